@@ -1,20 +1,18 @@
 """Ctrl-C and SIGTERM: the first one stops what runs, and those that follow do not disturb the clean-up.
 
-The command imports this module before any other, so it imports only what Python has loaded by then: Ctrl-C prints a traceback before.
+The command imports this module before any other, so that Ctrl-C prints a traceback for as short a time as can be.
 """
 
 from __future__ import annotations
 
-# `signal`, which stands on it, makes enumerations for some milliseconds.
-import _signal as signal  # type: ignore[import-not-found]
 import os
+import signal
 import sys
+import threading
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import FrameType
-    from typing import Any
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 PATIENCE_S = 10.0
 """How long clean-up may take. A later signal ends the command at once: its files are then as after a kill."""
@@ -47,14 +45,13 @@ class Interruption:
         self._depth += 1
         if self._depth == 1 and _in_main_thread():
             self.listen()
-            self._quieten()
+            self._hooks = sys.unraisablehook, threading.excepthook
+            sys.unraisablehook, threading.excepthook = self._unraisable, self._in_thread
         return self
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if self._depth == 0 and self._hooks is not None:
-            import threading
-
             sys.unraisablehook, threading.excepthook = self._hooks
             self._hooks = None
             self.forget()
@@ -64,8 +61,7 @@ class Interruption:
         global _current
         _current = self
         for number in _SIGNALS:
-            handler = signal.getsignal(number)
-            if handler in _DEFAULTS:
+            if (handler := signal.getsignal(number)) in _DEFAULTS:
                 self._before[number] = handler
                 signal.signal(number, self._on_signal)
 
@@ -91,49 +87,37 @@ class Interruption:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         first, self.came = self.came is None, self.came or now
-        if not self._depth:
-            self._leave()
-        elif self._held:
+        late = self._own and now - self.came > PATIENCE_S
+        if self._held:
             self._pending = True
+        elif not self._depth or (late and sys.exception() is not None):  # it has not begun to work, or clean-up hangs
+            self.forget()
+            with suppress(OSError):
+                os.write(2, b"Interrupted.\n")
+                if "--json" in sys.argv:
+                    os.write(1, b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": "Interrupted."}}\n')
+            os._exit(130)
         elif first or sys.exception() is None:
             raise KeyboardInterrupt
-        elif self._own and now - self.came > PATIENCE_S:
-            self._leave()
 
-    def _leave(self) -> None:
-        """End the process: it has not begun to work, or clean-up hangs."""
-        self.forget()
-        _write(2, b"Interrupted.\n")
-        if "--json" in sys.argv:
-            _write(1, b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": "Interrupted."}}\n')
-        os._exit(130)
+    def _unraisable(self, failure: sys.UnraisableHookArgs) -> None:
+        """Print what a destructor raises, unless the interruption did it; send a signal again that one swallowed."""
+        assert self._hooks is not None
+        if self.came is None:
+            self._hooks[0](failure)
+        elif isinstance(failure.exc_value, KeyboardInterrupt):
+            threading.Timer(AGAIN_S, os.kill, [os.getpid(), next(iter(self._before))]).start()
 
-    def _quieten(self) -> None:
-        """Keep destructors and threads from printing what the interruption does to them; send a signal again that one swallowed."""
-        import threading
-
-        self._hooks = unraisable, excepthook = sys.unraisablehook, threading.excepthook
-
-        def on_unraisable(failure: sys.UnraisableHookArgs) -> None:
-            if self.came is None:
-                unraisable(failure)
-            elif isinstance(failure.exc_value, KeyboardInterrupt):
-                threading.Timer(AGAIN_S, self._repeat).start()
-
-        def on_thread(failure: threading.ExceptHookArgs) -> None:
-            if self.came is None:
-                excepthook(failure)
-
-        sys.unraisablehook, threading.excepthook = on_unraisable, on_thread
-
-    def _repeat(self) -> None:
-        for number in tuple(self._before)[:1]:
-            os.kill(os.getpid(), number)
+    def _in_thread(self, failure: threading.ExceptHookArgs) -> None:
+        """Print what a thread raises, unless it is stopped."""
+        assert self._hooks is not None
+        if self.came is None:
+            self._hooks[1](failure)
 
 
 def interruption() -> Interruption:
     """Return what handles the signals, to be entered: the command's, or that of a call around this one, or a new one."""
-    return _current if _current is not None and _in_main_thread() else Interruption()
+    return main_thread_interruption() or Interruption()
 
 
 def command_interruption() -> Interruption:
@@ -154,19 +138,8 @@ def interrupted() -> bool:
         return False
     if _current is not None and _current._before:
         return _current.came is not None
-    return bool(signal.getsignal(signal.SIGINT) != signal.SIG_IGN)  # as workers have it
+    return signal.getsignal(signal.SIGINT) != signal.SIG_IGN  # as workers have it
 
 
 def _in_main_thread() -> bool:
-    if "threading" not in sys.modules:
-        return True
-    import threading
-
     return threading.current_thread() is threading.main_thread()
-
-
-def _write(descriptor: int, text: bytes) -> None:
-    try:  # noqa: SIM105  contextlib may not be loaded yet
-        os.write(descriptor, text)
-    except OSError:
-        pass

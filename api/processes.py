@@ -62,12 +62,11 @@ def interrupts_held_back() -> Iterator[None]:
     handler = main_thread_interruption()
     if handler is not None:
         handler.hold()  # the system may give the signal to another thread, and Python hands it to the main thread
-    block = hasattr(signal, "pthread_sigmask")  # Windows has none
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if block else ()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
     finally:
-        if block:
+        if before is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if handler is not None:
             handler.release()

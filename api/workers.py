@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
+from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from .errors import MachineError
 from .processes import loky_workers_starting, worker_pool
 
 if TYPE_CHECKING:
@@ -17,6 +19,22 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
+LOOK_S = 0.2
+"""How often tasks that run in workers are looked after."""
+TRIES = 4
+"""So often may workers die in a row without a single task being done in between."""
+
+
+class WorkersKilled(MachineError):
+    """Workers died again and again; `left` are the tasks that are not done."""
+
+    def __init__(self, left: list[Any]) -> None:
+        super().__init__(
+            f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine more memory or --jobs 1, "
+            "and run the same command again."
+        )
+        self.left = left
 
 
 class Workers:
@@ -65,6 +83,61 @@ class Workers:
         with loky_workers_starting():  # the first task starts them, a later one whoever takes the place of one that has ended
             future: Future[T] = self._pool.submit(call, *arguments, **keywords)
         return future
+
+    def run(
+        self, do: Callable[[T], R], tasks: Sequence[T], done: Callable[[T, R], object], *, look: Callable[[], None] = lambda: None
+    ) -> None:
+        """Do tasks, here or in workers, in their order; those of a worker that is killed are handed out again.
+
+        Parameters
+        ----------
+        do : callable
+            Takes a task. What it has done before it is killed may be done again.
+        tasks : sequence
+        done : callable
+            Told of each task, with its result, in the order in which they end.
+        look : callable, optional
+            Called several times a second meanwhile; between tasks where they are done here.
+
+        Raises
+        ------
+        WorkersKilled
+            Workers die again and again, and no task gets done.
+        """
+        if self.most <= 1 or len(tasks) <= 1:
+            for task in tasks:
+                done(task, do(task))
+                look()
+            return
+        from concurrent.futures.process import BrokenProcessPool
+
+        left, failures = dict(enumerate(tasks)), 0
+        while left:
+            before = len(left)
+            self.start(before)
+            try:
+                self._hand_out(do, left, done, look)
+            except BrokenProcessPool:
+                self.stop()
+                failures = failures + 1 if len(left) == before else 0
+                # workers are mostly killed for their memory: fewer at a time may get through, and one alone says which task it is
+                self.most = max(1, self.most // 2) if failures else self.most
+                if failures >= TRIES:
+                    raise WorkersKilled(list(left.values())) from None
+
+    def _hand_out(self, do: Callable[[T], R], left: dict[int, T], done: Callable[[T, R], object], look: Callable[[], None]) -> None:
+        """Have what is left done; what is done leaves it."""
+        queue = iter(list(left))
+        running: dict[Future[R], int] = {}
+        while left:
+            # a few ahead, so that the end stays shared out evenly and little is lost with a pool
+            for number in islice(queue, 2 * self.count - len(running)):
+                running[self.submit(do, left[number])] = number
+            ready, _ = wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED)
+            look()
+            for future in ready:
+                result, number = future.result(), running.pop(future)
+                done(left.pop(number), result)
 
     def later(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Callable[[], T]:
         """Begin a task in a worker if any is running, and return what waits for its result.

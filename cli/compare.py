@@ -25,7 +25,7 @@ def compare(
         None,
     ),
     any_data: bool = option("--any-data", "Put scores of different data sets side by side.", False),
-    no_plots: bool = option("--no-plots", "Draw no plots, which need matplotlib: the extra 'plots'.", False),
+    no_plots: bool = option("--no-plots", "Draw no plots.", False),
     as_json: AsJson = False,
 ) -> None:
     """Put models side by side: the papers' tables, differences with intervals, and plots."""

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Unpack, overload
 
-from ..errors import BuildError, CorruptsetError, IncompleteBuild
+from ..errors import BuildError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER, is_begun
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
-from .commit.array_jobs import deal, forget_check, joined, missing_parts, shared_check
-from .commit.finish import finish as finish_build
+from .commit.array_jobs import deal, joined, missing_parts, shared_check
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
 from .commit.last_files import settle
-from .commit.locks import finished, locked, refuse_foreign, refuse_nested, wait_for_workers
-from .commit.state import BuildState, begin, leave_finished, peek_state, read_state, remove_strays
+from .commit.locks import extended, finished, locked, refuse_foreign, refuse_nested, wait_for_workers
+from .commit.state import BuildState, begin, read_state, remove_strays
 from .page.page_of_build import page_of, with_page
 from .plan.builds import Build
 from .plan.job import Job
@@ -36,6 +35,7 @@ from .sources.check import check
 from .sources.source import Source
 from .work.dask_workers import connected
 from .work.pool import run, start_early
+from .work.sidecars import sidecar_path
 from .work.warm_up import warm_up
 from .work.worker import PartDone
 
@@ -150,105 +150,104 @@ def make_build(
     build: Build, directory: Path, progress: Progress, inspector: Inspector | None = None, *, finish_only: bool = False
 ) -> Built:
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
-    _refuse_place(build, directory)
-    started = time.monotonic()
-    begun = is_begun(directory)
-    if finish_only and not begun and not (directory / MANIFEST).exists():
+    making = _begun(build, directory, progress)
+    if finish_only and not is_begun(directory) and finished(directory) is None:
         raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
-    with Workers(build.workers) as workers:
+    images = 0
+    with making.workers as workers:
         if not (finish_only or build.scheduler or (directory / MANIFEST).exists()):
             start_early(workers, build)
-        build = _checked(build, progress, workers, directory if finish_only and begun else None)
-        if (directory / FINISH).exists():
-            with locked(directory):
-                wait_for_workers(directory)
-                settle(directory)
-        base, images = finished(directory), 0
-        if base is not None and set(build.asked) <= {s.id for s in base.sets}:
-            _refuse_other(directory, base, build)
-            leave_finished(directory, base)
-            manifest = with_page(build, directory, base)
+        making.check(shared=finish_only and is_begun(directory))
+        base = finished(directory)
+        if base is not None and making.holds(base):
+            manifest = with_page(making.build, directory, base)
         else:
             if not finish_only:
-                _check_space(build, directory, base, len(build.samples))
+                making.check_space(base, len(making.build.samples))
             with locked(directory):
-                manifest, images = _Making(build, directory, progress, inspector, workers).all(finish_only=finish_only)
+                wait_for_workers(directory)
+                manifest, images = making.all(inspector, finish_only=finish_only)
             progress(ProgressEvent("done"))
-    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, build.notes())
+    return Built(directory, manifest.digest, directory / CONTACT, images, making.seconds, manifest, build.notes())
 
 
 def _make_share(build: Build, directory: Path, progress: Progress, share: tuple[int, int]) -> PartBuilt:
     """Make a share of the parts beside other jobs."""
-    _refuse_place(build, directory)
-    started = time.monotonic()
+    making, base = _begun(build, directory, progress), finished(directory)
     parts: Sequence[Part] = ()
     images: list[int] = []
-    base = finished(directory)
-    with Workers(build.workers) as workers:
+    with making.workers:
         if base is not None and set(build.asked) <= {s.id for s in base.sets}:
-            build = _checked(build, progress, workers)
-            _refuse_other(directory, base, build)
+            making.check()
+            making.holds(base)
         else:
-            _check_space(build, directory, base, len(build.selected))
+            making.check_space(base, len(build.selected))
             with locked(directory, array=True):
-                build = _checked(build, progress, workers, directory, share=share[0] / share[1])
-                parts, images = _Making(build, directory, progress, None, workers).share(*share)
+                making.check(shared=True, share=share[0] / share[1])
+                parts, images = making.share(*share)
     progress(ProgressEvent("done"))
-    return PartBuilt(directory, share, len(parts), len(images), sum(images), time.monotonic() - started, build.notes())
+    return PartBuilt(directory, share, len(parts), len(images), sum(images), making.seconds, build.notes())
 
 
-def _refuse_place(build: Build, directory: Path) -> None:
-    """Refuse a directory that cannot be built in."""
+def _begun(build: Build, directory: Path, progress: Progress) -> _Making:
+    """Return what makes a build in a directory that it can lie in, where an end that began is completed."""
     refuse_without_locks()
     refuse_nested(build.source, directory)
     refuse_foreign(directory)
-
-
-def _refuse_other(directory: Path, base: Manifest, build: Build) -> None:
-    """Refuse what a finished build is not."""
-    refuse_other_build(directory, identity_of(base), build)
-    refuse_other_resources(directory, identity_of(base), build.resources(build.asked))
-
-
-def _check_space(build: Build, directory: Path, base: Manifest | None, samples: int) -> None:
-    """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
-    if not is_begun(directory):
-        new = set(build.asked) - {s.id for s in base.sets} if base is not None else build.asked
-        needed = len(new) * samples * build.stored_bytes + build.source.other_bytes()
-        check_space(directory, needed, "the build", SPACE_ADVICE)
-
-
-def _checked(build: Build, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> Build:
-    """Look at every selected image, with the jobs of an array in `directory` together, and refuse what cannot be built from them."""
-    started = time.monotonic()
-
-    def seen(images: int) -> None:
-        seconds = time.monotonic() - started
-        progress(ProgressEvent("checking", images_done=images, images_total=len(build.selected), seconds=seconds))
-
-    seen(0)
-    if directory is None:
-        return build.checked(check(build.source, build.selected, workers=workers, judge=build.size_problem, seen=seen))
-    found = shared_check(build, directory, workers, share=share, seen=seen)
-    try:
-        return build.checked(found)
-    except CorruptsetError:
-        if not is_begun(directory):
-            forget_check(build, directory)
-        raise
+    if (directory / FINISH).exists():
+        with locked(directory):
+            wait_for_workers(directory)
+            settle(directory)
+    return _Making(build, directory, progress, Workers(build.workers))
 
 
 @dataclass
 class _Making:
-    """A build that is made, resumed or extended; the lock is held."""
+    """A build that is made, resumed or extended."""
 
     build: Build
     directory: Path
     progress: Progress
-    inspector: Inspector | None
     workers: Workers
+    started: float = field(default_factory=time.monotonic)
 
-    def all(self, *, finish_only: bool = False) -> tuple[Manifest, int]:
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self.started
+
+    def check(self, *, shared: bool = False, share: float = 0.0) -> None:
+        """Look at every selected image, `shared` with the jobs of an array, and refuse what cannot be built from them."""
+        build, total, started = self.build, len(self.build.selected), time.monotonic()
+
+        def seen(images: int) -> None:
+            self.progress(ProgressEvent("checking", images_done=images, images_total=total, seconds=time.monotonic() - started))
+
+        seen(0)
+        if shared:
+            self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
+        else:
+            self.build = build.checked(check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen))
+
+    def holds(self, base: Manifest) -> bool:
+        """Return whether a finished build has all that was asked for; raise `BuildError` where it is another one."""
+        if not set(self.build.asked) <= {s.id for s in base.sets}:
+            return False
+        refuse_other_build(self.directory, identity_of(base), self.build)
+        refuse_other_resources(self.directory, identity_of(base), self.build.resources(self.build.asked))
+        if (self.directory / WORK_FOLDER).exists() and extended(self.directory) is None:
+            with locked(self.directory):  # which removes what a build left that was killed between its manifest and its clean-up
+                pass
+        return True
+
+    def check_space(self, base: Manifest | None, samples: int) -> None:
+        """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
+        if not is_begun(self.directory):
+            new = set(self.build.asked) - {s.id for s in base.sets} if base is not None else self.build.asked
+            needed = len(new) * samples * self.build.stored_bytes + self.build.source.other_bytes()
+            check_space(self.directory, needed, "the build", SPACE_ADVICE)
+
+    def all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
         """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images made."""
         state = read_state(self.directory)
         job = state.job(self.directory, self.build)
@@ -260,18 +259,21 @@ class _Making:
         if left and finish_only:
             raise missing_parts(self.directory, every, state.sidecars)
         if left:
-            self._run(job, left, every)
-            state = replace(state, sidecars={**state.sidecars, **{(s, p.run.number): self._sidecar(p.name) for p in left for s in p.sets}})
+            self._run(job, left, every, inspector)
+            made = {(s, p.run.number): sidecar_path(self.directory, p.name) for p in left for s in p.sets}
+            state = replace(state, sidecars={**state.sidecars, **made})
         self.progress(ProgressEvent("finishing"))
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
-        if self.inspector is not None:
-            self.inspector.parts(sorted(set(state.sidecars.values())))
+        if inspector is not None:
+            inspector.parts(sorted(set(state.sidecars.values())))
+        from .commit.finish import finish  # the reader is needed by nobody before
+
         page = page_of(self.build) if self.build.page else None
-        return finish_build(job, state, self.build, page, self.workers), sum(p.images for p in left)
+        return finish(job, state, self.build, page, self.workers), sum(p.images for p in left)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
         """Make what is missing of a share of the parts; return the share, and how many images each part had that this call made."""
-        self._compile(peek_state(self.directory).job(self.directory, self.build))
+        self._compile(read_state(self.directory).job(self.directory, self.build))
         with joined(self.directory, self.build) as (state, job):
             share, left = deal(self.directory, job, self._parts(state, job), number, jobs)
             return share, [images for images in self._run(job, left, share) if images]
@@ -280,42 +282,36 @@ class _Making:
         """Return all parts of the sets that a finished build has not."""
         return parts(self.build.runs, self.build.groups(state.new(job.sets), self.build.runs))
 
-    def _sidecar(self, part: str) -> Path:
-        return self.directory / PARTS_FOLDER / f"{part}.json"
-
     def _compile(self, job: Job) -> None:
         """Make sure that kernels are in the cache."""
         self.progress(ProgressEvent("preparing"))
         warm_up(job, self.workers, tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)))
 
-    def _run(self, job: Job, left: Sequence[Part], every: Sequence[Part]) -> list[int]:
+    def _run(self, job: Job, left: Sequence[Part], every: Sequence[Part], inspector: Inspector | None = None) -> list[int]:
         """Make the parts that are left of some; return how many images of each were made."""
-        by_name = {p.name: p for p in left}
-        images, images_left = (sum(p.images for p in some) for some in (every, left))
-        check_space(self.directory, images_left * self.build.stored_bytes, "the build", SPACE_ADVICE)
-        there = committed = images - images_left
-        event = ProgressEvent("building", parts_done=len(every) - len(left), parts_total=len(every), images_done=there, images_total=images)
-        self.progress(event)
-        started = time.monotonic()
-        made_by_part: list[int] = []
+        sizes = {p.name: p.images for p in left}
+        total, new = sum(p.images for p in every), sum(sizes.values())
+        check_space(self.directory, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
+        started, images, committed, shown = time.monotonic(), list[int](), 0, 0
 
-        def tell(parts_done: int, images_done: int) -> None:
-            nonlocal event
-            seconds = time.monotonic() - started
-            event = replace(event, parts_done=parts_done, images_done=max(event.images_done, images_done), seconds=seconds)
-            self.progress(event)
+        def tell(count: int) -> None:
+            nonlocal shown
+            shown = max(shown, min(count, new))
+            parts_done, seconds = len(every) - len(left) + len(images), time.monotonic() - started
+            self.progress(ProgressEvent("building", parts_done, len(every), total - new + shown, total, seconds))
 
-        def made(new: int) -> None:
-            if event.images_done < min(there + new, images):
-                tell(event.parts_done, min(there + new, images))
+        def made(count: int) -> None:
+            if count > shown:
+                tell(count)
 
         def done(record: PartDone) -> None:
             nonlocal committed
-            made_by_part.append(record.images)
-            committed += by_name[record.name].images
-            tell(event.parts_done + 1, committed)
-            if self.inspector is not None:
-                self.inspector.part(self._sidecar(record.name))
+            images.append(record.images)
+            committed += sizes[record.name]
+            tell(committed)
+            if inspector is not None:
+                inspector.part(sidecar_path(self.directory, record.name))
 
+        tell(0)
         run(job, left, self.workers, client=self.build.scheduler, done=done, made=made)
-        return made_by_part
+        return images

@@ -12,7 +12,7 @@ from .evaluation import Evaluation
 from .formulas import Estimate, aude, corruption_error, relative_corruption_error
 from .published import ALEXNET, FIFTEEN, SEVERITIES, published
 
-ByCorruption = dict[str, Estimate]
+ByCorruption = Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -25,35 +25,22 @@ class ErrorCurves:
     tested: frozenset[str]
     """The corruptions whose sets are to test on."""
 
-    @property
-    def missing(self) -> list[str]:
-        """Those of the fifteen that are not there to test on."""
-        return [name for name in FIFTEEN if name not in self.tested]
-
-    def aude(self) -> ByCorruption:
-        """Return the AUDE of each corruption; none without clean images."""
-        clean = self.clean
-        return {} if clean is None else {name: aude([clean, *errors]) for name, errors in self.errors.items()}
-
-    def ce(self, baseline: ErrorCurves | None) -> ByCorruption:
-        """Return the CE of each corruption that the baseline has too."""
-        return {name: corruption_error(errors, others) for name, errors, others in self._pairs(baseline)}
-
-    def relative_ce(self, baseline: ErrorCurves | None) -> ByCorruption:
-        """Return the relative CE of each corruption that the baseline has too; none without clean images of either."""
-        clean, other = self.clean, None if baseline is None else baseline.clean
-        if clean is None or other is None:
-            return {}
-        return {name: relative_corruption_error(errors, clean, others, other) for name, errors, others in self._pairs(baseline)}
+    def scores(self, baseline: ErrorCurves | None) -> dict[str, ByCorruption]:
+        """Return AUDE, CE and relative CE by corruption, as far as there are clean images, and errors of the baseline."""
+        others = {} if baseline is None else baseline.errors
+        pairs = {name: (errors, others[name]) for name, errors in self.errors.items() if name in others}
+        found = {name: dict[str, Estimate]() for name in ("aude", "ce", "relative_ce")}
+        found["ce"] = {name: corruption_error(*pair) for name, pair in pairs.items()}
+        if (clean := self.clean) is not None:
+            found["aude"] = {name: aude([clean, *errors]) for name, errors in self.errors.items()}
+            if baseline is not None and (other := baseline.clean) is not None:
+                found["relative_ce"] = {name: relative_corruption_error(a, clean, b, other) for name, (a, b) in pairs.items()}
+        return dict(found)
 
     def mean(self, scores: ByCorruption) -> Estimate | None:
         """Return the mean of scores over the fifteen; None where one of them is missing."""
         whole = self.tested.intersection(scores).issuperset(FIFTEEN)
         return np.asarray(np.mean([scores[name] for name in FIFTEEN], axis=0)) if whole else None
-
-    def _pairs(self, baseline: ErrorCurves | None) -> list[tuple[str, Sequence[Estimate], Sequence[Estimate]]]:
-        others = {} if baseline is None else baseline.errors
-        return [(name, errors, others[name]) for name, errors in self.errors.items() if name in others]
 
 
 def error_curves(evaluation: Evaluation) -> ErrorCurves:

@@ -21,18 +21,10 @@ from .records import SetScore
 CORRECT = "correct@clean"
 
 
-@dataclass(frozen=True)
-class Condition:
-    """Which images count, and how that is said."""
-
-    chosen: NDArray[np.bool_]
-    """(N,)"""
-    text: str | None
-    """None where all count."""
-
-
-def condition_of(text: str | None, predictions: Predictions, read: Callable[[str], Predictions], count: int) -> Condition:
-    """Return the condition that a user gives.
+def condition_of(
+    text: str | None, predictions: Predictions, read: Callable[[str], Predictions], count: int
+) -> tuple[NDArray[np.bool_], str | None]:
+    """Return which images count, (N,), and how a condition that a user gives is said; None where all do.
 
     Parameters
     ----------
@@ -54,7 +46,7 @@ def condition_of(text: str | None, predictions: Predictions, read: Callable[[str
         There are no predictions of the clean set, or the model has no image right.
     """
     if text is None:
-        return Condition(np.ones(count, np.bool_), None)
+        return np.ones(count, np.bool_), None
     kind, equals, path = text.partition("=")
     if kind != CORRECT or (equals and not path):
         raise ParameterError(f"condition is {text!r}; expected {CORRECT!r}, or {CORRECT + '=PREDICTIONS'!r} for another model's.")
@@ -64,7 +56,7 @@ def condition_of(text: str | None, predictions: Predictions, read: Callable[[str
         raise PredictionError(f"{CORRECT} needs predictions of the clean images, and those of {judge.model} have none: add clean.npz.")
     if not clean.correct.any():
         raise PredictionError(f"{judge.model} has no clean image right: with {CORRECT} no image counts.")
-    return Condition(clean.correct, f"{CORRECT}={judge.model}" if path else CORRECT)
+    return clean.correct, f"{CORRECT}={judge.model}" if path else CORRECT
 
 
 @dataclass(frozen=True)

@@ -52,13 +52,14 @@ class FragileScores:
     """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one image."""
 
 
-def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0, *, top5: bool | None = None) -> FragileScores:
+def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Score what a model made of the regions of the set ``clean``.
 
     An anchor is fragile where regions near it differ from it in being right: one of them (loose), or all (strict). *Shift*: its eight
     neighbours, as far as they lie in the image. *Shrink*: the nine regions inside it that are two pixels smaller. A rate is the number of
     fragile anchors over the number of anchors of an image, averaged over images. Anchors that are right (positive) and wrong (negative)
-    are counted apart. Label change: the predicted class of a neighbour is another one.
+    are counted apart. Label change: the predicted class of a neighbour is another one. From 1,000 classes on, where the predictions say
+    it, right means that the true class is among the five most likely: the paper's measure on ImageNet.
 
     Parameters
     ----------
@@ -68,9 +69,6 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
         By set id, a row a sample.
     seed : int
         Of the resamples for intervals, which draw source images: all regions of an image together.
-    top5 : bool, optional
-        Whether right means that the true class is among the five most likely. By default so from 1,000 classes on, where the predictions
-        say it: the paper's measure on ImageNet.
 
     Returns
     -------
@@ -79,7 +77,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     Raises
     ------
     PredictionError
-        Other rows than samples, or `top5` is asked of predictions that do not say it.
+        Other rows than samples.
     VerificationError
         A shrunk region of an anchor is missing.
 
@@ -98,10 +96,10 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
             f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them regions; "
             "fragile rates need one of every region."
         )
-    return _scored(data, [(Places.of(regions), outcome)], seed, decided_top5(top5, data, [outcome]))
+    return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 
 
-def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0, *, top5: bool | None = None) -> FragileScores:
+def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Score what a model made of ``data.crops(id)``, image by image: for regions that are stored as a table.
 
     Parameters
@@ -109,7 +107,7 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0,
     data : DataSet
     outcome_of : mapping of str to Outcome
         By the id of a source image; a row a crop, in the order of ``data.crops(id)``. Images that are not in it do not count.
-    seed, top5
+    seed
         As in `measure_fragile`.
 
     Returns
@@ -119,7 +117,7 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0,
     Raises
     ------
     PredictionError
-        No image, other rows than crops, or `top5` is asked of outcomes that do not say it.
+        No image, or other rows than crops.
     UnknownCorruption
         The data set has no crops of such an image.
     VerificationError
@@ -127,8 +125,8 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0,
     """
     if not outcome_of:
         raise PredictionError("There are no predictions of any image. crop_scores takes those of data.crops(id) for each id.")
-    by_top5 = decided_top5(top5, data, outcome_of.values())
-    return _scored(data, ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items()), seed, by_top5)
+    parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
+    return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
 
 
 def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
@@ -144,23 +142,24 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
     right = is_right(outcome, top5)
     anchors = np.flatnonzero(places.anchor)
     neighbours = Neighbours(places)
-    shifts = flips(neighbours, anchors, right, SHIFTS)
-    fragile = {"loose_shift": (shifts.some, shifts.count > 0), "strict_shift": (shifts.every, shifts.count > 0)}
+    found = {"shift": flips(neighbours, anchors, right, SHIFTS)}
     if shrunk:
-        shrinks = flips(neighbours, anchors, right, SHRINKS)
-        if (missing := int((shrinks.count < len(SHRINKS)).sum())) > 0:
+        found["shrink"] = flips(neighbours, anchors, right, SHRINKS)
+        if (missing := int((found["shrink"].count < len(SHRINKS)).sum())) > 0:
             raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set.")
-        fragile |= {"loose_shrink": (shrinks.some, shrinks.count > 0), "strict_shrink": (shrinks.every, shrinks.count > 0)}
+    fragile = {f"loose_{kind}": (own.some, own.count > 0) for kind, own in found.items()}
+    fragile |= {f"strict_{kind}": (own.every, own.count > 0) for kind, own in found.items()}
     if outcome.predicted is not None:
-        fragile["label_change_shift"] = (flips(neighbours, anchors, outcome.predicted, SHIFTS).some, shifts.count > 0)
-    found: Counts = {}
+        fragile["label_change_shift"] = (flips(neighbours, anchors, outcome.predicted, SHIFTS).some, found["shift"].count > 0)
+    counts: Counts = {}
     for number, group in enumerate(places.groups):
-        for name, (some, has_any) in fragile.items():
+        for name in [name for name in RATES if name in fragile]:
+            some, has_any = fragile[name]
             counted = has_any & (places.group[anchors] == number)
             flipped = counted & some
             kinds = (counted, flipped, flipped & right[anchors], flipped & ~right[anchors])
-            found[group, name] = np.stack([np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds])
-    return found
+            counts[group, name] = np.stack([np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds])
+    return counts
 
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
@@ -218,12 +217,9 @@ def _notes(data: DataSet, images: int, top5: bool) -> list[str]:
     return notes
 
 
-def decided_top5(top5: bool | None, data: DataSet, outcomes: Iterable[Outcome]) -> bool:
+def counts_top5(data: DataSet, outcomes: Iterable[Outcome]) -> bool:
     """Return whether the five most likely classes count."""
-    said = all(outcome.top5 is not None for outcome in outcomes)
-    if top5 and not said:
-        raise PredictionError("The predictions do not say whether the true class is among the five most likely.")
-    return said and len(data.classes) >= TOP5_CLASSES if top5 is None else top5
+    return len(data.classes) >= TOP5_CLASSES and all(outcome.top5 is not None for outcome in outcomes)
 
 
 def _recipe(data: DataSet) -> dict[str, Any]:

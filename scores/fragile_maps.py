@@ -14,7 +14,7 @@ from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
 from ..pages.sheets.sheet import Line, sheet
-from .fragile import crop_places, decided_top5, flips, has_shrunk, is_right
+from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
 
@@ -50,7 +50,7 @@ class FragileMaps:
     """Of the true class; None where the predictions do not say."""
 
 
-def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str, side: int, *, top5: bool | None = None) -> FragileMaps:
+def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str, side: int) -> FragileMaps:
     """Return the maps of an image's regions of one side; `measure_fragile` says what fragile is.
 
     Parameters
@@ -63,8 +63,6 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
         Of the source image.
     side : int
         Of the regions.
-    top5 : bool, optional
-        As in `measure_fragile`.
 
     Raises
     ------
@@ -76,23 +74,23 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
     chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
     if not chosen:
         raise ParameterError(f"The data set has no regions of an image {sample_id!r}; they are named by the image's id in the source.")
-    return _maps(data, *_regions(data, outcomes, chosen), [side], top5)[0]
+    return _maps(data, *_regions(data, outcomes, chosen), [side])[0]
 
 
-def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int, *, top5: bool | None = None) -> FragileMaps:
+def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
     """Return the maps of an image whose regions are stored as a table; `outcome` has a row for each of ``data.crops(sample_id)``.
 
     The rest is as in `fragile_maps`.
     """
-    return _maps(data, crop_places(data, sample_id, outcome), outcome, [side], top5)[0]
+    return _maps(data, crop_places(data, sample_id, outcome), outcome, [side])[0]
 
 
-def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int, *, top5: bool | None = None) -> list[Path]:
+def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int) -> list[Path]:
     """Write the maps of the first images as pictures, ``<image id>.png`` in a folder: a row a side, a column a map.
 
     Parameters
     ----------
-    data, outcomes, top5
+    data, outcomes
         As in `fragile_maps`.
     folder : path
     images : int
@@ -119,7 +117,7 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
     files = []
     for source in list(rows)[:images]:
         places, outcome = _regions(data, outcomes, rows[source])
-        maps = _maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist(), top5)
+        maps = _maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist())
         file = inside(Path(folder), f"{source}.png")
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, picture(maps))
@@ -135,9 +133,9 @@ def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[in
     return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(np.array(chosen))
 
 
-def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int], top5: bool | None) -> list[FragileMaps]:
+def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int]) -> list[FragileMaps]:
     """Return the maps of the regions of one image."""
-    right = is_right(outcome, decided_top5(top5, data, [outcome]))
+    right = is_right(outcome, counts_top5(data, [outcome]))
     neighbours = Neighbours(places)
     maps = []
     for side in sides:

@@ -5,13 +5,13 @@ Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import CorruptsetError, ParameterError
+from ..errors import CorruptsetError
+from ..manifests.reader import DataSet
 from ..manifests.records.models import SetRecord
 from .evaluation import Evaluation
 from .outcomes import CLEAN
@@ -27,95 +27,91 @@ LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fad
 """Which of the fifteen operators of Swingler 2022 its figures, and its tables, leave out: both means are over fourteen."""
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
 """(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
+Columns = Mapping[str, list[float] | None]
+"""Accuracy, rank and probability at each level; None where predictions do not say it."""
+Ladders = Mapping[str, Mapping[int, SetRecord]]
+"""Degradation -> level -> its set."""
 
 
-class Degradations:
-    """The gradual degradations of a data set under a model."""
+def degradation_profiles(
+    evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
+) -> tuple[dict[str, Profile], Profile | None, list[str]]:
+    """Return the profile of each degradation, their mean over the levels that all have, and notes on the mean.
 
-    def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver = "ours") -> None:
-        if over not in ("ours", *LEFT_OUT):
-            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(('ours', *LEFT_OUT))}.")
-        self._over = over
-        self._evaluation = evaluation
-        self._describe = describe
-        self._ladders: dict[str, dict[int, SetRecord]] = {}
-        for record in evaluation.records:
-            if len(record.stages) == 1 and record.stages[0].level is not None:
-                self._ladders.setdefault(record.stages[0].corruption, {})[record.stages[0].level] = record
-
-    def profiles(self) -> dict[str, Profile]:
-        """Return the profile of each degradation."""
-        return {name: self._of_one(rungs) for name, rungs in sorted(self._ladders.items())}
-
-    def mean_profile(self, profiles: Mapping[str, Profile]) -> tuple[Profile | None, list[str]]:
-        """Return the mean of profiles over the levels that all of them have, and notes of which these are, or why there is none.
-
-        ``ours`` are all that the data set has of sets to test on; ``figures`` and ``tables`` the fourteen of the paper's.
-        """
-        tested = [name for name in profiles if all(rung.role == "test" for rung in self._ladders[name].values())]
-        over = self._over
-        if over == "ours":
-            return self._mean({name: profiles[name] for name in tested}), []
+    The mean is over ``ours``, all that the data set has of sets to test on, or the fourteen of the paper's ``figures`` or ``tables``.
+    """
+    found: dict[str, dict[int, SetRecord]] = {}
+    for record in evaluation.records:
+        if len(record.stages) == 1 and (level := record.stages[0].level) is not None:
+            found.setdefault(record.stages[0].corruption, {})[level] = record
+    ladders: Ladders = {name: dict(sorted(rungs.items())) for name, rungs in sorted(found.items())}
+    shape = _shape(evaluation.data, next(iter(next(iter(ladders.values())).values())).id) if ladders and describe else None
+    profiles = {name: _of_one(evaluation, rungs, describe, shape) for name, rungs in ladders.items()}
+    names, notes = [name for name, rungs in ladders.items() if all(rung.role == "test" for rung in rungs.values())], list[str]()
+    if over != "ours":
         fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
-        if missing := [name for name in fourteen if name not in tested]:
-            return None, [f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of {', '.join(missing)}."]
-        said = f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
-        return self._mean({name: profiles[name] for name in fourteen}), [said]
-
-    def _mean(self, profiles: Mapping[str, Profile]) -> Profile | None:
-        averaged = list(profiles.values())
-        levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
-        if not levels:
-            return None
-
-        def column(part: str) -> list[float] | None:
-            known = [(profile.levels, getattr(profile, part)) for profile in averaged]
-            if any(values is None for _, values in known):
-                return None
-            return np.mean([[values[own.index(level)] for level in levels] for own, values in known], axis=0).tolist()  # type: ignore[no-any-return]
-
-        def below(level: int) -> FirstBelow:
-            metrics = [self._ladders[name][level].metrics for name in profiles]
-            changed = [m.changed for m in metrics if m is not None and m.changed is not None]
-            mean = float(np.mean(changed)) if len(changed) == len(metrics) else None
-            return FirstBelow(level=level, change=f"the mean of {len(metrics)} degradations", changed=mean)
-
-        return _profile(levels, column, below)
-
-    def _of_one(self, rungs: Mapping[int, SetRecord]) -> Profile:
-        ids = {level: record.id for level, record in sorted(rungs.items())}
-        if CLEAN in self._evaluation.outcomes:
-            ids = {0: CLEAN} | ids
-
-        def column(part: str) -> list[float] | None:
-            field = "correct" if part == "accuracy" else part
-            values = [self._evaluation.mean(getattr(self._evaluation.outcomes[id], field)) for id in ids.values()]
-            return None if None in values else [one for one in values if one is not None]
-
-        def below(level: int) -> FirstBelow:
-            stage, metrics = rungs[level].stages[0], rungs[level].metrics
-            words = f"level {level}"
-            if self._describe is not None and self._shape is not None:
-                words = self._describe(stage.corruption, level, self._shape, stage.parameters)
-            return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
-
-        return _profile(list(ids), column, below)
-
-    @cached_property
-    def _shape(self) -> tuple[int, int, int] | None:
-        """Height, width and channels of the first image: how much a level does may follow from them. None where no image is there."""
-        record = next(iter(next(iter(self._ladders.values())).values()))
-        try:
-            height, width, channels = self._evaluation.data[record.id].image(0).shape
-        except (CorruptsetError, OSError):
-            return None
-        return height, width, channels
+        if missing := [name for name in fourteen if name not in names]:
+            note = f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of {', '.join(missing)}."
+            return profiles, None, [note]
+        names = fourteen
+        notes = [f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."]
+    return profiles, _mean({name: profiles[name] for name in names}, ladders), notes
 
 
-def _profile(levels: list[int], column: Callable[[str], list[float] | None], below: Callable[[int], FirstBelow]) -> Profile:
-    """Return a profile of what `column` says of each measure, and `below` of a level above 0."""
-    accuracy = column("accuracy") or []
+def _of_one(
+    evaluation: Evaluation, rungs: Mapping[int, SetRecord], describe: DescribeLevel | None, shape: tuple[int, int, int] | None
+) -> Profile:
+    ids = {level: record.id for level, record in rungs.items()}
+    if CLEAN in evaluation.outcomes:
+        ids = {0: CLEAN} | ids
+    columns: dict[str, list[float] | None] = {}
+    for part, field in (("accuracy", "correct"), ("rank", "rank"), ("probability", "probability")):
+        values = [evaluation.mean(getattr(evaluation.outcomes[id], field)) for id in ids.values()]
+        columns[part] = None if None in values else [one for one in values if one is not None]
+
+    def below(level: int) -> FirstBelow:
+        stage, metrics = rungs[level].stages[0], rungs[level].metrics
+        words = describe(stage.corruption, level, shape, stage.parameters) if describe and shape else f"level {level}"
+        return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
+
+    return _profile(list(ids), columns, below)
+
+
+def _mean(profiles: Mapping[str, Profile], ladders: Ladders) -> Profile | None:
+    averaged = list(profiles.values())
+    levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
+    if not levels:
+        return None
+    columns: dict[str, list[float] | None] = {}
+    for part in ("accuracy", "rank", "probability"):
+        known = [(p.levels, values) for p in averaged if (values := getattr(p, part)) is not None]
+        rows = [[values[own.index(level)] for level in levels] for own, values in known]
+        columns[part] = np.mean(rows, axis=0).tolist() if len(known) == len(averaged) else None
+
+    def below(level: int) -> FirstBelow:
+        metrics = [ladders[name][level].metrics for name in profiles]
+        changed = [m.changed for m in metrics if m is not None and m.changed is not None]
+        mean = float(np.mean(changed)) if len(changed) == len(metrics) else None
+        return FirstBelow(level=level, change=f"the mean of {len(metrics)} degradations", changed=mean)
+
+    return _profile(levels, columns, below)
+
+
+def _profile(levels: Sequence[int], columns: Columns, below: Callable[[int], FirstBelow]) -> Profile:
+    """Return a profile of its columns, and what `below` says of a level above 0."""
+    accuracy = columns["accuracy"] or []
     firsts = {t: next((level for level, share in zip(levels, accuracy, strict=True) if share < t), None) for t in THRESHOLDS}
     unchanged = FirstBelow(level=0, change="unchanged", changed=0.0)
     first_below = {str(t): None if level is None else below(level) if level else unchanged for t, level in firsts.items()}
-    return Profile(levels=levels, accuracy=accuracy, rank=column("rank"), probability=column("probability"), first_below=first_below)
+    return Profile(
+        levels=list(levels), accuracy=accuracy, rank=columns["rank"], probability=columns["probability"], first_below=first_below
+    )
+
+
+def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
+    """Return the height, width and channels of a set's first image, which levels follow from; None where no image is there."""
+    try:
+        height, width, channels = data[set_id].image(0).shape
+    except (CorruptsetError, OSError):
+        return None
+    return height, width, channels

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..errors import ScoreError, listed
+from ..errors import ScoreError
 from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
-from .published import FIFTEEN
 
 SCORES_VERSION = 1
 """Of a scores file."""
-EXACT = 1e-6
-"""How far a score may be from what follows from others in the file."""
 
 
 def _ordered(interval: tuple[float, float]) -> tuple[float, float]:
@@ -141,12 +136,6 @@ class WorstCase(Record):
     loss: Annotated[float, Field(ge=0)] | None = Field(default=None, exclude_if=lambda loss: loss is None)
     """Of the sets within an attack's radius: the mean over images of the greatest -ln p of the true class."""
 
-    @model_validator(mode="after")
-    def _is_no_better(self) -> WorstCase:
-        if self.share > self.mean_accuracy + EXACT:
-            raise ValueError(f"share is {self.share:.6g}, more than the mean accuracy, {self.mean_accuracy:.6g}")
-        return self
-
 
 class Resamples(Record):
     """Scores in each resample of the images, by which `compare` holds models against each other."""
@@ -208,36 +197,11 @@ class Scores(Record):
     notes: list[str]
 
     @model_validator(mode="after")
-    def _follows_from_its_sets(self) -> Scores:
-        wrong = [
-            f"{name} is {given:.6g}, and {follows:.6g} follows from the other scores"
-            for name, given, follows in self._that_follow()
-            if given is not None and not math.isclose(given, follows, rel_tol=EXACT, abs_tol=EXACT)
-        ]
-        wrong += [f"the set {name} has {s.n:,} images of {self.samples:,}" for name, s in self.sets.items() if s.n > self.samples]
-        if wrong:
-            raise ValueError("holds scores that contradict each other:\n" + listed(wrong))
+    def _no_more_than_samples(self) -> Scores:
+        for name, scored in self.sets.items():
+            if scored.n > self.samples:
+                raise ValueError(f"the set {name} has {scored.n:,} images of {self.samples:,}")
         return self
-
-    def _that_follow(self) -> Iterator[tuple[str, float | None, float]]:
-        """Yield name, value, and the value that follows from other scores, of those that do where these are there."""
-        clean = self.clean
-        for name, given in self.aude.items():
-            accuracies = [self.sets[id].accuracy for id in ("clean", *(f"{name}/{s}" for s in range(1, 6))) if id in self.sets]
-            if len(accuracies) == 6:
-                errors = [1 - accuracy for accuracy in accuracies]
-                yield f"aude of {name}", given, (errors[0] / 2 + sum(errors[1:5]) + errors[5] / 2) / 5
-        for name in ("aude", "ce", "relative_ce"):
-            table = getattr(self, name)
-            if all(corruption in table for corruption in FIFTEEN):
-                mean = {"aude": "maude", "ce": "mce", "relative_ce": "relative_mce"}[name]
-                yield mean, getattr(self, mean), fmean(table[corruption] for corruption in FIFTEEN)
-        if clean is not None and self.maude is not None:
-            yield "relative_maude", self.relative_maude, self.maude - (1 - clean)
-        if clean and self.mean_accuracy is not None:
-            yield "rb_index", self.rb_index, (clean - self.mean_accuracy) / clean
-        if self.style:
-            yield "style_gap", self.style_gap, max(self.style.values()) - min(self.style.values())
 
     @property
     def clean(self) -> float | None:

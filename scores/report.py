@@ -13,7 +13,9 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..pages.charts import classes, legend_mark
 from ..pages.document import render
+from ..pages.drawing import MARKERS
 from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
 from .comparison.differences import differences
@@ -21,7 +23,6 @@ from .comparison.entries import Entry
 from .comparison.tables import Column, Table
 from .outcomes import CLEAN, Predictions
 from .records import Scores
-from .results_page.charts import look, marker
 from .results_page.failures import Failures, failed_places
 from .results_page.inputs import GivenPredictions, checked_inputs
 from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
@@ -122,8 +123,9 @@ def report(
             m=data.manifest,
             title=data.manifest.recipe.get("title") or "",
             models=[e.label for e in entries],
-            look=look,
-            marker=marker,
+            classes=classes,
+            looks=legend_mark,
+            markers=MARKERS,
             sections=shown,
             panel_rows=panels,
             sample=data.samples[index],

@@ -6,30 +6,28 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ..errors import PredictionError, first_few
+from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..progress import shows_progress, told
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
-from .estimates import Images, images_of, interval_of, replicates, value
+from .error_curves import ByCorruption, ErrorCurves, alexnet_curves, error_curves, severity_curves
+from .estimates import images_of, interval_of, replicates, value
 from .evaluation import Evaluation, condition_of
 from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, Predictions
+from .over_sets import families, styles, two_factor, worst_cases
 from .prediction_files.reading import read_predictions
-from .profiles import Degradations, DescribeLevel, ProfileOver
-from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
+from .profiles import DescribeLevel, ProfileOver, degradation_profiles
+from .published import ALEXNET
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose
-from .styles import style_accuracies, style_gap
-from .two_factor import two_factor, two_factor_estimates
-from .worst_case import worst_cases
 
 Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
@@ -92,22 +90,63 @@ def score(
     UnknownCorruption, IncompleteBuild, VerificationError
         No set fits `sets`; the data set is not finished, or damaged.
     """
+    if profile_over not in get_args(ProfileOver):
+        raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
     tell = told(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
-    counting = condition_of(condition, predicted, partial(read, sets=["clean"]), len(data.samples))
-    images = images_of(data.samples, counting.chosen, seed)
+    chosen, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]), len(data.samples))
+    images = images_of(data.samples, chosen, seed)
     evaluation = Evaluation(data, predicted, images)
     reference, no_baseline = None, list[str]()
     if baseline not in (None, ALEXNET):
         needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | ({CLEAN} & predicted.outcomes.keys())
         reference = error_curves(Evaluation(data, read(baseline, sets=sorted(needed)), images))
-    elif not (no_baseline := why_not_alexnet(data, counting.text)):
+    elif not (no_baseline := why_not_alexnet(data, condition)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)
-    degradations = Degradations(evaluation, describe_level, profile_over)
-    scores = _scored(evaluation, reference, no_baseline, counting.text, degradations)
+
+    curves = error_curves(evaluation)
+    by_corruption = curves.scores(reference)
+    by_style, style_gap = styles(evaluation)
+    two_factors, of_two = two_factor(evaluation)
+    profiles, mean_profile, profile_notes = degradation_profiles(evaluation, describe_level, profile_over)
+    fragile = _fragile(evaluation, condition)
+    numbers = _numbers(evaluation, curves, by_corruption) | {"style_gap": style_gap}
+    estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
+    estimates |= {f"two_factor.{name}": estimate for name, estimate in of_two.items()} | fragile.estimates
+    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": of_two, "style": by_style, "fragile": fragile.groups or fragile.notes}
+    compared = None if reference is None else reference.model
+    fields: dict[str, Any] = {name: None if one is None else value(one) for name, one in numbers.items() if name in Scores.model_fields}
+    fields |= {name: _values(rows) for name, rows in (by_corruption | {"style": by_style}).items()}
+    replicated = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
+    scores = Scores(
+        schema_version=SCORES_VERSION,
+        digest=data.digest,
+        name=f"{data.manifest.name} {data.manifest.version}",
+        model=predicted.model,
+        samples=len(data.samples),
+        condition=condition,
+        sets=evaluation.set_scores(),
+        families=families(evaluation),
+        worst_case=worst_cases(evaluation),
+        baseline=compared,
+        profiles=profiles,
+        mean_profile=mean_profile,
+        two_factor=two_factors,
+        fragile=fragile.groups,
+        intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
+        resamples=Resamples(seed=seed, units=images.bootstrap.units, values=replicated),
+        notes=[
+            *absence_notes(evaluation, curves, no_baseline, kinds),
+            *_undefined(by_corruption | {"": estimates}),
+            *profile_notes,
+            *fragile.notes,
+            *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
+        ],
+        **fields,
+    )
     if out is not None:
         write_scores(scores, Path(out))
     return scores
@@ -121,7 +160,6 @@ def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequen
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
     missing = sorted(wanted - outcomes.keys())
-
     wrong = [f"lack the sets {first_few(missing)}"] * bool(missing) + [f"have {length} rows a set" for length in lengths]
     wrong += [f"are of {given.digest}"] * (given.digest not in (None, data.digest))
     if wrong:
@@ -131,57 +169,6 @@ def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequen
     return replace(given, outcomes=outcomes)
 
 
-def _scored(
-    evaluation: Evaluation,
-    reference: ErrorCurves | None,
-    no_baseline: list[str],
-    condition: str | None,
-    degradations: Degradations,
-) -> Scores:
-    data, images = evaluation.data, evaluation.images
-    curves = error_curves(evaluation)
-    tables = {"aude": curves.aude(), "ce": curves.ce(reference), "relative_ce": curves.relative_ce(reference)}
-    styles = style_accuracies(evaluation)
-    two_factors = two_factor_estimates(evaluation)
-    numbers = _numbers(evaluation, curves, tables) | {"style_gap": style_gap(styles)}
-    estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
-    estimates |= {f"two_factor.{name}": estimate for name, estimate in two_factors.items()}
-    profiles, fragile = degradations.profiles(), _fragile(evaluation, condition)
-    mean_profile, profile_notes = degradations.mean_profile(profiles)
-    estimates |= fragile.estimates
-    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile.groups or fragile.notes}
-    values: dict[str, Any] = {table: _values(rows) for table, rows in tables.items()}
-    values |= {name: None if estimate is None else value(estimate) for name, estimate in numbers.items() if name in Scores.model_fields}
-    compared = None if reference is None else reference.model
-    return Scores(
-        schema_version=SCORES_VERSION,
-        digest=data.digest,
-        name=f"{data.manifest.name} {data.manifest.version}",
-        model=evaluation.predictions.model,
-        samples=len(data.samples),
-        condition=condition,
-        sets=evaluation.set_scores(),
-        families=_families(evaluation),
-        **values,
-        worst_case=worst_cases(evaluation),
-        baseline=compared,
-        profiles=profiles,
-        mean_profile=mean_profile,
-        two_factor=two_factor(evaluation, two_factors),
-        fragile=fragile.groups,
-        style=_values(styles),
-        intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
-        resamples=_resamples(images, estimates),
-        notes=[
-            *absence_notes(evaluation, curves, no_baseline, kinds),
-            *_undefined(tables | {"": estimates}),
-            *profile_notes,
-            *fragile.notes,
-            *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
-        ],
-    )
-
-
 def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
     """Return the fragile rates, which are of all regions: a condition would take neighbours away."""
     if condition is not None and any(sample.region is not None for sample in evaluation.data.samples):
@@ -189,29 +176,19 @@ def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
     return measure_fragile(evaluation.data, evaluation.outcomes, evaluation.images.bootstrap.seed)
 
 
-def _numbers(evaluation: Evaluation, curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate | None]:
+def _numbers(evaluation: Evaluation, curves: ErrorCurves, by_corruption: Mapping[str, ByCorruption]) -> dict[str, Estimate | None]:
     """Return the means over the fifteen corruptions of ImageNet-C, and the scores over all sets to test on, and of the clean images."""
     clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
-    maude = curves.mean(tables["aude"])
+    maude = curves.mean(by_corruption["aude"])
     return {
         "maude": maude,
         "relative_maude": None if maude is None or curves.clean is None else maude - curves.clean,
-        "mce": curves.mean(tables["ce"]),
-        "relative_mce": curves.mean(tables["relative_ce"]),
+        "mce": curves.mean(by_corruption["ce"]),
+        "relative_mce": curves.mean(by_corruption["relative_ce"]),
         "clean_accuracy": clean,
         "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
         "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
     }
-
-
-def _families(evaluation: Evaluation) -> dict[str, float]:
-    """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
-    found: dict[str, list[float]] = {}
-    for record in evaluation.tests:
-        stage = record.stages[0]
-        if len(record.stages) == 1 and stage.severity in SEVERITIES and stage.corruption in FAMILY_OF:
-            found.setdefault(FAMILY_OF[stage.corruption], []).append(evaluation.accuracies[record.id][0])
-    return {family: float(np.mean(found[family])) for family in FAMILIES if family in found}
 
 
 def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
@@ -226,8 +203,3 @@ def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
         return []
     why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"
     return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."]
-
-
-def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:
-    values = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
-    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=values)

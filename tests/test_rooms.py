@@ -121,7 +121,7 @@ FLOORS = {
     "scores": (
         "outcomes", "published", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "formulas", "estimates", "places", "fragile", "fragile_maps",
-        "evaluation", "error_curves", "profiles", "two_factor", "styles", "worst_case",
+        "evaluation", "error_curves", "profiles", "over_sets",
         "comparability", "score", "comparison", "score_table", "compare", "results_page", "report",
     ),
 }  # fmt: skip

@@ -12,11 +12,10 @@ from ...manifests.disk.remote import data_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.views import is_view, verify_view
 from ...progress import shows_progress, told
 from ...signatures import showing
 from ..sources.source import Source
-from ..views.view_check import check_view
+from ..views.view_check import check_view, is_view, verify_view
 from .remake_options import RemakeKeywords, RemakeOptions
 
 if TYPE_CHECKING:

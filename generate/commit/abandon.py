@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from ...errors import BuildError
@@ -14,7 +16,6 @@ from .interruption import resumable
 from .last_files import settle
 from .locks import extended, finished, locked, wait_for_workers
 from .state import remove_strays
-from .sweep import remove_files
 
 
 def abandon(directory: str | Path) -> tuple[str, ...]:
@@ -71,3 +72,36 @@ def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest
         below -= {path for paths in set_places(base).values() for path in paths}
     remove_files(root, below, keep)
     remove_strays(root)
+
+
+def remove_files(directory: Path, below: Iterable[str], keep: Container[str]) -> None:
+    """Remove the files at and below some relative paths but those to `keep`, and then the folders that are empty; no link is followed."""
+    for start in below:
+        path = directory / start
+        if any(above.is_symlink() for above in _above(directory, path)):
+            continue
+        if (path.is_symlink() or path.is_file()) and start not in keep:
+            path.unlink()
+        for folder, _, files in os.walk(path, topdown=False):
+            inside = os.path.relpath(folder, directory).replace(os.sep, "/")
+            for name in files:
+                if f"{inside}/{name}" not in keep:
+                    os.unlink(os.path.join(folder, name))
+            _remove_empty(Path(folder))
+        for above in _above(directory, path):
+            _remove_empty(above)
+
+
+def _above(directory: Path, path: Path) -> Iterator[Path]:
+    """Yield the folders above a path, inside a directory."""
+    for parent in path.parents:
+        if parent == directory:
+            return
+        yield parent
+
+
+def _remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:  # something is in it, or it is not there
+        return

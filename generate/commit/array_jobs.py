@@ -12,15 +12,14 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from ...canonical import canonical
-from ...errors import BuildError, MissingParts
+from ...errors import BuildError, CorruptsetError, MissingParts
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
-from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK
+from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import Build
 from ..plan.job import Job
@@ -29,7 +28,7 @@ from ..sources.check import Checked, Seen, check
 from ..sources.source import Sample
 from .identity import refuse_other_resources
 from .locks import WORKERS_WAIT_S, wait_for_workers
-from .state import BuildState, begin, committed, peek_state
+from .state import BuildState, begin, committed, read_state
 
 LOOK_AGAIN_S = 1.0
 """A network's file system may show a file that another machine wrote some seconds later."""
@@ -39,15 +38,8 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def check_folder(build: Build, directory: Path) -> Path:
-    """Return where the check of these samples, for what is to be built, is written down."""
-    key = sha256(canonical(build.identity))
-    key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
-    return directory / CHECK_FOLDER / key.hexdigest()[:32]
-
-
-def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Checked:
-    """Check the selected samples together with other jobs; equals `check` of all.
+def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Build:
+    """Check the selected samples together with other jobs; return the build with its samples, as after a `check` of all.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job that was killed is
     free again. A file that changes afterwards is noticed by the job that reads it, which compares hashes.
@@ -63,7 +55,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     seen : callable, optional
         Told how many images are checked, by this job or another.
     """
-    folder = check_folder(build, directory)
+    key = sha256(canonical(build.identity))
+    key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
+    folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
     starts = range(0, len(build.selected), BLOCK)
     own = int(share * len(starts))
     found: dict[int, Checked] = {}
@@ -83,7 +77,14 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         if len(found) < len(starts):
             time.sleep(WAIT_S)
     blocks = [found[start] for start in starts]
-    return Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+    try:
+        return build.checked(
+            Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+        )
+    except CorruptsetError:
+        if not is_begun(directory):  # what was found is for people to mend
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers, seen: Seen) -> Checked | None:
@@ -103,11 +104,6 @@ def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers
     return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
 
 
-def forget_check(build: Build, directory: Path) -> None:
-    """Remove what was found, for people to mend it."""
-    shutil.rmtree(check_folder(build, directory), ignore_errors=True)
-
-
 @contextmanager
 def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build or join the array jobs that work on it; the build's lock must be held, together with theirs.
@@ -121,7 +117,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
     with ExitStack() as held:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
             while True:
-                state = peek_state(directory)
+                state = read_state(directory)
                 job = state.job(directory, build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
                     refuse_other_resources(directory, state.unfinished.identity, build.resources(list(job.sets)))
@@ -136,7 +132,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
                         "have ended: the sets are then added."
                     )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))
-        yield state, replace(job, array=True)
+        yield state, job
 
 
 def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
@@ -145,7 +141,7 @@ def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: in
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(jobs)).touch()
     share = shares(parts, jobs)[number]
-    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share})[0])
+    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share}))
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tuple[str, int]]) -> MissingParts:

@@ -62,23 +62,16 @@ def settle(directory: Path) -> None:
     """Put the last files of a build in place, if `finish.json` says that they are complete. The lock must be held."""
     data = read_hashed(directory / FINISH)
     files: list[tuple[str, str | None]] = [] if data is None else json.loads(data)
-    moves = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
-    now = {target: aside for aside, target in moves}
-    # A file is aside or in its place. Where one was damaged meanwhile, the build makes all of them again.
-    sound = all(sha256 is None or _is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
-    for path in [path for path, sha256 in files if sha256 is None] if sound else ():
+    for path in [path for path, sha256 in files if sha256 is None]:
         (directory / path).unlink(missing_ok=True)
-    for some in (moves[:-1], moves[-1:]) if sound else ():
+    moves = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
+    for some in (moves[:-1], moves[-1:]):
         for aside, target in some:
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(aside, target)
         for folder in {target.parent for _, target in some}:
             fsync_folder(folder)
     _forget(directory)
-
-
-def _is(path: Path, sha256: str) -> bool:
-    return path.is_file() and sha256_file(path) == sha256
 
 
 def _forget(directory: Path) -> None:

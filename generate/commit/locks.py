@@ -15,7 +15,6 @@ from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished
-from ..sources.image_files import ImageSource
 from ..sources.source import Source
 
 WORKERS_WAIT_S = 120.0
@@ -111,16 +110,16 @@ def refuse_nested(source: Source, directory: Path) -> None:
 
     Sources that are files, or read files of known names, may lie anywhere.
     """
-    if not isinstance(source, ImageSource) or source.path.is_file():
+    if source.root is None:
         return
-    if _lies_in(directory, source.listed):
+    if _lies_in(directory, source.root):
         raise BuildError(
-            f"{directory} would lie in the folder of the source, {source.listed}: what is built would count as images of the source, and "
+            f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images of the source, and "
             "the build could not be resumed. Choose an --out that is not in that folder. Nothing was written."
         )
-    if _lies_in(source.listed, directory):
+    if _lies_in(source.root, directory):
         raise BuildError(
-            f"The folder of the source, {source.listed}, lies in {directory}, which the build is to write. Choose another --out. "
+            f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose another --out. "
             "Nothing was written."
         )
 

@@ -9,23 +9,24 @@ that the manifest names count as committed. Where build.json names another manif
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...errors import BuildError
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER, set_places
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
 from ..plan.builds import Build
 from ..plan.job import Job, Origin
 from ..sinks.containers import set_paths
-from ..work.sidecars import sidecars as read_sidecars
+from ..work.sidecars import sidecars
 from .identity import identity_of, refuse_other_build, refuse_other_resources
-from .locks import extended, finished, locked, wait_for_workers
-from .sweep import sweep
+from .locks import extended, finished
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,6 @@ class BuildState:
 
 
 def read_state(directory: Path) -> BuildState:
-    """Return what a directory holds, once no worker of a killed build is left; the lock must be held."""
-    wait_for_workers(directory)
-    return peek_state(directory)
-
-
-def peek_state(directory: Path) -> BuildState:
     """Return what a directory holds, whoever may be working there."""
     base = finished(directory)
     return BuildState(base, extended(directory) if base is not None else read_unfinished(directory))
@@ -84,13 +79,18 @@ def peek_state(directory: Path) -> BuildState:
 def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildState:
     """Start, resume or extend a build with the sets of a job (`BuildState.job`); return the state with its sidecars. The lock is held."""
     sets = list(job.sets)
-    places = set_paths(job.sinks, sets)
-    sidecars, foreign = committed(directory, job.origin, state.new(sets))
-    for path in foreign:
-        path.unlink()
-    # Images of foreign sidecars are still there, and so are those of a build whose build.json is missing.
-    if foreign or (state.unfinished is None and (directory / PARTS_FOLDER).exists()):
-        sweep(directory, state.base, sidecars, places)
+    new = set(state.new(sets))
+    others = state.unfinished is None and any(
+        sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new) for _, sidecar in sidecars(directory)
+    )
+    if others and state.base is None:
+        raise BuildError(
+            f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another release of corruptset. "
+            "Choose another --out, or delete that directory."
+        )
+    if others:  # they are of the build that the manifest is of
+        shutil.rmtree(directory / PARTS_FOLDER)
+    there = committed(directory, job.origin, new)
     (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
     made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
     if read_hashed(directory / SOURCE) != made_of:
@@ -98,34 +98,19 @@ def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildSt
     unfinished = Unfinished(
         base=sha256_file(directory / MANIFEST) if state.base is not None else None,
         sets=sets,
-        places={s: list(paths) for s, paths in places.items()},
+        places={s: list(paths) for s, paths in set_paths(job.sinks, sets).items()},
         identity={**build.identity, **build.resources(sets)},
     )
     write_unfinished(directory, unfinished)
     remove_strays(directory)
-    return BuildState(state.base, unfinished, sidecars)
+    return BuildState(state.base, unfinished, there)
 
 
-def committed(
-    directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None
-) -> tuple[dict[tuple[str, int], Path], list[Path]]:
-    """Return (set id, run) -> sidecar for some sets, of all runs or some, and the sidecars that are of no use for them."""
-    wanted, there, foreign = set(sets), dict[tuple[str, int], Path](), list[Path]()
-    for path, sidecar in read_sidecars(directory, runs):
-        if sidecar is None or not sidecar.of(origin) or wanted.isdisjoint(sidecar.sets):
-            foreign.append(path)
-        else:
-            there |= {(s, sidecar.run): path for s in sidecar.sets if s in wanted}
-    return there, foreign
-
-
-def leave_finished(directory: Path, manifest: Manifest) -> None:
-    """Remove what a build left that was killed between its manifest and its clean-up; an unfinished extension is left as it is."""
-    if not (directory / WORK_FOLDER).exists() or extended(directory) is not None:
-        return
-    with locked(directory):
-        if read_unfinished(directory) is None and (directory / PARTS_FOLDER).exists():
-            sweep(directory, manifest, {}, set_places(manifest))
+def committed(directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None) -> dict[tuple[str, int], Path]:
+    """Return (set id, run) -> sidecar for some sets, of all runs or some."""
+    wanted, found = set(sets), sidecars(directory, runs)
+    whole = ((path, sidecar) for path, sidecar in found if sidecar is not None and sidecar.of(origin))
+    return {(s, sidecar.run): path for path, sidecar in whole for s in sidecar.sets if s in wanted}
 
 
 def remove_strays(directory: Path) -> None:

@@ -99,9 +99,5 @@ class Job:
     """Those of them that MS-SSIM is over."""
     token: str = ""
     """Tells one call of `build` from another in the same process."""
-    parent: int | None = None
-    """The process that the workers belong to; None in process. A worker that outlives it stops."""
-    array: bool = False
-    """Whether other jobs may make the same parts at the same time."""
-    lease: Path | None = None
-    """Stands for as long as Dask workers are to work; the next build removes that of one that was killed."""
+    file: Path | None = None
+    """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that was killed."""

@@ -50,6 +50,11 @@ class Part:
         return f"{self.run.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
 
     @property
+    def described(self) -> str:
+        """What a message calls the part."""
+        return f"{self.name}: samples {self.run.first} to {self.run.stop - 1} of {', '.join(self.sets[:6])}"
+
+    @property
     def images(self) -> int:
         """How many images the part makes."""
         return self.run.count * len(self.sets)

@@ -18,9 +18,8 @@ from ..sinks.sink import stored_bytes
 from ..sources.check import Checked
 from ..sources.source import Source
 from .builds import Build
-from .disk_estimate import DiskEstimate, disk_estimate
+from .estimate import MOST_SAMPLES, estimate
 from .job import CheckedSample
-from .measured import MOST_SAMPLES, measure
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import clean_sizes, prepare, probe
@@ -47,7 +46,7 @@ class Plan:
     sets: tuple[SetSpec, ...]
     images: int
     bytes: int
-    """On the disk, of all files (`disk_estimate`): an estimate from `looked_at` images. Of regions, from constants."""
+    """On the disk, of all files (`estimate`): an estimate from `looked_at` images. Of regions, from constants."""
     seconds: float
     """Estimate for `jobs`, from a few images made now; to check the source and to write are not in it."""
     jobs: int
@@ -162,12 +161,11 @@ def plan_of(spec: Build) -> Plan:
     jobs = min(spec.workers, len(groups) * len(all_runs))
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
     samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.region_table is not None else spec.selected
-    measured = measure(spec, sets, samples, few[0].sample)
+    taken = estimate(spec, sets, samples, few[0].sample, all_runs)
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
     stores = _store_bytes(spec, probed)
-    disk = disk_estimate(spec, sets, all_runs, measured) if spec.regions is None else DiskEstimate(stores[spec.regions.store])
     return Plan(
         recipe=spec.name,
         version=spec.version,
@@ -175,8 +173,8 @@ def plan_of(spec: Build) -> Plan:
         samples=count,
         sets=sets,
         images=images,
-        bytes=disk.bytes,
-        seconds=count * measured.seconds / jobs,
+        bytes=taken.bytes if spec.regions is None else stores[spec.regions.store],
+        seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
         format=spec.format or "view",
@@ -188,9 +186,9 @@ def plan_of(spec: Build) -> Plan:
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
-        alone=disk.alone,
-        looked_at=disk.looked_at,
-        deviation=disk.deviation,
+        alone=taken.alone,
+        looked_at=taken.looked_at,
+        deviation=taken.deviation,
         moves_content=tuple(moving(sets)),
         notes=spec.notes(),
         source_images=len(spec.selected),

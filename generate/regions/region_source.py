@@ -59,13 +59,9 @@ class RegionSource(Source):
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:
+        super().__init__(images.scheme, tuple(samples), images.classes, images.read, images.notes, license=images.license)
         self.images = images
         self.table = table
-        self.scheme = images.scheme
-        self.license = images.license
-        self.classes = images.classes
-        self.notes = images.notes
-        self.samples: tuple[Sample, ...] = tuple(samples)
         self._kept: dict[str, tuple[Any, Any]] = {}
         """What was made last of an image, of each kind: the regions of an image follow each other."""
 

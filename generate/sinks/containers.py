@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from ...manifests.layout import image_folder
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
-from ..views.view import View, view_record
-from .kinds import ArraySet, FileSet, ShardSet
-from .sink import Run, SetSink, stored_bytes
+from ..views.texts import texts
+from ..views.view import View
+from .sink import stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]
 Kind = Literal["files", "arrays", "shards"]
@@ -72,19 +71,14 @@ class Sink:
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """Return set id -> the folder or the arrays of its images; a shard is in neither."""
         if self.view is not None:
-            return self.view.set_paths()
+            return self.view.set_paths
         return {set_id: [image_folder(set_id)] for set_id in sets} if self.kind == "files" else {}
 
     def image_path(self, set_id: str, index: int, sample: Sample) -> str:
         """Return where an image file goes, relative to the data set."""
         if self.view is not None:
-            return self.view.location(set_id, index)[0]
+            return self.view.path(self.view.slices_of[set_id][0], index)
         return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
-
-    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        """Open one set x one run; `samples` are those of the run."""
-        kinds = {"files": FileSet, "arrays": ArraySet, "shards": ShardSet}
-        return kinds[self.kind](self, directory, set_id, run, samples)
 
     def shared_files(self) -> Sequence[str]:
         """Return the files that several parts write to."""
@@ -92,11 +86,11 @@ class Sink:
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield path and bytes of what stands beside the images; `sha256s` are those of the shared files."""
-        return iter(()) if self.view is None else self.view.texts(sha256s)
+        return iter(()) if self.view is None else texts(self.view, sha256s)
 
     def view_record(self) -> dict[str, Any] | None:
         """Return what a manifest says of the view that the images are laid out as, without its sets."""
-        return None if self.view is None else view_record(self.view)
+        return None if self.view is None else self.view.record
 
 
 _KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}

@@ -1,13 +1,27 @@
-"""What a part makes of one set: each image hashed, put into every sink, and described in one line."""
+"""What a part makes of one set: each image hashed, put into every sink, and described in one line.
+
+Image files lie at ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout, or at a view's own
+paths. Arrays (.npy) are those of a view, and several parts write rows of one: it has its full size from the first row on, and rows go to
+their offsets. A part's rows are on disk before its sidecar is written, so rows that no sidecar speaks for are written again, whatever they
+hold. A shard is a run of consecutive samples of one set in one HDF5 file: pixels where the encoding is lossless, else the encoded bytes.
+"""
 
 from __future__ import annotations
 
+import math
+import os
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
+from ...errors import BuildError
+from ...manifests.disk.atomic import fsync_folder, write_large
+from ...manifests.images.arrays import npy_header
+from ...manifests.layout import shard_path
 from ...manifests.records.digests import sha256_bytes
 from ...pixels import pixel_hashes
 from ..pixels.encoding import Encoding, encoding_of
@@ -15,7 +29,9 @@ from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
 from .containers import Sink
-from .sink import EncodedImage, Run
+from .sink import Run, file_record, free_block, json_text, keep_block, row_records, rows_at
+
+_BINARY = os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class SetWriter:
@@ -31,10 +47,21 @@ class SetWriter:
         """Sample -> its metrics, of some."""
         self.shard: dict[str, object] | None = None
         """path, bytes and sha256 of the set's shard."""
-        self._run = run
-        self._sets = [sink.open_set(directory, set_id, run, samples) for sink in sinks]
-        self._names = [s.path or "" if any(sink.own_names for sink in sinks) else "" for s in samples]
+        self.byte_count = 0
+        """Of the images, as they are stored."""
+        self.file_count = len(sinks) * run.count
+        """How many files and rows of arrays there are of the images."""
+        self._set_id, self._run, self._directory, self._samples = set_id, run, directory, samples
+        self._sinks = [(sink, [""] * run.count) for sink in sinks]
+        """Each with the JSON of every image's file record."""
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
+        self._own_names = any(sink.own_names for sink in sinks)
+        self._encoded = [b""] * run.count
+        """Images of a shard of encoded bytes."""
+        self._rows: NDArray[np.uint8] | None = None
+        """All images of the run, (N, H, W, C), where a sink keeps pixels until `finish`."""
+        self._folders: set[str] = set()
+        """Those of image files that are there."""
         self._measured, self._multiscale = measured, multiscale
         self._missing = run.count
 
@@ -57,19 +84,56 @@ class SetWriter:
             The disk is full or fails.
         """
         images = np.ascontiguousarray(images)
-        encoded: list[EncodedImage] = []
         if self._encoding is not None:
-            data = [encoding_of(self._names[p], self._encoding).encode(image) for p, image in zip(positions, images, strict=True)]
-            encoded = [EncodedImage(one, sha256_bytes(one)) for one in data]
-        for sink_set in self._sets:
-            sink_set.put(positions, images, encoded)
-        if all(sink_set.rows is None for sink_set in self._sets):  # else `finish` hashes all of them, while the next set is made
+            for position, image in zip(positions, images, strict=True):
+                name = self._samples[position].path or "" if self._own_names else ""
+                self._put(position, encoding_of(name, self._encoding).encode(image))
+        if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all of them, while the next set is made
+            self._keep(positions, images)
+        else:
             for position, digest in zip(positions, pixel_hashes(images), strict=True):
                 self.pixels[position] = digest
         for position, before, after in zip(positions, clean, images, strict=True):
             if (index := self._run.first + position) in self._measured:
                 self.metrics[index] = (*measure(before, after), ms_ssim(before, after) if index in self._multiscale else None)
         self._missing -= len(positions)
+
+    def _put(self, position: int, data: bytes) -> None:
+        """Write an encoded image as a file, or keep it for a shard.
+
+        Files are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its part again.
+        """
+        sha256 = sha256_bytes(data)
+        for sink, records in self._sinks:
+            if not sink.encodes:
+                continue
+            row: int | None = None
+            if sink.kind == "shards":
+                self._encoded[position] = data
+                path, row = shard_path(self._set_id, self._run.number), position
+            else:
+                path = sink.image_path(self._set_id, self._run.first + position, self._samples[position])
+                folder = path.rpartition("/")[0]
+                if folder not in self._folders:
+                    os.makedirs(self._directory / folder, exist_ok=True)
+                    self._folders.add(folder)
+                write_file(f"{os.fspath(self._directory)}/{path}", data)
+            records[position] = file_record(json_text(path), row, len(data), sha256)
+            self.byte_count += len(data)
+
+    def _keep(self, positions: Sequence[int], images: Images) -> None:
+        """Keep pixels in memory that is the kernel's: malloc would keep freed blocks in pieces, and a worker would hold a quarter more."""
+        if self._rows is None:
+            shape = (self._run.count, *images.shape[1:])
+            self._block = free_block(math.prod(shape))
+            self._rows = np.frombuffer(self._block, np.uint8, math.prod(shape)).reshape(shape)
+        elif self._rows.shape[1:] != images.shape[1:]:
+            shapes = sorted([self._rows.shape[1:], images.shape[1:]])
+            raise BuildError(
+                f"Set {self._set_id}, samples {self._run.first} to {self._run.stop - 1}: images of several shapes ({shapes}) do not fit "
+                "into one array of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal."
+            )
+        self._rows[rows_at(positions)] = images
 
     @property
     def whole(self) -> bool:
@@ -78,25 +142,109 @@ class SetWriter:
 
     def finish(self) -> None:
         """Write what is written once per run, and free the images."""
-        rows = next((sink_set.rows for sink_set in self._sets if sink_set.rows is not None), None)
+        rows = self._rows
         if rows is not None:
             self.pixels = pixel_hashes(rows)
-        for sink_set in self._sets:
-            shard = sink_set.finish(self.pixels)
-            self.shard = self.shard if shard is None else dict(shard)
+        for sink, records in self._sinks:
+            if rows is not None and not sink.encodes:
+                self.byte_count += rows.nbytes
+            if sink.kind == "arrays" and rows is not None:
+                self._write_arrays(sink, records, rows)
+            elif sink.kind == "shards":
+                self._write_shard(sink, records, rows)
+        if rows is not None:
+            self._rows = None
+            keep_block(self._block)
 
-    @property
-    def file_count(self) -> int:
-        """How many files and rows of arrays there are of the images."""
-        return len(self._sets) * self._run.count
+    def _write_arrays(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8]) -> None:
+        """Write the rows of each array of a view."""
+        view, run = sink.view, self._run
+        assert view is not None
+        for images in view.slices_of[self._set_id]:
+            first, stop = (bisect_left(images.samples, index) for index in (run.first, run.stop))
+            if first == stop:
+                continue
+            positions = [index - run.first for index in images.samples[first:stop]]
+            number, rows = (images.row or 0) + first, pixels[rows_at(positions)]
+            for position, record in zip(positions, row_records(images.path, number, rows), strict=True):
+                records[position] = record
+            write_rows(self._directory / images.path, view.array_rows[images.path], number, rows)
 
-    @property
-    def byte_count(self) -> int:
-        """Of those, together."""
-        return sum(sink_set.bytes for sink_set in self._sets)
+    def _write_shard(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8] | None) -> None:
+        from ...manifests.images.shard_writer import shard_pieces  # a build of files does not need it
+
+        path = shard_path(self._set_id, self._run.number)
+        if pixels is not None:
+            records[:] = row_records(path, 0, pixels)
+        pieces = shard_pieces(
+            self._encoded if pixels is None else pixels,
+            labels=[sample.class_index for sample in self._samples],
+            indices=range(self._run.first, self._run.stop),
+            pixels=self.pixels,
+            set_id=self._set_id,
+            build=sink.title,
+            encoding="raw" if sink.encoding.lossless else sink.encoding.format,
+        )
+        target = self._directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        size, sha256 = write_large(target, pieces)
+        self.shard, self._encoded = {"path": path, "bytes": size, "sha256": sha256}, []
 
     def lines(self) -> bytes:
         """Return the rows of the set's records: JSON lines, in sample order."""
-        stored = zip(*(sink_set.records for sink_set in self._sets), strict=True)
+        stored = zip(*(records for _, records in self._sinks), strict=True)
         rows = enumerate(zip(self.pixels, stored, strict=True), self._run.first)
         return "".join([f'{{"index": {i}, "pixels": "blake3:{p}", "files": [{", ".join(files)}]}}\n' for i, (p, files) in rows]).encode()
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write one image in a few system calls.
+
+    What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever sees half an image.
+    """
+    fd = os.open(path, os.O_WRONLY | _BINARY, 0o666)
+    try:
+        if os.fstat(fd).st_size > len(data):
+            os.ftruncate(fd, len(data))
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[os.write(fd, remaining) :]
+    except OSError as e:  # of a write, Python names no file
+        raise OSError(e.errno, e.strerror, path) from e
+    finally:
+        os.close(fd)
+
+
+def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) -> None:
+    """Write rows of an array of `total` rows, from the `first` on, and wait until they are on disk.
+
+    Raises
+    ------
+    BuildError
+        The array is of images of another shape.
+    OSError
+        The disk is full or fails.
+    """
+    shape = images.shape[1:]
+    header = npy_header((total, *shape), np.uint8)
+    size = len(header) + total * math.prod(shape)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new = not target.exists()
+    with open(os.open(target, os.O_RDWR | _BINARY, 0o666), "r+b") as file:
+        # Every part writes the same header and size, so it does not matter which is first, or whether two are.
+        present = file.read(len(header))
+        if present.strip(b"\0") and present != header:
+            raise BuildError(
+                f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not fit into one array. "
+                "Choose a view of image files, or a recipe whose preprocessing makes all images equal."
+            )
+        if os.fstat(file.fileno()).st_size != size:
+            file.truncate(size)
+        file.seek(0)
+        file.write(header)
+        file.seek(len(header) + first * images[0].nbytes)
+        file.write(np.ascontiguousarray(images).data)
+        file.flush()
+        os.fsync(file.fileno())
+    if new:
+        fsync_folder(target.parent)

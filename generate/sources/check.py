@@ -34,8 +34,7 @@ class Checked:
 
     def raise_for_bad(self, notes: Sequence[tuple[str, str]] = ()) -> None:
         """Raise `SourceError` listing every bad image and every note of the listing, if there are any."""
-        problems = [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]
-        if problems:
+        if problems := [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]:
             raise SourceError(
                 f"{len(problems)} file{'s' * (len(problems) > 1)} of the source cannot be used:\n{listed(problems)}\n"
                 "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the manifest)."
@@ -72,24 +71,25 @@ def check(
         In the order of `chosen`, whatever the number of workers.
     """
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
-    results: list[Checked] = []
+    found, done, start = Checked(), 0, 0.0
 
-    def add(result: Checked) -> None:
-        results.append(result)
-        seen(min(len(results) * BATCH, len(chosen)))
+    def add(batch: Checked) -> None:
+        nonlocal done
+        found.good.extend(batch.good)
+        found.bad.extend(batch.bad)
+        done += 1
+        seen(min(done * BATCH, len(chosen)))
 
-    start = 0.0
-    for number, batch in enumerate(batches):
-        seconds_each = (time.perf_counter() - start) / (number - 1) if number > 1 else 0.0
-        if workers is not None and workers.most > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
-            _in_workers(source, batches[number:], judge, workers, add)
-            break
-        add(_check_batch(source, batch, judge))
-        if number == 0:
+    while done < len(batches):
+        seconds_each = (time.perf_counter() - start) / (done - 1) if done > 1 else 0.0
+        if workers is not None and workers.most > 1 and seconds_each * (len(batches) - done) > worth_workers_s:
+            _in_workers(source, batches[done:], judge, workers, add)
+            workers = None  # where one was killed, what is left is done here
+            continue
+        add(_check_batch(source, batches[done], judge))
+        if done == 1:
             start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
-    for batch in batches[len(results) :]:  # a worker was killed
-        add(_check_batch(source, batch, judge))
-    return Checked([entry for result in results for entry in result.good], [entry for result in results for entry in result.bad])
+    return found
 
 
 def _in_workers(

@@ -27,7 +27,6 @@ above 89,478,485 pixels, or above 512 MiB      listed before a pixel is decoded
 
 from __future__ import annotations
 
-import codecs
 import io
 import threading
 import warnings
@@ -39,7 +38,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
 
 from ...corruptions.stages import LEAST_SIDE
-from .source import BadSample
 
 MAX_PIXELS = 89_478_485
 """Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
@@ -47,20 +45,14 @@ MAX_FILE_BYTES = 512 * 2**20
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """Pillow's names. Others stay out: some run programs of the machine (EPS), some are containers."""
 
+_CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "RGB"}
+"""Pillow's modes that it converts as torchvision's loader has them converted."""
+_TOO_LARGE = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
 _pillow = threading.RLock()
 
 
-@contextmanager
-def _strict_pillow() -> Iterator[None]:
-    """Set Pillow's process-wide settings, and restore them after."""
-    with _pillow, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        truncated, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
-        try:
-            yield
-        finally:
-            ImageFile.LOAD_TRUNCATED_IMAGES = truncated
+class BadSample(Exception):
+    """A sample that cannot be used; the message is one sentence with the reason and what to do."""
 
 
 def decode(data: bytes) -> NDArray[np.uint8]:
@@ -107,7 +99,10 @@ def probe(data: bytes) -> tuple[int, int, int]:
 def _decoding(data: bytes) -> Iterator[Image.Image]:
     """Give a picture whose header is read, and turn what Pillow raises into `BadSample`."""
     kind = "image"
-    with _strict_pillow():
+    with _pillow, warnings.catch_warnings():  # Pillow's settings are those of the process
+        warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        truncated, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
             picture = _opened(data)
             kind = picture.format or kind
@@ -119,6 +114,8 @@ def _decoding(data: bytes) -> Iterator[Image.Image]:
             raise BadSample(
                 f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where it came"
             ) from None
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = truncated
 
 
 def _opened(data: bytes) -> Image.Image:
@@ -130,13 +127,14 @@ def _opened(data: bytes) -> Image.Image:
     try:
         picture = Image.open(io.BytesIO(data), formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise BadSample(f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out") from None
+        raise BadSample(_TOO_LARGE) from None
     except UnidentifiedImageError:
-        kind = "text" if _is_text(data[:512]) else "not an image that corruptset reads"
-        raise BadSample(f"is {kind} by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it") from None
+        raise BadSample(
+            f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it"
+        ) from None
     width, height = picture.size
-    if width * height > MAX_PIXELS:
-        raise BadSample(f"is {width}x{height}, more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out")
+    if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
+        raise BadSample(_TOO_LARGE)
     if min(width, height) < LEAST_SIDE:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
     frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
@@ -152,21 +150,11 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
         return picture
     if mode in ("LA", "La"):
         return picture.convert("LA").getchannel("L")
-    if mode == "1":
-        return picture.convert("L")
     if mode.startswith("I;16") or (mode == "I" and picture.format == "PPM"):
         values = np.asarray(picture).astype(np.uint32)
         return Image.fromarray(((values + 128) // 257).astype(np.uint8))
     if mode in ("P", "PA", "RGBa"):
         return picture.convert("RGBA").convert("RGB")
-    if mode in ("RGBA", "RGBX", "CMYK", "YCbCr"):
-        return picture.convert("RGB")
+    if mode in _CONVERTED:
+        return picture.convert(_CONVERTED[mode])
     raise BadSample(f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey")
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(data)  # the end may cut a letter in two
-    except UnicodeDecodeError:
-        return False
-    return all(c >= " " or c in "\t\n\r\f" for c in text)

@@ -1,30 +1,39 @@
-"""The source ``folder:PATH``: an image folder, one folder a class, or any tree of images with a CSV of labels; or a tar of one.
+"""The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-Without labels, the first component of an image's path is its class; classes are numbered in the sorted order of their folders
-(code points of the NFC names), as torchvision's ImageFolder does. The list of classes is made before anything is found wrong
-with an image, so no label moves when bad images are left out.
+A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the first component
+of an image's path is its class; classes are numbered in the sorted order of their folders (code points of the NFC names), as
+torchvision's ImageFolder does. The list of classes is made before anything is found wrong with an image, so no label moves when bad
+images are left out.
+
+A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same path in the data set.
 """
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ...errors import SourceError
+from ...errors import SourceError, first_few
+from ...manifests.layout import is_own
 from ...manifests.records.models import ClassRecord
-from .image_files import Images, ImageSource, describe
-from .image_tree import folder_of
 from .labels import read_labels
-from .listing import IMAGE_SUFFIXES, ignored
-from .naming import find_equal, name_problem, sample_id
-from .tarred import Tar, image_tar, tarfile_like
+from .listing import KEPT_SUFFIXES, Listing, kept_suffix, list_images
+from .naming import find_equal, name_problem, normal, sample_id
+from .source import Source
+from .tarred import tarfile_like
+
+OTHER_FORMAT = (
+    f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or PNG. Convert it, or "
+    "leave it out: --images PATTERN names the images, and all other files are copied as they are"
+)
 
 
-def open(rest: str, *, labels: Path | None = None) -> ImageSource:
+def open(path: Path, *, labels: str | None = None) -> Source:
     """List an image folder, or a tar of one; no image is read.
 
     Parameters
     ----------
-    rest : str
+    path : Path
         The folder, or a tar that is not compressed.
     labels : path, optional
         A CSV with the columns ``file,label``: the tree is then read flat, and its folders mean nothing.
@@ -32,58 +41,80 @@ def open(rest: str, *, labels: Path | None = None) -> ImageSource:
     Raises
     ------
     SourceError
-        The folder is not there, holds no images or no class folders, or the CSV has mistakes (all of them listed).
+        The path holds no images or no class folders, or the CSV has mistakes (all of them listed).
     """
-    path = Path(rest).expanduser()
-    if path.is_file() and (path.name.lower().endswith((".tar", ".tar.gz", ".tgz")) or tarfile_like(path)):
-        tar = image_tar(path.resolve())
-        images = Images.of_tar(path.resolve(), tar, _single_root(tar) if labels is None else "")
-    else:
-        path = folder_of(rest, "folder", "a folder of images, one folder a class")
-        images = Images.of_folder(path, lambda name: labels is not None and path / name == labels.resolve())
-    return _by_class(rest, images) if labels is None else _labelled(rest, images, labels)
-
-
-def _single_root(tar: Tar) -> str:
-    """Return ``<folder>/`` if everything in a tar lies at least two folders deep in one folder, else an empty string.
-
-    Tars of a folder of class folders are made from within it or from beside it; both name the same classes.
-    """
-    tops = {top for name in tar.files if not ignored(top := name.partition("/")[0])}
-    images = [name for name in tar.files if name.rpartition(".")[2].lower() in IMAGE_SUFFIXES]
-    deep = images and all(name.count("/") >= 2 for name in images)
-    return f"{tops.pop()}/" if len(tops) == 1 and deep else ""
-
-
-def _by_class(rest: str, images: Images) -> ImageSource:
-    listing, notes = images.listing, list(images.listing.notes)
-    folder_of = {path: path.partition("/")[0] for path in listing.images if "/" in path}
-    loose = [path for path in listing.images if path not in folder_of]
-    if not listing.folders:
-        hint = (
-            f"its {len(loose)} images lie flat: give their labels with --labels CSV (columns file,label), or sort them into class folders"
-            if loose
-            else "it holds no image: expected one folder a class, with images in it"
-        )
-        raise SourceError(f"The source folder:{rest} has no class folders; {hint}.{describe(notes)}")
-    if not folder_of:
-        raise SourceError(f"The source folder:{rest} holds no image in its {len(listing.folders)} class folders.{describe(notes)}")
-    notes += [(path, "lies outside the class folders: move it into one, or give labels for all with --labels CSV") for path in loose]
-    unfit = {folder: problem for folder in listing.folders if (problem := name_problem(folder)) is not None}
-    unfit |= find_equal({folder: sample_id(folder, suffix=False) for folder in listing.folders if folder not in unfit})
-    notes += [(f"{folder}/", f"{problem} (its images are left out)") for folder, problem in unfit.items()]
-    named = {folder: sample_id(folder, suffix=False) for folder in listing.folders if folder not in unfit}
-    number_of = {name: i for i, name in enumerate(sorted(named.values()))}
-    classes = tuple(ClassRecord(index=i, name=name, folder=name) for name, i in number_of.items())
-    notes += listing.empty_folders("put its images in, or remove it (torchvision's ImageFolder refuses one too)")
-    labels = {path: number_of[named[folder]] for path, folder in folder_of.items() if folder in named}
-    return images.source("folder", labels, sample_id, classes, notes)
-
-
-def _labelled(rest: str, images: Images, csv: Path) -> ImageSource:
-    label_of, classes = read_labels(csv, images.listing.images)
+    csv = None if labels is None else Path(labels).expanduser()
+    if not path.is_dir() and not path.name.lower().endswith(".tar") and not tarfile_like(path):
+        raise SourceError(f"The source folder: {path} is a file, not a folder. Expected a folder of images, one folder a class.")
+    if csv is None:
+        return _by_class(list_images(path, around=lambda image: image.count("/") >= 2))
+    listing = list_images(path, lambda name: path / name == csv.resolve())
+    label_of, classes = read_labels(csv, listing.images)
     reason = f"has no row in {csv.name}: add one, or leave the image out"
-    notes = [*images.listing.notes, *((path, reason) for path in images.listing.images if path not in label_of)]
-    if not label_of:
-        raise SourceError(f"The source folder:{rest} holds no image with a label.{describe(notes)}")
-    return images.source("folder", label_of, sample_id, classes, notes)
+    listing.notes += [(image, reason) for image in listing.images if image not in label_of]
+    return listing.source("folder", label_of, sample_id, classes)
+
+
+def _by_class(listing: Listing) -> Source:
+    folder_of = {image: image.partition("/")[0] for image in listing.images if "/" in image}
+    loose = [image for image in listing.images if image not in folder_of]
+    if not listing.folders and loose:
+        raise listing.refuse(
+            f"has no class folders; its {len(loose)} images lie flat: give their labels with --labels CSV (columns file,label), or sort "
+            "them into class folders"
+        )
+    if not folder_of:
+        where = f" in its {len(listing.folders)} class folders" if listing.folders else ": expected one folder a class, with images in it"
+        raise listing.refuse(f"holds no image{where}")
+    listing.notes += [
+        (image, "lies outside the class folders: move it into one, or give labels for all with --labels CSV") for image in loose
+    ]
+    unfit = {folder: problem for folder in listing.folders if (problem := name_problem(folder)) is not None}
+    unfit |= find_equal({folder: normal(folder) for folder in listing.folders if folder not in unfit})
+    listing.notes += [(f"{folder}/", f"{problem} (its images are left out)") for folder, problem in unfit.items()]
+    named = {folder: normal(folder) for folder in listing.folders if folder not in unfit}
+    number_of = {name: i for i, name in enumerate(sorted(named.values()))}
+    listing.note_empty_folders()
+    labels = {image: number_of[named[folder]] for image, folder in folder_of.items() if folder in named}
+    return listing.source("folder", labels, sample_id, [ClassRecord(index=i, name=n, folder=n) for n, i in number_of.items()])
+
+
+def open_tree(path: Path, *, images: str | None = None) -> Source:
+    """List a tree of images; none is read. An image's id is its path, with its suffix, in Unicode's normal form C.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    images : str, optional
+        A shell pattern over paths, such as ``val2017/*.jpg``: the images. By default all files with the suffix of one.
+
+    Raises
+    ------
+    SourceError
+        The path is no folder, or holds no image.
+    """
+    if not path.is_dir():
+        raise SourceError(f"The source tree: {path} is a file, not a folder. Expected a folder with images in it, at any depth.")
+    listing = list_images(path)
+    files = set(listing.files)
+    listing.notes = [(file, reason) for file, reason in listing.notes if file not in files]
+    chosen = listing.images if images is None else [file for file in listing.files if fnmatchcase(file, images)]
+    if not chosen:
+        there = f" The images there: {first_few(listing.images)}" if listing.images else ""
+        raise listing.refuse("holds no image" + ("" if images is None else f" that --images {images!r} names.{there}"))
+    listing.notes += [(file, OTHER_FORMAT) for file in chosen if not kept_suffix(file)]
+    others = sorted(files.difference(chosen))
+    unfit = find_equal({file: file for file in others}) | {file: why for file in others if (why := _problem(file)) is not None}
+    listing.notes += unfit.items()
+    source = listing.source("tree", dict.fromkeys(filter(kept_suffix, chosen)), normal)
+    source.pattern = images
+    source.left_out = tuple(filter(is_own, others))
+    source.other_files = {file: path / file for file in others if file not in unfit and not is_own(file)}
+    return source
+
+
+def _problem(path: str) -> str | None:
+    """Return why a file cannot have its path in a data set, or None."""
+    colon = "has a colon in its first name, as a drive has elsewhere: rename it" if ":" in path.partition("/")[0] else None
+    return name_problem(path) or colon

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SourceError, first_few, listed, suggest
-from .image_csv import read_column, refuse_column
+from .labels import read_column
 from .naming import name_problem
 from .source import Sample, Source
 
-CSV = "csv"
-"""What the groups of a CSV are called: its path stands in no manifest."""
 FIELD = "group="
 MOST_SHOWN = 20
 
@@ -109,8 +107,11 @@ def hold_out_problem(given: object) -> str | None:
 
 def group_problem(name: str) -> str | None:
     """Return why a text cannot be a group's name, or None."""
-    problem = name_problem(name)
-    return problem.partition(":")[0] if problem is not None else None
+    return (name_problem(name) or "").partition(":")[0] or None
+
+
+def _group_problems(groups: Sequence[str]) -> list[str]:
+    return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
 
 
 def add_groups(source: Source, csv: Path) -> None:
@@ -122,15 +123,12 @@ def add_groups(source: Source, csv: Path) -> None:
         Every mistake of the CSV at once, or no image has a group.
     """
     csv = csv.expanduser()
-    paths = [s.path for s in source.samples if s.path is not None]
-    rows, problems = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)])
-    problems += [f"line {line}: the group {group!r} {problem}" for line, _, group in rows if (problem := group_problem(group)) is not None]
-    refuse_column(csv, "group", problems, rows, "the group a name")
-    group_of = {path: group for _, path, group in rows}
+    paths = [str(s.path) for s in source.samples]
+    group_of = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)], _group_problems, "the group a name")
     kept = [s for s in source.samples if s.path in group_of]
     if not kept:
         raise SourceError(f"The groups {csv} name no image of the source.")
     source.samples = tuple(replace(s, index=i, group=group_of[str(s.path)]) for i, s in enumerate(kept))
     reason = f"has no row in {csv.name}: add one, or leave the image out"
     source.notes = tuple(sorted([*source.notes, *((path, reason) for path in paths if path not in group_of)]))
-    source.grouping = CSV
+    source.grouping = "csv"  # the file's path stands in no manifest

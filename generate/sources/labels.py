@@ -1,75 +1,130 @@
-"""Labels and the classes that they number: of a flat folder's CSV (``file,label``), of arrays, and of lists of names."""
+"""Labels and the classes that they number: of a CSV beside images, of arrays, and of lists of names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError
+from ...errors import SourceError, listed, suggest
+from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
-from .image_csv import read_column, refuse_column
-from .naming import find_equal, name_problem
+from .naming import find_equal, name_problem, normal
 
 MAX_LABEL = 99_999
+MAX_CSV_BYTES = 512 * 2**20
+
+
+def read_column(
+    path: Path, column: str, images: Sequence[str], judge: Callable[[Sequence[str]], Sequence[str]], expected: str
+) -> dict[str, str]:
+    """Return what a CSV ``file,<column>`` says of each image that it names, by the path as it is on disk.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, with or without a byte-order mark.
+    column : str
+        What it says of an image.
+    images : sequence of str
+        Paths below the folder. They are compared in Unicode's normal form C, in which a value is returned, too.
+    judge : callable
+        From all values, sorted, to what is wrong with them.
+    expected : str
+        What a value is, in words.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, has another header, or has mistakes: all of them are listed.
+    """
+    try:
+        reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
+    except OSError as e:
+        raise SourceError(f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}.") from None
+    on_disk = {normal(image): image for image in images}
+    said: dict[str, str] = {}
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    head: list[str] = []
+    try:
+        for row in filter(None, reader):
+            line = reader.line_num
+            if not head:
+                head = row
+                continue
+            if len(row) != 2:
+                problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
+                continue
+            name, value = normal(row[0].strip().replace("\\", "/").removeprefix("./")), normal(row[1].strip())
+            if name not in on_disk:
+                near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
+                problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
+            elif seen.setdefault(name, line) != line:
+                problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
+            elif not value:
+                problems.append(f"line {line}: {row[0]!r} has no {column}")
+            else:
+                said[on_disk[name]] = value
+    except csv.Error as e:
+        problems.append(f"line {reader.line_num}: {e}")
+    if [c.strip() for c in head] != ["file", column]:
+        raise SourceError(f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line 'file,{column}'.")
+    problems += judge(sorted(set(said.values())))
+    if problems:
+        raise SourceError(
+            f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            f"Expected one line 'file,{column}' an image: the file as a path below the folder, {expected}."
+        )
+    if not said:
+        raise SourceError(f"The {column}s {path} have a header and no rows.")
+    return said
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
     """Return the label of every file that a CSV names, by the path as it is on disk, and the classes.
 
     Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
-    sort), or class names, numbered in their sorted order. A name is taken in Unicode's normal form C.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with or without a byte-order mark.
-    images : sequence of str
-        Paths below the folder.
+    sort), or class names, numbered in their sorted order.
 
     Raises
     ------
     SourceError
         Every mistake at once, with its line.
     """
-    given, problems = read_column(path, "label", images)
-    classes = _classes([label for _, _, label in given], problems)
-    refuse_column(path, "label", problems, given, "the label a whole number or a class name")
-    index_of = {c.name: c.index for c in classes}
-    numbers = all(_whole(label) for _, _, label in given)
-    return {file: int(label) if numbers else index_of[label] for _, file, label in given}, classes
+    label_of = read_column(path, "label", images, _label_problems, "the label a whole number or a class name")
+    names = sorted(set(label_of.values()))
+    if _numbers(names):
+        return {file: int(label) for file, label in label_of.items()}, numbered_classes(max(map(int, names)))
+    index_of = {name: i for i, name in enumerate(names)}
+    classes = tuple(ClassRecord(index=i, name=name, folder=name) for name, i in index_of.items())
+    return {file: index_of[label] for file, label in label_of.items()}, classes
 
 
-def _whole(label: str) -> bool:
-    return label.isascii() and label.isdigit()
+def _numbers(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.isascii() and name.isdigit()]
 
 
-def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, ...]:
-    names = sorted(set(labels))
-    numbers = [name for name in names if _whole(name)]
-    other = [name for name in names if not _whole(name)]
-    if numbers and other:
-        problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other[0]}, ...); use one kind")
-        return ()
+def _label_problems(names: Sequence[str]) -> list[str]:
+    numbers = _numbers(names)
+    if numbers and len(numbers) < len(names):
+        other = next(name for name in names if name not in numbers)
+        return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind"]
     if numbers:
-        values = sorted({int(name) for name in numbers})
-        problems += [f"the label {v} is above {MAX_LABEL}" for v in values if v > MAX_LABEL]
-        return () if problems else numbered_classes(values[-1])
-    problems += [f"the class name {name!r} {problem}" for name in names if (problem := _folder_problem(name)) is not None]
-    same = find_equal({name: name for name in names})
-    problems += [f"the class name {name!r} {reason}" for name, reason in same.items()]
-    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
+        return [f"the label {name} is above {MAX_LABEL}" for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
+    wrong = find_equal({name: name for name in names}) | {name: why for name in names if (why := _folder_problem(name)) is not None}
+    return [f"the class name {name!r} {why}" for name, why in wrong.items()]
 
 
 def _folder_problem(name: str) -> str | None:
     """Return why a class's name cannot be its folder's, or None."""
-    if (problem := name_problem(name)) is not None:
-        return problem
-    unfit = not name or "/" in name or name.startswith(".") or len(name.encode()) > 200
-    return "cannot be a folder's name; use letters, digits, spaces, - and _" if unfit else None
+    if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
+        return "cannot be a folder's name; use letters, digits, spaces, - and _"
+    return name_problem(name)
 
 
 def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
@@ -79,8 +134,19 @@ def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
     if len(given) != count:
         raise SourceError(f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong together?")
     values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
-    check_labels(values, 0, MAX_LABEL, where)
+    check_labels(values, MAX_LABEL, where)
     return values
+
+
+def check_labels(labels: NDArray[np.int64], high: int, where: str) -> None:
+    """Refuse labels outside 0 .. ``high``."""
+    wrong = np.flatnonzero((labels < 0) | (labels > high))
+    if len(wrong):
+        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
+        raise SourceError(
+            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected 0 to {high}. "
+            "Download it again, or make it again."
+        )
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
@@ -101,7 +167,7 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     Raises
     ------
     SourceError
-        A name is empty, given twice, or cannot be a folder's.
+        A name is given twice, or cannot be a folder's.
 
     Examples
     --------
@@ -109,21 +175,9 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     (['cat', 'dog'], ['0_dog', '1_cat'])
     """
     problems = [f"class {i}, {name!r}, {problem}" for i, name in enumerate(names) if (problem := _folder_problem(name)) is not None]
-    if not problems and len({n.casefold() for n in names}) < len(names):
-        problems = ["a class name is given twice"]
+    if len({n.casefold() for n in names}) < len(names):
+        problems.append("a class name is given twice")
     if problems or not names:
         raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
-    sorts = list(names) == sorted(names)
-    width = len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=n, folder=n if sorts else f"{i:0{width}d}_{n}") for i, n in enumerate(names))
-
-
-def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> None:
-    """Refuse labels outside ``low`` .. ``high``."""
-    wrong = np.flatnonzero((labels < low) | (labels > high))
-    if len(wrong):
-        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
-        raise SourceError(
-            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
-            "Download it again, or make it again."
-        )
+    width = 0 if list(names) == sorted(names) else len(str(len(names) - 1))
+    return tuple(ClassRecord(index=i, name=n, folder=f"{i:0{width}d}_{n}" if width else n) for i, n in enumerate(names))

@@ -17,7 +17,12 @@ MAX_NAME_BYTES = 240
 MAX_ID_BYTES = 1024
 
 
-def sample_id(path: str, *, suffix: bool = True) -> str:
+def normal(text: str) -> str:
+    """Return a text in Unicode's normal form C."""
+    return unicodedata.normalize("NFC", text)
+
+
+def sample_id(path: str) -> str:
     """Return the id of an image: its POSIX path without the suffix, in Unicode's normal form C.
 
     Examples
@@ -25,7 +30,7 @@ def sample_id(path: str, *, suffix: bool = True) -> str:
     >>> sample_id("n01440764/ILSVRC2012_val_00000293.JPEG"), sample_id("a/x.tar.png"), sample_id("cafe\\u0301/1.png") == "caf\\xe9/1"
     ('n01440764/ILSVRC2012_val_00000293', 'a/x.tar', True)
     """
-    return unicodedata.normalize("NFC", path.rpartition(".")[0] if suffix else path)
+    return normal(path.rpartition(".")[0])
 
 
 def shown(path: str) -> str:
@@ -54,25 +59,21 @@ def name_problem(path: str) -> str | None:
         path.encode("utf-8")
     except UnicodeEncodeError:
         return "has a name that is not UTF-8: rename it"
-    odd = sorted({c for c in path if unicodedata.category(c) in CONTROLS})
-    if odd:
+    if odd := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
         return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
     if "\\" in path:
         return "has a backslash in its name, which is a folder's separator elsewhere: rename it"
     if DRIVE.match(path):
         return f"begins with {path[:2]}, which is a drive elsewhere: rename it"
-    normal = unicodedata.normalize("NFC", path)
-    if any(len(part.encode()) > MAX_NAME_BYTES for part in normal.split("/")) or len(normal.encode()) > MAX_ID_BYTES:
+    if len(normal(path).encode()) > MAX_ID_BYTES or any(len(part.encode()) > MAX_NAME_BYTES for part in normal(path).split("/")):
         return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"
     return None
 
 
 def find_equal(named: Mapping[str, str]) -> dict[str, str]:
     """Return path -> reason for those whose names are equal, or equal under case folding."""
-    return {
-        path: f"has the same name as {others} on disks that ignore case or Unicode forms: rename one"
-        for path, others in _same_names(named).items()
-    }
+    reason = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
+    return {path: reason.format(others) for path, others in _same_names(named).items()}
 
 
 def _same_names(named: Mapping[str, str]) -> dict[str, str]:
@@ -85,31 +86,22 @@ def _same_names(named: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return what is wrong with images that would have one id, or one place on a disk.
+    """Return path -> reason for images that would have one id, or one place on a disk.
 
     Parameters
     ----------
     named : sequence of (id, class folder, path)
-
-    Returns
-    -------
-    dict
-        path -> reason, for every image of a clash: ids that are equal, or equal under case folding; images that would be
-        stored under one name; an image that would be stored where another needs a folder.
     """
     stored = {path: stored_path(identity, folder) for identity, folder, path in named}
-    same = _same_names(stored) | _same_names({path: identity for identity, _, path in named})
     folders = {_folded(place[:i]) for place in stored.values() for i, letter in enumerate(place) if letter == "/"}
     covered = "would be stored under the name of a folder that other images need: rename the folder or the image"
+    same = "has the same id as {} (without suffix, and on disks that ignore case): rename all but one"
     problems = {
         path: covered for path, place in stored.items() if not folders.isdisjoint((_folded(place) + ".jpeg", _folded(place) + ".png"))
     }
-    problems |= {
-        path: f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one"
-        for path, others in same.items()
-    }
-    return problems
+    both = _same_names(stored) | _same_names({path: identity for identity, _, path in named})
+    return problems | {path: same.format(others) for path, others in both.items()}
 
 
 def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return normal(normal(name).casefold())

@@ -7,17 +7,22 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
-from ...manifests.records.digests import sha256_bytes
+from ...files import file_problem
+from ...manifests.images.arrays import NotAShard, map_array
 from ...manifests.records.models import ClassRecord
-from .places import Stamp, reading, stamp
-from .source import BadSample, Loaded, Sample, Source
+from .decoding import MAX_PIXELS, BadSample
+from .labels import numbered_classes, whole_labels
+from .source import Sample, Source
+from .tarred import Stamp, reading, stamp
 
 SPLITS = ("test", "train", "all")
 
@@ -30,15 +35,15 @@ class Table:
     images: NDArray[np.uint8]
     """(N, H, W, C), in any order of memory."""
     labels: NDArray[np.int64]
-    groups: Sequence[str] | None = None
+    groups: Sequence[str | None] | None = None
 
 
 Rows = tuple[tuple[ClassRecord, ...], list[Table]]
 """What reading some files gives."""
 
 
-class RowSource(Source):
-    """Rows of one or more tables; ids are ``<split>/<row, five digits>``.
+def row_source(scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5) -> Source:
+    """Return the source of the rows of one or more tables; ids are ``<split>/<row, five digits>``.
 
     A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
 
@@ -54,37 +59,34 @@ class RowSource(Source):
     width : int
         Digits of a row in an id.
     """
+    classes, tables = _read(tuple(files), read, arguments)
+    samples: list[Sample] = []
+    rows_of: Counter[str] = Counter()
+    for table in tables:
+        split = None if table.split == "data" else table.split
+        for label, group in zip(table.labels.tolist(), table.groups or [None] * len(table.labels), strict=True):
+            samples.append(Sample(len(samples), f"{table.split}/{rows_of[table.split]:0{width}d}", label, None, split, group))
+            rows_of[table.split] += 1
+    starts = tuple(accumulate((len(table.labels) for table in tables), initial=0))
+    held = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
+    load = functools.partial(_load, tuple(files), read, arguments, starts)
+    return Source(scheme, tuple(samples), classes, load, held_bytes=held)
 
-    def __init__(self, scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5) -> None:
-        self.scheme = scheme
-        self.files = tuple(files)
-        self.read, self.arguments = read, arguments
-        self.classes, tables = self._rows()
-        self.held_bytes = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
-        self.firsts = [0]
-        samples: list[Sample] = []
-        rows_of: Counter[str] = Counter()
-        for table in tables:
-            split = None if table.split == "data" else table.split
-            for row, label in enumerate(table.labels.tolist()):
-                identity = f"{table.split}/{rows_of[table.split] + row:0{width}d}"
-                samples.append(Sample(len(samples), identity, label, None, split, table.groups[row] if table.groups else None))
-            rows_of[table.split] += len(table.labels)
-            self.firsts.append(len(samples))
-        self.samples = tuple(samples)
 
-    def load(self, sample: Sample) -> Loaded:
-        number = bisect.bisect_right(self.firsts, sample.index) - 1
-        try:
-            _, tables = self._rows()
-            image = np.array(tables[number].images[sample.index - self.firsts[number]], order="C")
-        except (SourceError, IndexError) as e:
-            raise BadSample(f"cannot be read any more: {e}") from None
-        return Loaded(image, sha256_bytes(image.data))
+def _load(
+    files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...], starts: tuple[int, ...], sample: Sample
+) -> NDArray[np.uint8]:
+    number = bisect.bisect_right(starts, sample.index) - 1
+    try:
+        _, tables = _read(files, read, arguments)
+        return np.array(tables[number].images[sample.index - starts[number]], order="C")
+    except (SourceError, IndexError) as e:
+        raise BadSample(f"cannot be read any more: {e}") from None
 
-    def _rows(self) -> Rows:
-        with reading(self.files[0]):
-            return _held_rows(self.read, self.arguments, tuple(map(stamp, self.files)))
+
+def _read(files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...]) -> Rows:
+    with reading(files[0]):
+        return _held_rows(read, arguments, tuple(map(stamp, files)))
 
 
 @functools.lru_cache(maxsize=1)
@@ -100,8 +102,66 @@ def wanted_splits(split: str | None) -> tuple[str, ...]:
     >>> wanted_splits(None), wanted_splits("all")
     (('test',), ('test', 'train'))
     """
-    if split is None:
-        return ("test",)
-    if split not in SPLITS:
+    if split not in (None, *SPLITS):
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(SPLITS)}.")
-    return ("test", "train") if split == "all" else (split,)
+    return ("test", "train") if split == "all" else (split or "test",)
+
+
+def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:
+    """Return (H, W, C) of an array of images, or refuse it."""
+    if dtype != np.uint8:
+        hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
+        raise SourceError(f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it as it was meant{hint} and save it again.")
+    if len(shape) == 3:
+        shape = (*shape, 1)
+    if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        raise SourceError(f"{where} has the shape {shape}, channels first; expected (N, H, W, C): save x.transpose(0, 2, 3, 1).")
+    fits = len(shape) == 4 and shape[3] in (1, 3) and shape[0] >= 1 and min(shape[1:3]) >= LEAST_SIDE
+    if not fits or shape[1] * shape[2] > MAX_PIXELS:
+        raise SourceError(
+            f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least {LEAST_SIDE} and at most "
+            f"{MAX_PIXELS:,} pixels an image."
+        )
+    return shape[1], shape[2], shape[3]
+
+
+def open_arrays(path: Path) -> Source:
+    """Open the source ``npy:IMAGES,LABELS``; nothing is read but the heads of the two files, and the labels.
+
+    Raises
+    ------
+    SourceError
+        Not two paths, no .npy files, images that are not uint8 (N, H, W) or (N, H, W, 1 or 3), labels that are no whole
+        numbers, from 0 upwards, one an image.
+    """
+    files = [Path(name).expanduser().resolve() for name in str(path).rpartition(",")[::2] if name]
+    if len(files) != 2:
+        raise SourceError("The source npy needs two files: npy:IMAGES,LABELS, both .npy.")
+    for file in files:
+        if (what := file_problem(file)) is not None:
+            raise SourceError(f"The source npy: {file} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
+    return row_source("npy", files, _read_arrays, *files, width=1)
+
+
+def _read_arrays(images_path: Path, labels_path: Path) -> Rows:
+    images = _mapped(images_path)
+    shape = image_shape(images.dtype, images.shape, str(images_path))
+    if not images.flags.c_contiguous:
+        raise SourceError(
+            f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, np.ascontiguousarray(x))."
+        )
+    labels = whole_labels(_mapped(labels_path), len(images), str(labels_path))
+    return numbered_classes(int(labels.max())), [Table("data", images.reshape(-1, *shape), labels)]
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Return an array as it lies in its file."""
+    try:
+        return map_array(path)[0]
+    except NotAShard as e:
+        if "object" in str(e).lower():
+            raise SourceError(
+                f"{path} holds Python objects, which are not read: they could run anything. Save plain numbers: "
+                "np.save(path, np.stack(x)), uint8 for images."
+            ) from None
+        raise SourceError(f"{path} is not a .npy file, or a cut one ({e}). Expected what np.save writes.") from None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import SourceError, listed
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
-from .decoding import decode
-from .source import BadSample, Loaded, Sample, Source
+from .decoding import BadSample, decode
+from .source import Sample, Source
 
 
 class Photograph(NamedTuple):
@@ -38,46 +42,40 @@ _ROWS = [line.split(" ", 2) for line in _TABLE.strip().split("\n")]
 PHOTOGRAPHS = {file.partition(".")[0]: Photograph(file, f"sha256:{digest}", terms) for file, digest, terms in _ROWS}
 
 
-class SampleSource(Source):
-    """The eight photographs, each a class of its own; labels follow the order of their names."""
-
-    scheme = "sample"
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.license = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
-        self.classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
-        present = [(c.name, c.index) for c in self.classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
-        reason = f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it"
-        self.notes = tuple((photograph.file, reason) for name, photograph in PHOTOGRAPHS.items() if name not in dict(present))
-        self.samples = tuple(Sample(index, name, label) for index, (name, label) in enumerate(present))
-
-    def load(self, sample: Sample) -> Loaded:
-        photograph = PHOTOGRAPHS[sample.id]
-        try:
-            image = decode((self.folder / photograph.file).read_bytes())
-        except OSError as e:
-            raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again") from None
-        sha256 = sha256_bytes(image.data)
-        if sha256 != photograph.sha256:
-            raise BadSample(
-                f"has other pixels in the installed scikit-image {_version()} ({sha256}) than those that are pinned here "
-                f"({photograph.sha256}): install scikit-image 0.26 and Pillow 13, or build without it"
-            )
-        return Loaded(image, sha256)
-
-
-def open(rest: str, *, labels: Path | None = None) -> SampleSource:
-    """Open the eight photographs; nothing follows ``sample``, and they have labels of their own."""
-    if rest or labels is not None:
-        raise SourceError("The source sample takes no path and no --labels: its eight photographs are one class each.")
+def open(path: Path) -> Source:
+    """Open the eight photographs, each a class of its own; labels follow the order of their names. They have no path."""
     package = importlib.util.find_spec("skimage")
     if package is None or package.origin is None:
         raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")
-    source = SampleSource(Path(package.origin).parent / "data")
-    if not source.samples:
-        raise SourceError(f"The installed scikit-image ships none of the photographs:\n{listed([f'{p}: {r}' for p, r in source.notes])}")
-    return source
+    return photographs(Path(package.origin).parent / "data")
+
+
+def photographs(folder: Path) -> Source:
+    """Return the photographs that are in a folder; those that are not are noted."""
+    classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
+    present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
+    reason = f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it"
+    notes = tuple((PHOTOGRAPHS[c.name].file, reason) for c in classes if c not in present)
+    if not present:
+        raise SourceError(f"The installed scikit-image {_version()} ships none of the eight photographs: install release 0.26.")
+    samples = tuple(Sample(index, c.name, c.index) for index, c in enumerate(present))
+    terms = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
+    return Source("sample", samples, classes, partial(_read, folder), notes, license=terms)
+
+
+def _read(folder: Path, sample: Sample) -> NDArray[np.uint8]:
+    photograph = PHOTOGRAPHS[sample.id]
+    try:
+        image = decode((folder / photograph.file).read_bytes())
+    except OSError as e:
+        raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again") from None
+    sha256 = sha256_bytes(image.data)
+    if sha256 != photograph.sha256:
+        raise BadSample(
+            f"has other pixels in the installed scikit-image {_version()} ({sha256}) than those that are pinned here "
+            f"({photograph.sha256}): install scikit-image 0.26 and Pillow 13, or build without it"
+        )
+    return image
 
 
 def _version() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,32 +92,29 @@ def spread(items: Sequence[T], most: int | None) -> list[T]:
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
-    seen: Counter[Hashable] = Counter()
-    kept = []
+    kept: dict[Hashable, list[Sample]] = {}
     for sample in samples:
-        seen[group(sample)] += 1
-        if seen[group(sample)] <= count:
-            kept.append(sample)
-    return kept
+        if len(members := kept.setdefault(group(sample), [])) < count:
+            members.append(sample)
+    return sorted((sample for members in kept.values() for sample in members), key=lambda sample: sample.index)
 
 
 def selection_record(
     source: Sequence[Sample],
     chosen: Sequence[Sample],
     *,
-    samples: int | None = None,
-    first: int | None = None,
-    per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
     hold_out: HoldOut | None = None,
     grouping: str | None = None,
     per_super_category: str | Path | None = None,
     pattern: str | None = None,
+    **numbers: int | None,
 ) -> dict[str, Any]:
     """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
 
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
-    the pattern of images, what the groups are, and which were held out, are recorded only where they were given.
+    the pattern of images, what the groups are, and which were held out, are recorded only where they were given. `numbers` are the other
+    options of `select`.
     """
     given = [] if ids is None else [sample.id for sample in _named(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}
@@ -130,9 +126,7 @@ def selection_record(
     }
     return {
         "split": "all" if len(splits) > 1 else next(iter(splits), None),
-        "samples": samples,
-        "first": first,
-        "per_class": per_class,
+        **{option: numbers.get(option) for option in ("samples", "first", "per_class")},
         "ids": {"count": len(given), "sha256": canonical_sha256(given)} if given else None,
         "total": len(source),
         "chosen": len(chosen),
@@ -142,9 +136,8 @@ def selection_record(
 
 def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
     """Return the samples that were named, in the source's order."""
-    where = "The list of ids"
+    where = f"The ids {ids}" if isinstance(ids, str | Path) else "The list of ids"
     if isinstance(ids, str | Path):
-        where = f"The ids {ids}"
         try:
             ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
         except OSError as e:
@@ -159,11 +152,10 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
         if number is None:
             near = suggest(name, [s.id for s in source]) if len(problems) < 3 and len(source) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")
-        elif number in line_of:
+        elif line_of.setdefault(number, line) != line:
             problems.append(f"line {line}: {name!r} was given on line {line_of[number]} already")
-        else:
-            line_of[number] = line
-    if problems or not line_of:
-        reasons = listed(problems) if problems else "  it names no sample"
-        raise SourceError(f"{where} has {len(problems) or 'a'} mistake{'s' * (len(problems) > 1)}:\n{reasons}\nExpected one id a line.")
+    if not line_of:
+        problems = problems or ["it names no sample"]
+    if problems:
+        raise SourceError(f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id a line.")
     return [source[i] for i in sorted(line_of)]

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
+from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
+from . import decoding
+from .decoding import BadSample as BadSample
 from .stores import local_copies
+
+Note = tuple[str, str]
+"""(path, reason) of what cannot be used."""
+
+
+class Place(NamedTuple):
+    """Where the bytes of a tar's member lie in the archive."""
+
+    offset: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,8 @@ class Sample(Labelled):
     split: str | None = None
     group: str | None = None
     """What the source groups its samples by; None where it has no groups."""
+    place: Place | None = None
+    """Of a sample in a tar."""
 
     @property
     def region(self) -> RegionRecord | None:
@@ -59,30 +74,31 @@ class Probe(NamedTuple):
     """1 (grey) or 3 (RGB)."""
 
 
-class BadSample(Exception):
-    """A sample that cannot be used; the message is one sentence with the reason and what to do."""
-
-
-class Source(Protocol):
+@dataclass(eq=False, repr=False)
+class Source:
     """Where samples come from. Workers receive a pickled copy: a source holds no open file and no pixels."""
 
     scheme: str
     """What stands in the manifest as the source's name; never a path."""
-    license: str | None = None
-    classes: tuple[ClassRecord, ...]
-    """None at all where the source has no labels."""
     samples: tuple[Sample, ...]
     """Ordered by id (code points), or by row where the source is a table of rows."""
+    classes: tuple[ClassRecord, ...]
+    """None at all where the source has no labels."""
+    read: Callable[[Sample], bytes | NDArray[np.uint8]]
+    """Return a sample's file, or its pixels (H, W, C) as a copy, or raise `BadSample`."""
+    notes: tuple[Note, ...] = ()
+    """What was found wrong while listing: files that have no id of their own and so are no samples."""
+    root: Path | None = None
+    """The folder that every command lists anew; None where a source is files of known names."""
+    license: str | None = None
     grouping: str | None = None
     """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
-    other_files: Mapping[str, Path] = {}
+    other_files: Mapping[str, Path] = field(default_factory=dict)
     """Files that go with the images into a data set, as they are: path there -> file."""
     left_out: tuple[str, ...] = ()
     """Those that do not, because a data set has files of its own there."""
     pattern: str | None = None
     """Which files are images, where that was given."""
-    notes: tuple[tuple[str, str], ...] = ()
-    """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
     held_bytes: int = 0
     """What each process that loads samples keeps in memory."""
 
@@ -92,42 +108,55 @@ class Source(Protocol):
 
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
-        ...
+        data = self.read(sample)
+        return Loaded(decoding.decode(data) if isinstance(data, bytes) else data, _sha256(data))
 
     def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 that `load` would, without more work than it needs; or raise `BadSample`."""
-        return self.load(sample).sha256
+        """Return the sha256 that `load` would, without decoding; or raise `BadSample`."""
+        return _sha256(self.read(sample))
 
     def probe(self, sample: Sample) -> Probe:
         """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
-        loaded = self.load(sample)
-        height, width, channels = loaded.image.shape
-        return Probe(loaded.sha256, width, height, channels)
+        data = self.read(sample)
+        size = decoding.probe(data) if isinstance(data, bytes) else (data.shape[1], data.shape[0], data.shape[2])
+        return Probe(_sha256(data), *size)
+
+
+def _sha256(data: bytes | NDArray[np.uint8]) -> str:
+    return sha256_bytes(data if isinstance(data, bytes) else data.data)
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A registered source: the function ``(rest, *, labels, ...)`` that opens it, and one line of help."""
+    """A registered source: the function that opens a path, and one line of help."""
 
     opens: str
     """Its module and its name."""
     about: str
     takes: tuple[str, ...] = ()
-    """What it takes beside labels."""
+    """The options that the function has beside the path; the groups of a CSV are given to what it returns."""
     groupings: tuple[str, ...] = ()
     """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them."""
+    one_path: bool = True
+    """Whether one file or folder follows, which must be there."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "sample": Scheme("sample:open", "eight public photographs that come with scikit-image, one class each"),
+    "sample": Scheme("sample:open", "eight public photographs that come with scikit-image, one class each", one_path=False),
     "folder": Scheme(
-        "folder:open", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV", ("groups",)
+        "folder:open",
+        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV",
+        ("labels", "groups"),
     ),
     "imagenet": Scheme(
-        "imagenet:open", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders", ("groups",)
+        "imagenet:open",
+        "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders",
+        ("labels", "groups"),
     ),
     "cifar10": Scheme("cifar:open_ten", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",)),
-    "cifar100": Scheme("cifar:open_hundred", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("split",)),
+    "cifar100": Scheme(
+        "cifar:open_hundred", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("labels", "split")
+    ),
     "icons50": Scheme(
         "icons50:open",
         "icons50:PATH, Icons-50.npy or its class folders; --groups style (the default) or subtype",
@@ -135,14 +164,14 @@ SCHEMES: Mapping[str, Scheme] = {
         groupings=("style", "subtype"),
     ),
     "tree": Scheme(
-        "image_tree:open",
+        "folder:open_tree",
         "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
         ("images",),
     ),
-    "mnist": Scheme("mnist:open", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
-    "npy": Scheme("npy:open", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
+    "mnist": Scheme("mnist:open", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",), one_path=False),
+    "npy": Scheme("rows:open_arrays", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers", one_path=False),
     "hdf5": Scheme(
-        "hdf5:open", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)
+        "hdf5:open", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("labels", "images")
     ),
 }
 
@@ -151,17 +180,16 @@ GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.group
 """Those that know the groups of their samples."""
 
 
-def open_source(text: str, *, labels: Path | str | None = None, **options: Any) -> Source:
+def open_source(text: str, **options: Any) -> Source:
     """Open a source by its one line.
 
     Parameters
     ----------
     text : str
         ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; see docs/sources.md.
-    labels : path, optional
-        Where labels come from, where the source does not say it: a CSV, a devkit, the name of a dataset.
     **options
-        What else a scheme takes (``split``, ``images``, ``groups``); None is the default.
+        What a scheme takes beside its path: ``labels`` (where labels come from, where the source does not say it: a CSV, a devkit,
+        the name of a dataset), ``split``, ``images``, ``groups``; None is the default.
 
     Returns
     -------
@@ -173,31 +201,41 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
     SourceError
         The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
     """
-    scheme, _, rest = text.partition(":")
-    if scheme not in SCHEMES:
-        hint = suggest(scheme, SCHEMES)
-        if Path(text).is_dir():
-            hint = f" It is a folder: did you mean folder:{text}?"
-        elif "/" in scheme:
-            hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
-        known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
-        raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
+    name, _, rest = text.partition(":")
+    scheme = SCHEMES.get(name)
+    if scheme is None:
+        raise SourceError(_unknown(text, name))
     rest = local_copies(rest)
+    if (not rest) != (name == "sample"):
+        raise SourceError(f"The source {name} {'takes no path' if rest else 'needs a path'}. Expected {scheme.about}.")
     if rest.lower().endswith(".zip"):
-        raise SourceError(f"{rest} is a zip archive: unzip it, and give the folder, {scheme}:{rest[:-4]}.")
-    given = {name: value for name, value in options.items() if value is not None}
-    foreign = [f"--{name}" for name in given if name not in SCHEMES[scheme].takes]
-    if foreign:
-        raise SourceError(f"The source {scheme} takes no {' and no '.join(foreign)}. Leave it out.")
-    csv = given.pop("groups", None) if not SCHEMES[scheme].groupings else None
-    module, _, function = SCHEMES[scheme].opens.partition(":")
-    opened = getattr(importlib.import_module(f".{module}", __package__), function)
-    source: Source = opened(rest, labels=None if labels is None else Path(local_copies(str(labels))), **given)
+        raise SourceError(f"{rest} is a zip archive: unzip it, and give the folder, {name}:{rest[:-4]}.")
+    given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
+    if foreign := [f"--{option}" for option in given if option not in scheme.takes]:
+        raise SourceError(f"The source {name} takes no {' and no '.join(foreign)}. Leave it out.")
+    csv = given.pop("groups", None) if not scheme.groupings else None
+    path = Path(rest)
+    if scheme.one_path:
+        path = path.expanduser().resolve()
+        if not path.exists():
+            raise SourceError(f"The source {name}: {path} is not there. Expected {scheme.about}.")
+    module, _, function = scheme.opens.partition(":")
+    source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
     if csv is not None:
         from .groups import add_groups
 
-        add_groups(source, Path(local_copies(str(csv))))
+        add_groups(source, Path(csv))
     return source
+
+
+def _unknown(text: str, name: str) -> str:
+    hint = suggest(name, SCHEMES)
+    if Path(text).is_dir():
+        hint = f" It is a folder: did you mean folder:{text}?"
+    elif "/" in name:
+        hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
+    known = "".join(f"\n  {name}: {scheme.about}" for name, scheme in SCHEMES.items())
+    return f"{text!r} is not a source.{hint} Known sources:{known}"
 
 
 def stored_path(sample_id: str, folder: str) -> str:

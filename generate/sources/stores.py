@@ -44,5 +44,5 @@ def local_copy(url: str) -> str:
         advice = f"Free some space, or name another folder for the cache: CORRUPTSET_CACHE (it is {cache_root()})."
         check_space(folder, sum(versions[path][0] for path in missing), f"a copy of {url}", advice)
         folder.mkdir(parents=True, exist_ok=True)
-        at_once(lambda path: store.fetch(path, os.fspath(folder)), missing)
+        at_once(lambda path: store.fetch(path, folder / path, versions[path][0]), missing)
     return os.fspath(folder if one is None else folder / name)

@@ -6,15 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...errors import BuildError, listed
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
-from ...manifests.records.models import Manifest
 from ...manifests.records.report import Progress
-from ...manifests.verify.views import VIEW, ViewRecord, ViewSetRecord
 from ...progress import shows_progress, told
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
@@ -25,6 +22,7 @@ from .layouts import LAYOUTS, get_layout, read_layout
 from .severities import read_severities
 from .subject import Subject, ViewOptions
 from .view import View
+from .view_check import VIEW, ViewRecord, ViewSetRecord
 from .writer import Writer, finished_at_once
 
 
@@ -101,12 +99,13 @@ def export(
         raise BuildError(f"{out} lies in the data set itself, which would no longer verify. Choose another --out.")
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
-    given: dict[str, Any] = {
-        "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
-        "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
-        "allow_missing_classes": allow_missing_classes,
-    }
-    options = ViewOptions.model_validate(given)
+    options = ViewOptions.model_validate(
+        {
+            "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
+            "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
+            "allow_missing_classes": allow_missing_classes,
+        }
+    )
     subject = Subject.of(data)
     refs, problems = matching_sets(subject.sets, ["*"] if sets is None else sets)
     if problems:
@@ -123,17 +122,18 @@ def export(
             raise BuildError(f"{problem} Nothing was written.")
         made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
-        writer = Writer(part, told(progress), sum(len(images.samples) for images in made.slices))
+        writer = Writer(part, told(progress))
         writer.view(made, data)
-        record = _record(data.manifest, made, options, writer)
-        text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+        text = json.dumps(_record(made, options, writer).as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
         write_atomic(part / VIEW, text)
     top = Path(out) / made.top
-    return Exported(Path(out), top, made.name, data.digest, writer.images, writer.bytes, writer.linked, tuple(made.notes))
+    return Exported(Path(out), top, layout.name, data.digest, writer.images, writer.bytes, writer.linked, tuple(made.notes))
 
 
-def _record(manifest: Manifest, view: View, options: ViewOptions, writer: Writer) -> ViewRecord:
+def _record(view: View, options: ViewOptions, writer: Writer) -> ViewRecord:
     """Return what VIEW.json says."""
+    manifest = view.subject.manifest
+    assert manifest is not None  # a finished data set has one
     whole = {s.id: s for s in manifest.sets}
     sets = []
     for images in sorted(view.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
@@ -143,12 +143,12 @@ def _record(manifest: Manifest, view: View, options: ViewOptions, writer: Writer
         sets.append(ViewSetRecord(id=record.id, path=images.path, row=images.row, count=count, pixel_digest=digest))
     return ViewRecord(
         schema_version=1,
-        view=view.name,
+        view=view.layout.name,
         top=view.top,
         name=manifest.name,
         version=manifest.version,
         digest=manifest.digest,
-        layout=None if view.name in LAYOUTS else view.layout.model_dump(mode="json", exclude_defaults=True),
+        layout=None if view.layout.name in LAYOUTS else view.layout.model_dump(mode="json", exclude_defaults=True),
         options=options.model_dump(mode="json", exclude_defaults=True),
         notes=view.notes,
         sets=sets,

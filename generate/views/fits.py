@@ -1,14 +1,23 @@
-"""Which sets and which images go into a view."""
+"""Which sets and images go into a view, and what does not fit: options, samples and names that a layout has no place for."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from ...errors import BuildError
 from ..recipes.expectations import Named, refusal
 from ..recipes.set_spec import SetSpec
+from ..sources.listing import kept_suffix
 from .layouts import LAYOUTS, Layout
-from .subject import SetRef
+from .subject import SetRef, Subject, ViewOptions, refuse
+from .texts import members, paths
+
+if TYPE_CHECKING:
+    from .view import View
 
 _Set = TypeVar("_Set", SetSpec, SetRef)
 
@@ -38,3 +47,47 @@ def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True
     fit = f"Views that fit: {', '.join(fitting)}; any" if fitting else "Any"
     instead = f"{fit} images go into {', '.join(name for name, other in LAYOUTS.items() if other.expects is None)}."
     return refusal(f"The view {layout.name}", layout.expects, problems, instead)
+
+
+def refuse_unused(layout: Layout, subject: Subject, options: ViewOptions) -> None:
+    """Raise `BuildError` for an option that a view has no use for, and for a place for labels that there are not."""
+    flags = {
+        "--severities": options.severities and layout.names not in ("severities", "one"),
+        "--list": options.images and not layout.listed,
+        "--allow-missing-classes": options.allow_missing_classes and not layout.numbers_classes,
+    }
+    if unused := ", ".join(flag for flag, extra in flags.items() if extra):
+        raise BuildError(f"The view {layout.name} does not take {unused}. Leave it out.")
+    if layout.labelled and not subject.classes:
+        raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
+
+
+def refuse_misfits(view: View) -> None:
+    """Raise `BuildError` for samples and names that a layout has no place for."""
+    layout, samples, classes = view.layout, view.subject.samples, view.subject.classes
+    problems: list[str] = []
+    if layout.splits:
+        known = " and ".join(layout.splits)
+        strange = {s.split for s in samples} - {None, *layout.splits}
+        problems += [f"split {split!r}: the view has {known}. Choose another view" for split in sorted(map(str, strange))]
+    if layout.own_names:
+        other = [s.path for s in samples if s.path and not kept_suffix(s.path)]
+        problems += [f"{path}: its suffix is neither that of a JPEG nor .png, and images keep their names there" for path in other]
+    if not layout.blanks:
+        blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
+        problems += [f"{i}: has a blank in its path, and the lists separate path and label by a blank" for i in blank]
+    for text in layout.beside:
+        most = max((s.class_index for s in samples), default=0) if text.labels else 0
+        if text.labels and most > (top := np.iinfo(text.labels).max):
+            problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
+    refuse(layout.name, problems, "Mend the source and build again, or choose another view, such as webdataset.")
+    own = layout is not LAYOUTS.get(layout.name)
+    if own or layout.container == "arrays":
+        files = Counter(path.casefold() for path in paths(view))
+        for images in view.slices if layout.container == "tars" else ():
+            files.update(f"{images.path}/{name}".casefold() for index in images.samples for name, _ in members(view, images, index))
+        twice = [f"{path}: two images, or an image and a text, would lie there" for path, count in files.items() if count > 1]
+        then = (
+            "Put more words into its place, image or path, such as {set} or {index}." if own else "Name the set otherwise (--severities)."
+        )
+        refuse(layout.name, twice, then)

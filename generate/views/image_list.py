@@ -6,32 +6,15 @@ folder, and without one every later class would be numbered one too low; the lis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from ...errors import BuildError
+from ...errors import BuildError, first_few
 from ...files import read_text, reason
 from .subject import Subject, refuse
 
-_SUFFIXES = (".jpeg", ".jpg", ".png")
-
-
-def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a note of these."""
-    on_list = _listed_samples(view, subject, names)
-    filled = {subject.samples[i].class_index for i in on_list}
-    fillers: dict[int, int] = {}
-    for index, sample in enumerate(subject.samples):
-        if sample.class_index not in filled:
-            fillers.setdefault(sample.class_index, index)
-    chosen = sorted(on_list | set(fillers.values()))
-    if not fillers:
-        return chosen, []
-    folders = [subject.classes[label].folder for label in sorted(fillers)]
-    return chosen, [
-        f"{len(on_list)} images are on the list; {len(fillers)} more keep class folders from being empty: "
-        f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
-    ]
+_SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
@@ -52,21 +35,32 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     return names
 
 
-def _listed_samples(view: str, subject: Subject, names: Sequence[str]) -> set[int]:
-    """Return the indices of the samples that a list names, by id or by its last part, or raise `BuildError`."""
+def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
+    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a note of these.
+
+    Raises
+    ------
+    BuildError
+        There is no list, or a name on it is that of no sample, or of several.
+    """
     if not names:
         raise BuildError(f"The view {view} needs the list of its images: --list FILE, with an image's name on every line.")
     by_name: dict[str, list[int]] = {}
+    fillers: dict[int, int] = {}
     for index, sample in enumerate(subject.samples):
+        fillers.setdefault(sample.class_index, index)
         for name in {sample.id, sample.id.rpartition("/")[2]}:
             by_name.setdefault(name, []).append(index)
     problems: list[str] = []
-    indices: set[int] = set()
+    on_list: set[int] = set()
     for name in names:
-        stem = name[: -len(PurePosixPath(name).suffix)] if name.lower().endswith(_SUFFIXES) else name
+        stem = _SUFFIX.sub("", name)
         matches = by_name.get(stem) or by_name.get(stem.rpartition("/")[2]) or []
         if len(matches) != 1:
-            problems.append(f"{name}: {'is not among the samples' if not matches else f'names {len(matches)} samples'}")
-        indices |= set(matches)
+            problems.append(f"{name}: {f'names {len(matches)} samples' if matches else 'is not among the samples'}")
+        on_list |= set(matches)
     refuse(view, problems, "Build from the whole source (without --samples), or mend the list.")
-    return indices
+    lacking = sorted(fillers.keys() - {subject.samples[i].class_index for i in on_list})
+    folders = first_few([subject.classes[label].folder for label in lacking], 8)
+    note = f"{len(on_list)} images are on the list; {len(lacking)} more keep class folders from being empty: {folders}."
+    return sorted(on_list | {fillers[label] for label in lacking}), [note] * bool(lacking)

@@ -7,12 +7,12 @@ import string
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from ...error_lines import mistake_lines
-from ...errors import BuildError, mistakes, suggest
+from ...errors import BuildError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
 from ...manifests.records.fields import safe_path
 from ...toml import parse_toml
@@ -31,6 +31,7 @@ IMAGE_WORDS: dict[str, str | int] = SET_WORDS | {
 }
 """Those that an image's name or its line may have."""
 Column = Literal["file_name", "label", "corruption", "severity", "level", "set", "class", "id", "split", "group"]
+Table = TypeVar("Table", bound=RecipeTable)
 _WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
 
 
@@ -113,14 +114,15 @@ class Layout(RecipeTable):
         top = safe_path(_example(self.top, {word: SET_WORDS[word] for word in ("dataset", "hundred")}))
         of_set, of_image = SET_WORDS | {"top": top}, IMAGE_WORDS | {"top": top}
         place = _example(self.place, of_set)
-        if (self.container == "arrays") == bool(self.image):
-            raise ValueError("image says what an image is called in a folder or tar; rows of arrays have no names, and all others have one")
-        if self.with_each and self.container != "tars":
-            raise ValueError("with_each is for tars; beside is for all")
-        if self.container != "arrays" and any(text.labels for text in (*self.with_each, *self.beside)):
-            raise ValueError("labels are those of arrays; images in files and tars have line or columns")
-        if self.container == "arrays" and not place.endswith(".npy"):
-            raise ValueError(f"place is {self.place!r}; an array's name ends in .npy")
+        arrays = self.container == "arrays"
+        for broken, rule in (
+            (arrays == bool(self.image), "image says what an image is called in a folder or tar; rows of arrays have no names"),
+            (self.with_each and self.container != "tars", "with_each is for tars; beside is for all"),
+            (not arrays and any(text.labels for text in (*self.with_each, *self.beside)), "labels are those of arrays; others have line"),
+            (arrays and not place.endswith(".npy"), f"place is {self.place!r}; an array's name ends in .npy"),
+        ):
+            if broken:
+                raise ValueError(rule)
         safe_path(_example(f"{self.place}/{self.image}" if self.image else self.place, of_image))
         for text in self.beside:
             safe_path(_example(text.path, of_set))
@@ -183,20 +185,33 @@ def read_layout(path: str | Path) -> Layout:
     BuildError
         It cannot be read, or is no layout: every mistake is listed.
     """
-    file = Path(path)
-    try:
-        values = parse_toml(read_text(file), f"The layout {file}")
-    except OSError as e:
-        raise BuildError(f"The layout {file} cannot be read: {reason(e)}. Expected a TOML file, as docs/use-it-with.md describes.") from e
-    return layout_of({"name": file.stem.lower(), **values}, f"The layout {file}")
+    return _own(read_table(Layout, path, "The layout", name=Path(path).stem.lower()), f"The layout {path}")
 
 
 def layout_of(values: Mapping[str, Any], where: str) -> Layout:
     """Return the layout that values are, or raise `BuildError` with every mistake."""
-    try:
-        layout = Layout.model_validate(values)
-    except ValidationError as e:
-        raise BuildError(mistakes(where, mistake_lines(e, Layout))) from None
+    return _own(_checked(Layout, values, where), where)
+
+
+def _own(layout: Layout, where: str) -> Layout:
     if layout.name in LAYOUTS:
         raise BuildError(f"{where} is called {layout.name!r}, as a view of corruptset's own. Give it another name.")
     return layout
+
+
+def _checked(model: type[Table], values: Mapping[str, Any], where: str) -> Table:
+    try:
+        return model.model_validate(values)
+    except ValidationError as e:
+        raise BuildError(mistakes(where, mistake_lines(e, model))) from None
+
+
+def read_table(model: type[Table], path: str | Path, what: str, **defaults: Any) -> Table:
+    """Return what a TOML file of a user says, or raise `BuildError`: it cannot be read, or has mistakes, all of them listed."""
+    where = f"{what} {path}"
+    try:
+        return _checked(model, {**defaults, **parse_toml(read_text(Path(path)), where)}, where)
+    except OSError as e:
+        raise BuildError(f"{where} cannot be read: {reason(e)}. Expected a TOML file.") from e
+    except RecipeError as e:
+        raise BuildError(str(e)) from None

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
-from ...errors import BuildError, RecipeError, first_few, listed, suggest
-from ...files import read_text, reason
-from ...toml import parse_toml
-from ..recipes.file_models import LONGEST_NAME
-from .layouts import Layout
+from pydantic import Field
+
+from ...errors import first_few, suggest
+from ..recipes.file_models import LONGEST_NAME, RecipeTable
+from .layouts import Layout, read_table
 from .subject import SetRef, Subject, ViewOptions, refuse
 
 Words = dict[str, str | int]
 NamedSets = tuple[list[tuple[str, Words]], list[str]]
 """(set id, what the words of a layout's templates are for it), and notes of what is left out on purpose."""
-SEVERITIES = (1, 2, 3, 4, 5)
 
 _NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{LONGEST_NAME}}}")
 _HOW = "say with --severities FILE which {} (TOML: [severities], then a line such as {} for each)."
 _FIVE = _HOW.format("five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
 _ONE = _HOW.format("set a name is", 'rotate = ["rotate/2"]')
+
+
+class SeverityFile(RecipeTable):
+    """A file of severities: which set ids a name is."""
+
+    severities: Annotated[dict[str, Annotated[tuple[str, ...], Field(min_length=1)]], Field(min_length=1)]
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -33,18 +39,7 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     BuildError
         It cannot be read, or is not of that form.
     """
-    where = f"--severities {path}"
-    try:
-        record = parse_toml(read_text(Path(path)), where)
-    except (OSError, RecipeError) as e:
-        raise BuildError(f"{where} cannot be read: {reason(e)}." if isinstance(e, OSError) else str(e)) from None
-    table = record.get("severities")
-    if not isinstance(table, dict) or not table or set(record) != {"severities"}:
-        raise BuildError(f'{where}: expected one table, [severities], with lines such as name = ["set id", ...].')
-    good = {name: tuple(ids) for name, ids in table.items() if isinstance(ids, list) and ids and all(isinstance(i, str) for i in ids)}
-    if problems := [f"{name} is {ids!r}; expected a list of set ids" for name, ids in table.items() if name not in good]:
-        raise BuildError(f"{where}:\n{listed(problems)}")
-    return good
+    return read_table(SeverityFile, path, "--severities").severities
 
 
 def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
@@ -55,22 +50,50 @@ def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedS
     BuildError
         A set has no place, a corruption lacks severities, or the file of severities has mistakes: all of them listed.
     """
-    if layout.names == "any":
+    if layout.names == "letters":
+        known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
+        otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
+        then = f"It takes {known} and clean. Choose what fits with --sets{otherwise}"
+        refuse(layout.name, _misfits(layout, subject.sets), then)
+    if layout.names in ("any", "letters"):
         return [(ref.id, {}) for ref in subject.sets], []
-    return _lettered(layout, subject) if layout.names == "letters" else _by_corruption(layout, subject, options)
+    return _by_corruption(layout, subject, options)
+
+
+def _misfit(layout: Layout, ref: SetRef) -> str | None:
+    """Return why a set has no severity, or no letter, of its own; None where it has, or where clean images need none."""
+    what = "letter" if layout.letters else "severity"
+    if not ref.stages:
+        return "the clean images have no severity" if layout.names == "severities" else None
+    if ref.corruption is None:
+        return f"{ref.stages} corruptions in a row have no {what}"
+    if layout.letters and ref.corruption not in layout.letters:
+        return f"{ref.corruption} has no letter"
+    if ref.severity is None:
+        return "is not at a severity of a table, 1 to 5" if ref.level is None else "levels are not severities"
+    return None
+
+
+def _misfits(layout: Layout, refs: Iterable[SetRef]) -> list[str]:
+    """Return why sets have no place; those of one ladder are one line."""
+    lines: dict[tuple[str | None, str], list[str]] = {}
+    for ref in refs:
+        if (why := _misfit(layout, ref)) is not None:
+            lines.setdefault((ref.id if ref.level is None else ref.corruption, why), []).append(ref.id)
+    return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]
 
 
 def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
     """Name sets by their corruptions: five severities of each, or one set, and then the clean images are ``identity``."""
     five = layout.names == "severities"
-    severities = SEVERITIES if five else (1,)
+    severities = range(1, 6 if five else 2)
     mapped, problems = _mapped(subject, options, len(severities))
-    used = {set_id for ids in mapped.values() for set_id in ids}
+    used = set(chain(*mapped.values()))
     plain: dict[str, dict[int, list[str]]] = {}
     unplaced: list[SetRef] = []
     for ref in subject.sets:
-        name = ref.corruption if ref.severity is not None else None if five or ref.stages else "identity"
-        if name is not None and name not in mapped and (five or ref.id not in used):
+        name = ref.corruption or "identity"
+        if _misfit(layout, ref) is None and name not in mapped and (five or ref.id not in used):
             plain.setdefault(name, {}).setdefault(ref.severity if five and ref.severity else 1, []).append(ref.id)
         elif ref.id not in used:
             unplaced.append(ref)
@@ -89,16 +112,14 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
     equal = [names for names in folded.values() if len(names) > 1]
     problems += [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in equal]
     # a pattern chooses what fits where every other set has no "/": <corruption>/<severity> and nothing else
-    misfits = {ref.id for ref in unplaced}
-    split = all(any("/" in name for name in ref.names) == (ref.id not in misfits) for ref in subject.sets)
+    split = all(any("/" in name for name in ref.names) == (ref not in unplaced) for ref in subject.sets)
     pattern = " '*/*'" if five and not problems and split else ""
-    fits = f"Choose what fits with --sets{pattern}, or"
-    how = _FIVE if five else _ONE
-    if subject.manifest is None:
-        how = "build without --view: `corruptset export` takes a file that says which sets a name is."
+    how = "build without --view: `corruptset export` takes a file that says which sets a name is."
+    if subject.manifest is not None:
+        how = _FIVE if five else _ONE
     if not options.severities:
-        problems = _reasons(unplaced, layout) + problems
-    refuse(layout.name, problems, f"{fits} {how}")
+        problems = _misfits(layout, unplaced) + problems
+    refuse(layout.name, problems, f"Choose what fits with --sets{pattern}, or {how}")
     names = {name: [by[severity][0] for severity in severities] for name, by in plain.items()} | mapped
     left_out = [f"Left out, as the file of severities does not name them: {first_few([ref.id for ref in unplaced], 8)}."]
     return [
@@ -108,24 +129,10 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
     ], left_out * bool(unplaced)
 
 
-def _lettered(layout: Layout, subject: Subject) -> NamedSets:
-    """Name the sets of corruptions that have a letter, and the clean images, which have none."""
-    misfits = [ref for ref in subject.sets if ref.stages and (ref.corruption not in layout.letters or ref.severity is None)]
-    known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
-    otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
-    refuse(layout.name, _reasons(misfits, layout), f"It takes {known} and clean. Choose what fits with --sets{otherwise}")
-    return [
-        (ref.id, {"lettered_set": f"{ref.corruption}/{ref.severity}", "letter": f"_{layout.letters[ref.corruption]}"})
-        if ref.corruption is not None
-        else (ref.id, {"lettered_set": "clean", "letter": ""})
-        for ref in subject.sets
-    ], []
-
-
-def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
     """Return the names of the file of severities with the ids of their sets, and what is wrong with them."""
     known = subject.by_name
-    mapped: dict[str, tuple[str, ...]] = {}
+    mapped: dict[str, list[str]] = {}
     problems: list[str] = []
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):
@@ -135,19 +142,5 @@ def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[st
         unknown = [s for s in sets if s not in known]
         problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in unknown]
         if not unknown and len(sets) == count:
-            mapped[name] = tuple(known[s].id for s in sets)
+            mapped[name] = [known[s].id for s in sets]
     return mapped, problems
-
-
-def _reasons(refs: Sequence[SetRef], layout: Layout) -> list[str]:
-    """Return why sets have no severity, or no letter; those of one corruption for one reason are one line."""
-    what = "letter" if layout.letters else "severity"
-    lines: dict[tuple[str | None, str], list[str]] = {}
-    for ref in refs:
-        why = "levels are not severities" if ref.level is not None else "is not at a severity of a table, 1 to 5"
-        if ref.stages != 1:
-            why = f"{ref.stages} corruptions in a row have no {what}" if ref.stages else f"the clean images have no {what}"
-        elif layout.letters and ref.corruption not in layout.letters:
-            why = f"{ref.corruption} has no letter"
-        lines.setdefault((ref.corruption if ref.level is not None else ref.id, why), []).append(ref.id)
-    return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]

@@ -41,19 +41,15 @@ class SetRef:
     """What a view needs to know of a set."""
 
     id: str
-    aliases: tuple[str, ...]
-    corruption: str | None
-    """Of a set of one stage."""
-    severity: int | None
-    """Of a set whose only stage is at a severity of the table, a whole one."""
-    level: int | None
-    """Of a set whose only stage is at a level of the ladder."""
+    names: tuple[str, ...]
+    """The id and the aliases."""
     stages: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The id and the aliases."""
-        return (self.id, *self.aliases)
+    corruption: str | None = None
+    """Of a set of one stage."""
+    severity: int | None = None
+    """Of a set whose only stage is at a severity of the table, a whole one."""
+    level: int | None = None
+    """Of a set whose only stage is at a level of the ladder."""
 
     @classmethod
     def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> SetRef:
@@ -64,11 +60,10 @@ class SetRef:
         """
         names = (set_id, *aliases)
         if len(stages) != 1:
-            return cls(set_id, names[1:], None, None, None, len(stages))
-        (stage,) = stages
-        severity = stage.severity if isinstance(stage.severity, int) and f"{stage.corruption}/{stage.severity}" in names else None
-        level = stage.level if stage.level is not None and f"{stage.corruption}/{stage.level:02d}" in names else None
-        return cls(set_id, names[1:], stage.corruption, severity, level, 1)
+            return cls(set_id, names, len(stages))
+        name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
+        tabled = isinstance(severity, int) and f"{name}/{severity}" in names
+        return cls(set_id, names, 1, name, int(severity or 0) if tabled else None, level if f"{name}/{level or 0:02d}" in names else None)
 
 
 @dataclass(frozen=True)
@@ -103,21 +98,23 @@ class Subject:
         return {name: ref for ref in self.sets for name in ref.names}
 
     @cached_property
-    def _has_levels(self) -> bool:
-        return any(s.level is not None for s in self.sets)
-
-    @cached_property
     def has_splits(self) -> bool:
         """Whether samples had a split in their source."""
         return any(sample.split for sample in self.samples)
 
-    def labels(self, set_id: str) -> dict[str, str | int]:
-        """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.
+    @cached_property
+    def labels(self) -> dict[str, dict[str, str | int]]:
+        """What metadata says of every set: ``corruption`` and ``severity``, and ``level`` where any set has one.
 
         The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there is none, since
         readers infer one type for a column.
         """
-        ref = self.by_name[set_id]
-        plain = ref.severity is not None or ref.level is not None
-        labels: dict[str, str | int] = {"corruption": ref.corruption if plain and ref.corruption else ref.id, "severity": ref.severity or 0}
-        return labels | ({"level": ref.level or 0} if self._has_levels else {})
+        levels = any(ref.level is not None for ref in self.sets)
+        return {
+            ref.id: {
+                "corruption": ref.id if ref.corruption is None or ref.severity is ref.level is None else ref.corruption,
+                "severity": ref.severity or 0,
+                **({"level": ref.level or 0} if levels else {}),
+            }
+            for ref in self.sets
+        }

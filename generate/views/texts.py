@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,51 +16,62 @@ if TYPE_CHECKING:
     from .view import SetSlice, View
 
 
-def text_bytes(view: View, text: Text, slices: Sequence[SetSlice], sha256s: Mapping[str, str]) -> bytes:
-    """Return a text beside slices of a view; `sha256s` are those of its archives by path."""
-    if text.labels is not None:
-        return _labels(view, text.labels, slices)
-    if text.made == "shards":
-        return _shards(view)
-    if text.made == "croissant":
-        return _croissant(view, sha256s)
-    return b"".join(line_of(view, text, images, index) + b"\n" for images in slices for index in images.samples)
+def text_files(view: View) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
+    """Return path of every text -> what it is, and the slices that it is of."""
+    files: dict[str, tuple[Text, list[SetSlice]]] = {}
+    for text in view.layout.beside:
+        for images in view.slices:
+            files.setdefault(text.path.format(**images.words), (text, []))[1].append(images)
+    return files
 
 
-def line_of(view: View, text: Text, images: SetSlice, index: int) -> bytes:
+def paths(view: View) -> Iterator[str]:
+    """Yield the relative path of every file of a view but VIEW.json."""
+    if view.layout.container == "files":
+        yield from (view.path(images, index) for images in view.slices for index in images.samples)
+    else:
+        yield from view.slices_at
+    yield from text_files(view)
+
+
+def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Yield what is neither image nor array: labels, lists, metadata; `sha256s` are those of the archives by path."""
+    for path, (text, slices) in text_files(view).items():
+        if text.labels is not None:
+            # those of several arrays are the same
+            rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
+            labels = np.array([view.subject.samples[index].class_index for index in rows], text.labels)
+            yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
+        elif text.made is not None:
+            yield path, _shards(view) if text.made == "shards" else _croissant(view, sha256s)
+        else:
+            yield path, b"".join(_line(view, text, images, index) + b"\n" for images in slices for index in images.samples)
+
+
+def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the name of an image in a tar, with None for its bytes, and name and bytes of what goes with it."""
+    yield view.image_name(images, index), None
+    for text in view.layout.with_each:
+        yield text.path.format(**view.words(images, index)), _line(view, text, images, index)
+
+
+def _line(view: View, text: Text, images: SetSlice, index: int) -> bytes:
     """Return what a text says of one image."""
     if text.columns is None:
         return str(text.line).format(**view.words(images, index)).encode()
-    return json.dumps(_row(view, text.columns, images, index), ensure_ascii=False).encode()
-
-
-def beside(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes]]:
-    """Yield the members of a tar that go with an image."""
-    for text in view.layout.with_each:
-        yield text.path.format(**view.words(images, index)), line_of(view, text, images, index)
-
-
-def _row(view: View, columns: Iterable[str], images: SetSlice, index: int) -> dict[str, Any]:
     subject = view.subject
     sample = subject.samples[index]
-    row = {
+    row: dict[str, Any] = {
         "file_name": view.path(images, index).removeprefix(f"{view.top}/"),
         "label": sample.label,
-        **subject.labels(images.set_id),
+        **subject.labels[images.set_id],
         "set": images.set_id,
         "class": subject.classes[sample.class_index].name,
         "id": sample.id,
         **({"split": sample.split} if subject.has_splits else {}),
         **({} if sample.group is None else {"group": sample.group}),
     }
-    return {column: row[column] for column in columns if column in row}
-
-
-def _labels(view: View, dtype: str, slices: Sequence[SetSlice]) -> bytes:
-    """Return the labels of the rows of an array; those of several arrays are the same."""
-    rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
-    labels = np.array([view.subject.samples[index].class_index for index in rows], dtype)
-    return npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
+    return json.dumps({column: row[column] for column in text.columns if column in row}, ensure_ascii=False).encode()
 
 
 def _shards(view: View) -> bytes:
@@ -77,16 +88,10 @@ def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
     assert view.subject.manifest is not None  # nothing is built straight into tars
     document = CroissantDocument(view.subject.manifest)
     for tar in view.slices:
-        set_id = tar.set_id
-        archive = f"{set_id}.tar"
+        set_id, archive = tar.set_id, f"{tar.set_id}.tar"
         document.add_file(archive, tar.path.removeprefix(f"{view.top}/"), "application/x-tar", sha256s.get(tar.path, ""))
         document.add_images(set_id, [archive], "*")
-        fields = {
-            "image": image_field(set_id),
-            "index": image_field(set_id, r"(\d+)-"),
-            "label": image_field(set_id, r"\d+-label=(\d+)/"),
-            "class": image_field(set_id, r"\d+-label=\d+/([^/]+)/"),
-            "path": image_field(set_id, r"\d+-label=\d+/(.+)$"),
-        }
+        patterns = {"index": r"(\d+)-", "label": r"\d+-label=(\d+)/", "class": r"\d+-label=\d+/([^/]+)/", "path": r"\d+-label=\d+/(.+)$"}
+        fields = {"image": image_field(set_id), **{name: image_field(set_id, pattern) for name, pattern in patterns.items()}}
         document.add_records(set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields)
     return document.encode(f"{len(view.subject.samples)} images in {len(view.subject.sets)} sets of corruptions")

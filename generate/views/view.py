@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError
@@ -19,14 +17,13 @@ from ...manifests.layout import set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
-from ..sources.listing import kept_suffix
 from ..sources.source import Sample
 from .class_numbers import class_notes
+from .fits import refuse_misfits, refuse_unused
 from .image_list import with_every_class
-from .layouts import LAYOUTS, Layout, Text, get_layout
+from .layouts import LAYOUTS, Layout, get_layout
 from .severities import Words, named_sets
-from .subject import SetRef, Subject, ViewOptions, refuse
-from .texts import text_bytes
+from .subject import SetRef, Subject, ViewOptions
 
 SHARD = 5000
 """Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
@@ -64,31 +61,30 @@ class View:
     def __init__(self, layout: Layout, subject: Subject, options: ViewOptions) -> None:
         if any(sample.region is not None for sample in subject.samples):
             refuse_regions(layout)
-        _refuse_unused(layout, options)
-        if layout.labelled and not subject.classes:
-            raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
-        self.layout = layout
-        self.subject = subject
+        refuse_unused(layout, subject, options)
+        self.layout, self.subject = layout, subject
         hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
-        self._of_data: Words = {"dataset": f"{subject.name}-{subject.version}", "hundred": 100 if hundred else 10}
-        self.top = layout.top.format(**self._of_data)
+        self._words: Words = {"dataset": f"{subject.name}-{subject.version}", "hundred": 100 if hundred else 10}
+        self.top = layout.top.format(**self._words)
         """The folder that a loader is pointed at, or whose parent is."""
+        self._words["top"] = self.top
+        if "{archives" in layout.model_dump_json():
+            self._words["archives"] = _archives_id(subject.manifest)
         self._names: dict[int, str] = {}
         """What images are called, the same in every set."""
         chosen, list_notes = with_every_class(layout.name, subject, options.images) if layout.listed else (range(len(subject.samples)), [])
         sets, self.notes = named_sets(layout, subject, options)
         """What a user should know of this view of this data set."""
         self.slices = tuple(self._slices(sets, chosen))
-        self._refuse_misfits()
+        refuse_misfits(self)
         if layout.numbers_classes:
-            paths = [(self.path(self.slices[0], i).removeprefix(f"{self.slices[0].path}/"), i) for i in chosen] if self.slices else []
-            self.notes += class_notes(layout.name, subject, paths, allow_missing=options.allow_missing_classes)
-        self.notes += [*list_notes, *self._remarks()]
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.layout.name
+            labels = [(self.image_name(self.slices[0], i), subject.samples[i].class_index) for i in chosen] if self.slices else []
+            self.notes += class_notes(layout.name, subject, labels, allow_missing=options.allow_missing_classes)
+        self.notes += list_notes
+        splits = list(dict.fromkeys(sample.split or "test" for sample in subject.samples))
+        for remark in layout.remarks:
+            if len(subject.samples) != remark.unless_samples and len(splits) != remark.unless_splits:
+                self.notes.append(remark.text.format(samples=len(subject.samples), split=splits[0]))
 
     def _slices(self, sets: Iterable[tuple[str, Words]], chosen: Sequence[int]) -> Iterator[SetSlice]:
         place, samples = self.layout.place, self.subject.samples
@@ -96,59 +92,22 @@ class View:
         for position, index in enumerate(chosen):
             split = (samples[index].split or "test") if "{split" in place else ""
             groups.setdefault((split, position // SHARD if "{shard" in place else 0), []).append(index)
-        of_all = self._of_data | {"top": self.top}
-        if "{archives" in self.layout.model_dump_json():
-            of_all["archives"] = _archives_id(self.subject.manifest)
         rows: Counter[str] = Counter()
-        for set_id, words in sets:
-            of_set = of_all | {"set": set_id, "marked_set": marked(set_id), "lettered_set": set_id, "letter": ""}
-            of_set |= self.subject.labels(set_id) | words
+        for set_id, names in sets:
+            ref = self.subject.by_name[set_id]
+            letter = self.layout.letters.get(ref.corruption or "") if ref.severity is not None else None
+            of_set = {
+                "set": set_id,
+                "marked_set": marked(set_id),
+                "lettered_set": f"{ref.corruption}/{ref.severity}" if letter else set_id,
+                "letter": f"_{letter}" if letter else "",
+                **self.subject.labels[set_id],
+            }
             for (split, shard), indices in groups.items():
-                of_slice = of_set | {"split": split, "shard": shard}
-                path = place.format(**of_slice)
-                yield SetSlice(set_id, path, indices, rows[path] if self.layout.container == "arrays" else None, of_slice)
+                words = self._words | of_set | names | {"split": split, "shard": shard}
+                path = place.format(**words)
+                yield SetSlice(set_id, path, indices, rows[path] if self.layout.container == "arrays" else None, words)
                 rows[path] += len(indices)
-
-    def _refuse_misfits(self) -> None:
-        """Raise `BuildError` for samples and names that the layout has no place for."""
-        layout, subject = self.layout, self.subject
-        if layout.splits:
-            strange = {s.split for s in subject.samples} - {None, *layout.splits}
-            known = " and ".join(layout.splits)
-            refuse(layout.name, [f"split {s!r}: the view has {known}" for s in sorted(map(str, strange))], "Choose another view.")
-        if layout.own_names:
-            other = [
-                f"{s.path}: its suffix is neither that of a JPEG nor .png" for s in subject.samples if s.path and not kept_suffix(s.path)
-            ]
-            refuse(layout.name, other, "Images keep their names there. Choose another view.")
-        if not layout.blanks:
-            blank = [s.id for s in subject.samples if " " in s.id or " " in subject.classes[s.class_index].folder]
-            then = "The lists separate path and label by a blank: rename, and build again."
-            refuse(layout.name, [f"{i}: has a blank in its path" for i in blank], then)
-        for text in layout.beside:
-            most = 0 if text.labels is None else int(np.iinfo(text.labels).max)
-            label = max((s.class_index for s in subject.samples), default=0) if most else 0
-            file = text.path.rpartition("/")[2]
-            problems = [f"label {label}: {file} is {text.labels}, 0 to {most}"] * (label > most)
-            refuse(layout.name, problems, "Choose another view, such as webdataset.")
-        texts = {path.casefold(): path for path in self.text_files()}
-        taken = [
-            f"{images.words['corruption']}: {texts[images.path.casefold()].rpartition('/')[2]} holds the labels"
-            for images in self.slices
-            if images.path.casefold() in texts
-        ]
-        refuse(layout.name, list(dict.fromkeys(taken)), "Choose another name in the file of severities.")
-        if layout is not LAYOUTS.get(layout.name):
-            files = Counter(path.casefold() for path in self._targets())
-            twice = [f"{path}: two images, or an image and a text, would lie there" for path, count in files.items() if count > 1]
-            refuse(layout.name, twice, "Put more words into its place, image or path, such as {set} or {index}.")
-
-    def _remarks(self) -> Iterator[str]:
-        samples = self.subject.samples
-        splits = list(dict.fromkeys(sample.split or "test" for sample in samples))
-        for remark in self.layout.remarks:
-            if len(samples) != remark.unless_samples and len(splits) != remark.unless_splits:
-                yield remark.text.format(samples=len(samples), split=splits[0])
 
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
@@ -160,8 +119,9 @@ class View:
         """Path of a folder, array or archive -> the slices that lie there."""
         return _grouped((images.path, images) for images in self.slices)
 
+    @property
     def set_paths(self) -> Mapping[str, Sequence[str]]:
-        """Return set id -> its folder, or every array that has rows of it."""
+        """Set id -> its folder, or every array that has rows of it."""
         return {set_id: [images.path for images in slices] for set_id, slices in self.slices_of.items()}
 
     @cached_property
@@ -169,16 +129,6 @@ class View:
         """Path of every array of images -> its rows; empty where images are files."""
         arrays = self.slices_at if self.layout.container == "arrays" else {}
         return {path: sum(len(images.samples) for images in slices) for path, slices in arrays.items()}
-
-    def location(self, set_id: str, index: int) -> tuple[str, int | None]:
-        """Return where ``build --view`` puts an image: path, and row in an array."""
-        if self.layout.container == "files":
-            return self.path(self.slices_of[set_id][-1], index), None
-        for images in self.slices_of[set_id]:
-            position = int(np.searchsorted(images.samples, index))
-            if position < len(images.samples) and images.samples[position] == index:
-                return images.path, (images.row or 0) + position
-        raise KeyError(f"sample {index} of {set_id} is in no array")
 
     def path(self, images: SetSlice, index: int) -> str:
         """Return the file of an image."""
@@ -194,7 +144,7 @@ class View:
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
         """Return what the words of a template are for an image."""
-        sample = self.subject.samples[index]
+        sample, form = self.subject.samples[index], self.subject.format
         folder = "" if sample.label is None else self.subject.classes[sample.class_index].folder
         return {
             **images.words,
@@ -204,45 +154,16 @@ class View:
             "label": sample.label,
             "index": index,
             "number": f"{index:0{len(str(len(self.subject.samples) - 1))}d}",
-            "source": own_path(sample.path, sample.id, self.subject.format),
-            "suffix": FORMATS[self.subject.format][1],
-            "ext": "png" if self.subject.format == "png" else "jpg",
+            "source": own_path(sample.path, sample.id, form),
+            "suffix": FORMATS[form][1],
+            "ext": "png" if form == "png" else "jpg",
         }
 
-    def text_files(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
-        """Return path of every text -> what it is, and the slices that it is of."""
-        files: dict[str, tuple[Text, list[SetSlice]]] = {}
-        for text in self.layout.beside:
-            for images in self.slices:
-                files.setdefault(text.path.format(**images.words), (text, []))[1].append(images)
-        return files
-
-    def paths(self) -> Iterator[str]:
-        """Yield the relative path of every file of the view but VIEW.json."""
-        if self.layout.container == "files":
-            yield from (self.path(images, index) for images in self.slices for index in images.samples)
-        else:
-            yield from self.slices_at
-        yield from self.text_files()
-
-    def _targets(self) -> Iterator[str]:
-        """Yield everything that is written, as often as it is: files, arrays, tars and their members."""
-        yield from self.text_files()
-        if self.layout.container == "arrays":
-            yield from self.slices_at
-            return
-        for images in self.slices:
-            if self.layout.container == "tars":
-                yield images.path
-            for index in images.samples:
-                yield self.path(images, index)
-                for text in self.layout.with_each:
-                    yield f"{images.path}/{text.path.format(**self.words(images, index))}"
-
-    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield what is neither image nor array: labels, lists, metadata; `sha256s` are those of the other files by path."""
-        for path, (text, slices) in self.text_files().items():
-            yield path, text_bytes(self, text, slices, sha256s)
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a manifest says of its view, without the view's sets: what must be equal for two builds to be one."""
+        flags = {"numbered": self.layout.numbered, "own_names": self.layout.own_names}
+        return {"view": self.layout.name, "top": self.top, **{name: True for name, set_ in flags.items() if set_}}
 
 
 def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
@@ -283,23 +204,6 @@ def view_of_build(
             "Choose a recipe with a lossless encoding (png), or build first and export."
         )
     return made
-
-
-def view_record(view: View) -> dict[str, Any]:
-    """Return what a manifest says of its view, without the view's sets: what must be equal for two builds to be one."""
-    flags = {"numbered": view.layout.numbered, "own_names": view.layout.own_names}
-    return {"view": view.name, "top": view.top, **{name: True for name, set_ in flags.items() if set_}}
-
-
-def _refuse_unused(layout: Layout, options: ViewOptions) -> None:
-    """Raise `BuildError` for an option that the view has no use for."""
-    flags = {
-        "--severities": options.severities and layout.names not in ("severities", "one"),
-        "--list": options.images and not layout.listed,
-        "--allow-missing-classes": options.allow_missing_classes and not layout.numbers_classes,
-    }
-    if unused := [flag for flag, extra in flags.items() if extra]:
-        raise BuildError(f"The view {layout.name} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
 
 
 def refuse_regions(layout: Layout) -> None:

@@ -1,34 +1,192 @@
-"""A view against its build: every image against the build's records, every other file made again."""
+"""VIEW.json, and whether a view is what it says: by itself, and image by image against the build that it was made from.
+
+A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without the build: the
+sha256 of every array, archive and text; for single images one sha256 a folder; and for arrays of lossless builds each set's pixel digest.
+With the build, every image is held to the build's records, and every other file is made again.
+"""
 
 from __future__ import annotations
 
+import os
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from ...digests import digits
 from ...errors import CorruptsetError
-from ...manifests.disk.listing import empty_folders, list_files
-from ...manifests.images.arrays import ArrayFile, NotAShard
+from ...manifests.checksums import hash_problem
+from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
+from ...manifests.images.arrays import ArrayFile
 from ...manifests.images.pictures import NotAPicture, decode
+from ...manifests.layout import MANIFEST
+from ...manifests.manifest_file import MANIFEST_CAP
 from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
-from ...manifests.records.digests import sha256_bytes, sha256_file
-from ...manifests.records.models import ImageRecord
+from ...manifests.records.digests import set_digest, sha256_bytes, sha256_file, sha256_pieces
+from ...manifests.records.fields import Blake3, Count, SafePath, Sha256
+from ...manifests.records.models import FileRecord, Record
+from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.views import VIEW, ViewRecord, load_view
 from ...pixels import pixel_digest
 from .layouts import get_layout, layout_of
 from .subject import Subject, ViewOptions
-from .texts import beside
-from .view import SetSlice, View
+from .texts import members, paths, texts
+from .view import View
+
+VIEW = "VIEW.json"
+
+
+class FolderRecord(Record):
+    """A folder of single images."""
+
+    path: SafePath
+    images: Count
+    bytes: Count
+    sha256: Sha256
+    """Of the lines ``<hex>  <path>``, sorted by path: what sha256sum prints for the images."""
+
+
+class ViewSetRecord(Record):
+    """Where images of a set lie together; a set that lies in several places (two splits, several tars) has a record for each."""
+
+    id: str
+    path: SafePath
+    """The folder, array or archive that holds it."""
+    row: Count | None
+    """The row of its first image, in an array."""
+    count: Count
+    pixel_digest: Blake3 | None
+    """The build's, where the view holds the whole set as arrays of the very pixels."""
+
+
+class ViewRecord(Record):
+    """VIEW.json."""
+
+    schema_version: Annotated[int, Field(ge=1, le=1)]
+    view: str
+    top: SafePath
+    name: str
+    version: str
+    digest: Sha256
+    """The build's."""
+    layout: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
+    """One of the user's own, whole; left out where the view is one of corruptset's."""
+    options: dict[str, Any]
+    notes: list[str]
+    sets: list[ViewSetRecord]
+    files: list[FileRecord]
+    folders: list[FolderRecord]
+
+
+def folder_record(path: str, images: Iterable[tuple[str, str, int]]) -> FolderRecord:
+    """Return the record of a folder from (path, sha256, bytes) of its images."""
+    rows = sorted(images)
+    sha256 = sha256_pieces(f"{digits(sha256)}  {name}\n".encode() for name, sha256, _ in rows)
+    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=sha256)
+
+
+def is_view(directory: Path | str) -> bool:
+    """Return whether a directory holds VIEW.json, and no manifest beside it."""
+    return os.path.lexists(Path(directory) / VIEW) and not os.path.lexists(Path(directory) / MANIFEST)
+
+
+def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | None, Listing]:
+    """Return a report, what VIEW.json says (None, and a problem, where it says nothing), and what lies beside it."""
+    report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
+    data = read_small(Path(directory), VIEW, MANIFEST_CAP)
+    if isinstance(data, Problem):
+        if data.kind in ("missing", "symlink", "special"):
+            data = Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")
+        report.add([data])
+        return report, None, listing
+    record, mistakes = record_or_mistakes(ViewRecord, data)
+    report.add(Problem(VIEW, "schema", mistake) for mistake in mistakes)
+    if record is not None:
+        report.digest, listing = record.digest, list_files(Path(directory))
+        report.add(listing.problems, Counter(files=len(listing.files), sets=len({s.id for s in record.sets})))
+    return report, record, listing
+
+
+def verify_view(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:
+    """Check a view by itself: nothing missing or unexpected, sizes, hashes, and the pixels of arrays.
+
+    Parameters
+    ----------
+    directory : path
+        The one that holds VIEW.json.
+    progress : callable, optional
+        The steps are "files" and "sets".
+
+    Returns
+    -------
+    VerificationReport
+        A wrong image in a folder of single images is reported as that folder; a check against the build names the image.
+    """
+    root, progress = Path(directory), progress or (lambda *_: None)
+    report, record, listing = _opened(directory)
+    if record is None:
+        return report
+    files, folders = {f.path: f for f in record.files}, {f.path: f for f in record.folders}
+    inside: dict[str, dict[str, int]] = {path: {} for path in folders}
+    for path in listing.files.keys() - files.keys():
+        owner = path.rpartition("/")[0]
+        while owner and owner not in inside:
+            owner = owner.rpartition("/")[0]
+        if owner:
+            inside[owner][path] = listing.files[path]
+    known = {VIEW}.union(*inside.values())
+    problems: list[Problem | None] = [*file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known)]
+    there = [path for path, f in files.items() if listing.files.get(path) == f.bytes]
+    wrong: dict[str, Problem | None] = {}
+    for done, path in enumerate((*there, *folders)):
+        progress("files", done, len(there) + len(folders))
+        problem = _folder_problem(root, folders[path], inside[path]) if path in folders else hash_problem(root, files[path])
+        wrong[path] = problem
+        if problem is None or problem.kind == "hash":  # else nothing was read
+            images = inside.get(path, {})
+            report.add([], Counter(bytes=sum(images.values()) if path in folders else files[path].bytes, images=len(images)))
+    for done, part in enumerate(record.sets):
+        progress("sets", done, len(record.sets))
+        if part.pixel_digest is not None and part.row is not None and part.path in there and wrong[part.path] is None:
+            problems.append(_pixel_problem(root, part, part.row))
+            report.add([], Counter(images=part.count))
+    report.problems = sorted({*report.problems, *(problem for problem in (*problems, *wrong.values()) if problem is not None)})
+    return report
+
+
+def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) -> Problem | None:
+    """Return what is wrong with a folder of images, from path and size of what is there."""
+    if (count := len(sizes)) != record.images:
+        kind = "missing" if count < record.images else "unexpected"
+        return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
+    if (total := sum(sizes.values())) != record.bytes:
+        return Problem(record.path, "size", f"its images have {total} bytes, recorded are {record.bytes}")
+    try:
+        found = folder_record(record.path, ((path, sha256_file(root / path), size) for path, size in sizes.items()))
+    except OSError as e:
+        return Problem(record.path, "unreadable", f"{e.strerror}")
+    if found.sha256 != record.sha256:
+        detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
+        return Problem(record.path, "hash", detail)
+    return None
+
+
+def _pixel_problem(root: Path, part: ViewSetRecord, start: int) -> Problem | None:
+    rows = _rows(root / part.path)
+    if rows is None or len(rows) < start + part.count:
+        return Problem(part.path, "shape", f"is no array of images with {start + part.count} rows, where set {part.id} ends")
+    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows[start : start + part.count])
+    if digest != part.pixel_digest:
+        return Problem(part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}")
+    return None
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -52,10 +210,9 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     if not records.ok:
         return records
     root, data = Path(view), DataSet(directory)
-    report = VerificationReport(printable(str(view)), "pixels", data.digest)
-    record = load_view(root)
-    if not isinstance(record, ViewRecord):
-        report.add(record)
+    report, record, listing = _opened(view)
+    report.digest = data.digest
+    if record is None:
         return report
     if record.digest != data.digest:
         report.add([Problem(VIEW, "digest", f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}")])
@@ -67,52 +224,75 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
-    listing = list_files(root)
-    total = len(made.subject.sets)
-    report.add(listing.problems, Counter(files=len(listing.files), sets=total))
-    expected = set(made.paths())
-    present = set(listing.files) - {VIEW}
-    report.add(Problem(p, "unexpected", "the view has no such file") for p in sorted(present - expected))
-    report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - present) if not listing.hides(p))
-    report.add(empty_folders(listing, expected))
-    for done, (set_id, images) in enumerate(groupby(_images(made, root), key=lambda image: image.set_id)):
-        if progress is not None:
-            progress("sets", done, total)
-        stored = data[set_id]
-        for image in images:
-            if image.file in present:
-                report.add(_problems(image, stored), Counter(images=1))
-    hashes = {p: sha256_file(root / p) for p in sorted(present & expected) if p.endswith(".tar")}
+    expected, present = dict.fromkeys(paths(made)), listing.files.keys() - {VIEW}
+    report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
+    done: list[str] = []
+    for set_id, index, where, stored in _images(made, root, present):
+        if progress is not None and set_id not in done[-1:]:
+            progress("sets", len(done), len(made.subject.sets))
+            done.append(set_id)
+        report.add(_image_problems(data[set_id], index, where, stored), Counter(images=1))
+    hashes = {p: sha256_file(root / p) for p in made.slices_at if made.layout.container == "tars" and p in present}
     # what pads a tar is no image, and is not made again
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add([Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
-    for path, text in made.texts(hashes):
+    for path, text in texts(made, hashes):
         if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
     report.problems = sorted(set(report.problems))
     return report
 
 
-@dataclass(frozen=True)
-class _Image:
-    """An image of a view, as it lies there."""
-
-    set_id: str
-    index: int
-    file: str
-    """Relative path of the file that it is, or is in."""
-    part: str
-    """Empty; or ``#<row>`` of an array, ``:<member>`` of a tar."""
-    data: bytes | NDArray[np.uint8] | None
-    """Encoded bytes, or pixels; None where it is missing."""
+_Stored = tuple[str, int, str, bytes | NDArray[np.uint8] | None]
+"""An image of a view, as it lies there: set id, index, where, and encoded bytes or pixels; None where it is missing."""
 
 
-def _problems(image: _Image, images: ImageSet) -> Iterator[Problem]:
-    row: ImageRecord = images.rows[image.index]
-    where, lossless, data = printable(image.file + image.part), images.encoding == "png", image.data
+def _images(view: View, root: Path, present: Container[str]) -> Iterator[_Stored]:
+    """Yield every image that should be in a view; what stands beside an image in a tar is checked on the way."""
+    container = view.layout.container
+    for path, slices in view.slices_at.items():
+        if container != "files" and path not in present:
+            continue
+        tar = _regular(root / path) if container == "tars" else iter(())
+        rows = _rows(root / path) if container == "arrays" else None
+        whole = rows is not None and len(rows) == view.array_rows[path]
+        for images in slices:
+            for position, index in enumerate(images.samples):
+                if container == "arrays":
+                    row = (images.row or 0) + position
+                    yield images.set_id, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
+                elif container == "tars":
+                    wanted = list(members(view, images, index))
+                    found = [next(tar, ("", b"")) for _ in wanted]
+                    pairs = zip(wanted, found, strict=True)
+                    good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
+                    yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
+                elif (file := view.path(images, index)) in present:
+                    yield images.set_id, index, file, (root / file).read_bytes()
+        if next(tar, None) is not None:
+            yield slices[-1].set_id, slices[-1].samples[-1], f"{path}: what follows its last image", None
+
+
+def _rows(path: Path) -> NDArray[np.uint8] | None:
+    """Return an array of images, mapped into memory; None where it is none."""
+    with suppress(ValueError, OSError):
+        return ArrayFile(path).images
+    return None
+
+
+def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of the members of a tar, as far as it can be read."""
+    with suppress(OSError, tarfile.TarError), tarfile.open(path, "r|") as archive:
+        for info in archive:
+            file = archive.extractfile(info) if info.isreg() and not info.issparse() else None
+            yield info.name, b"" if file is None else file.read()
+
+
+def _image_problems(images: ImageSet, index: int, where: str, data: bytes | NDArray[np.uint8] | None) -> Iterator[Problem]:
+    row, lossless = images.rows[index], images.encoding == "png"
     if data is None:
-        yield Problem(where, "decode", f"image {image.index} of set {image.set_id} is not there as it should be")
+        yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")
         return
     if isinstance(data, bytes):
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
@@ -126,51 +306,6 @@ def _problems(image: _Image, images: ImageSet) -> Iterator[Problem]:
             yield Problem(where, "decode", str(e))
             return
     pixels = pixel_digest(np.ascontiguousarray(data))
-    expected = row.pixels if lossless else pixel_digest(images.image(image.index))
+    expected = row.pixels if lossless else pixel_digest(images.image(index))
     if pixels != expected:
         yield Problem(where, "pixels", f"the pixels have {pixels}, the build's are {expected}")
-
-
-def _images(view: View, root: Path) -> Iterator[_Image]:
-    """Yield every image that should be in a view, as it lies there."""
-    for path, slices in view.slices_at.items():
-        array: ArrayFile | None = None
-        if view.layout.container == "arrays":
-            with suppress(NotAShard, OSError):
-                array = ArrayFile(root / path)
-        whole = array is not None and array.rows == view.array_rows[path]
-        for images in slices:
-            if view.layout.container == "tars":
-                yield from _archived(view, root, images)
-                continue
-            for position, index in enumerate(images.samples):
-                if images.row is not None:
-                    row = images.row + position
-                    pixels = array.images[row] if array is not None and whole else None
-                    yield _Image(images.set_id, index, path, f"#{row}", pixels)
-                else:
-                    file, data = view.path(images, index), None
-                    with suppress(OSError):
-                        data = (root / file).read_bytes()
-                    yield _Image(images.set_id, index, file, "", data)
-
-
-def _archived(view: View, root: Path, images: SetSlice) -> Iterator[_Image]:
-    """Yield the images of an archive, read in order; what stands beside an image is checked on the way."""
-    members = _regular(root / images.path)
-    for index in images.samples:
-        wanted = [(view.image_name(images, index), None), *beside(view, images, index)]
-        found = [next(members, ("", b"")) for _ in wanted]
-        pairs = zip(wanted, found, strict=True)
-        good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
-        yield _Image(images.set_id, index, images.path, f":{wanted[0][0]}", found[0][1] if good else None)
-    if next(members, None) is not None:
-        yield _Image(images.set_id, images.samples[-1], images.path, ": what follows its last image", None)
-
-
-def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of the members of a tar, as far as it can be read."""
-    with suppress(OSError, tarfile.TarError), tarfile.open(path, "r|") as archive:
-        for info in archive:
-            file = archive.extractfile(info) if info.isreg() else None
-            yield info.name, b"" if file is None else file.read()

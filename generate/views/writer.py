@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
 import shutil
 import tarfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-import PIL.Image
 from numpy.typing import NDArray
 
 from ...digests import digest_of
-from ...errors import BuildError
+from ...errors import BuildError, first_few
 from ...manifests.disk.atomic import LargeFile, fsync_folder, link_or_copy, name_target
 from ...manifests.images.arrays import npy_header
+from ...manifests.images.pictures import png_bytes
+from ...manifests.reader import DataSet
+from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
 from ...manifests.records.models import FileRecord
 from ...manifests.records.report import Progress
-from ...manifests.verify.views import FolderRecord, folder_record
 from ..pixels.encoding import PngEncoding
-from .texts import beside
-
-if TYPE_CHECKING:
-    from ...manifests.reader import DataSet
-    from ...manifests.reading.image_set import ImageSet
-    from .view import SetSlice, View
+from .texts import members, texts
+from .view import SetSlice, View
+from .view_check import FolderRecord, folder_record
 
 BLOCK = 512
 """Images of an array that are written at once."""
@@ -42,38 +39,39 @@ BLOCK = 512
 class Writer:
     """Writes the files of a view below a folder and keeps their hashes."""
 
-    def __init__(self, root: Path, progress: Progress, total: int) -> None:
+    def __init__(self, root: Path, progress: Progress) -> None:
         self.files: list[FileRecord] = []
         self.folders: list[FolderRecord] = []
         self.images = self.bytes = 0
         self.linked = 0
-        """Images that are hard links to the build's files."""
-        self._root, self._progress, self._total = root, progress, total
+        """Images that are hard links to the build's own files."""
+        self._root, self._progress = root, progress
         self._made: set[str] = set()
+        """Folders that are there."""
 
     def view(self, view: View, data: DataSet) -> None:
-        """Write every image and text of a view of a data set."""
+        """Write every file of a view of a data set."""
+        total = sum(len(images.samples) for images in view.slices)
+
+        def count(images: SetSlice) -> None:
+            self.images += len(images.samples)
+            self._progress("images", self.images, total)
+
         for path, slices in view.slices_at.items():
             if view.layout.container == "arrays":
-                self._array(path, slices, data)
-                continue
-            for images in slices:
-                stored = data[images.set_id]
-                if view.layout.container == "tars":
-                    members = (member for i in images.samples for member in _members(view, images, stored, i))
-                    self.tar(path, members)
-                else:
-                    self.folders.append(folder_record(path, [self._image(view.path(images, i), stored, i) for i in images.samples]))
-                self._count(images)
-        for path, text in view.texts({f.path: f.sha256 for f in self.files}):
-            with self._hashed(path) as out:
-                out.write(text)
+                self._file(path, _array(slices, data, count))
+            elif view.layout.container == "tars":
+                self._file(path, tar_pieces(_members(view, slices, data, count)))
+            else:
+                rows = []
+                for images in slices:
+                    rows += [self._image(view.path(images, i), data[images.set_id], i) for i in images.samples]
+                    count(images)
+                self.folders.append(folder_record(path, rows))
+        for path, text in texts(view, {f.path: f.sha256 for f in self.files}):
+            self._file(path, [text])
         if view.array_rows and view.subject.format == "jpeg":
             view.notes.append("The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's.")
-
-    def _count(self, images: SetSlice) -> None:
-        self.images += len(images.samples)
-        self._progress("images", self.images, self._total)
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
         """Write one image as a file, a hard link to the build's file where possible; return (path, sha256, bytes)."""
@@ -83,43 +81,14 @@ class Writer:
         if isinstance(stored, Path):
             self.linked += link_or_copy(stored, target)
             return path, record.sha256, record.bytes
-        data = encoded(stored)
+        data = _encoded(stored)
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 
-    def _array(self, path: str, slices: Sequence[SetSlice], data: DataSet) -> None:
-        """Write an array of uint8 (.npy, version 1.0), block by block."""
-        shape = data[slices[0].set_id].image(0).shape
-        with self._hashed(path) as out:
-            out.write(npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8))
-            for images in slices:
-                stored = data[images.set_id]
-                pixels = stored.images() if len(images.samples) == len(stored) else map(stored.image, images.samples)
-                while block := list(islice(pixels, BLOCK)):
-                    for other in (image.shape for image in block if image.shape != shape):
-                        raise BuildError(
-                            f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one array. "
-                            "Choose a view of image files, or build with a preprocessing that makes all images equal."
-                        )
-                    out.write(np.stack(block))
-                self._count(images)
-
-    def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
-        """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
-        with self._hashed(path) as out:
-            for name, data in members:
-                _refuse_outside(name)
-                info = tarfile.TarInfo(name)
-                info.size, info.mode = len(data), 0o644
-                # what TarFile.addfile writes, without its copies: half the time of a large export
-                out.write(info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE))
-            out.write(bytes(2 * tarfile.BLOCKSIZE))
-            out.write(bytes(-out.written % tarfile.RECORDSIZE))
-
-    @contextmanager
-    def _hashed(self, path: str) -> Iterator[LargeFile]:
+    def _file(self, path: str, pieces: Iterable[Any]) -> None:
         with LargeFile(self._target(path)) as out:
-            yield out
+            for piece in pieces:
+                out.write(piece)
         self.bytes += out.written
         self.files.append(FileRecord(path=path, bytes=out.written, sha256=digest_of(out.sha256)))
 
@@ -143,23 +112,55 @@ def _refuse_outside(path: str) -> None:
         ) from None
 
 
-def _members(view: View, images: SetSlice, stored: ImageSet, index: int) -> Iterator[tuple[str, bytes]]:
-    yield view.image_name(images, index), encoded(stored.stored(index, prefer="folder")[1])
-    yield from beside(view, images, index)
+def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[Any]:
+    """Yield an array of uint8 (.npy, version 1.0), block by block."""
+    shape = data[slices[0].set_id].image(0).shape
+    yield npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8)
+    for images in slices:
+        stored = data[images.set_id]
+        pixels = stored.images() if len(images.samples) == len(stored) else map(stored.image, images.samples)
+        while block := list(islice(pixels, BLOCK)):
+            for other in (image.shape for image in block if image.shape != shape):
+                raise BuildError(
+                    f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one array. "
+                    "Choose a view of image files, or build with a preprocessing that makes all images equal."
+                )
+            yield np.stack(block)
+        count(images)
 
 
-def encoded(stored: Path | NDArray[np.uint8]) -> bytes:
+def _members(view: View, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[tuple[str, bytes]]:
+    for images in slices:
+        stored = data[images.set_id]
+        for index in images.samples:
+            for name, content in members(view, images, index):
+                yield name, _encoded(stored.stored(index, prefer="folder")[1]) if content is None else content
+        count(images)
+
+
+def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+    """Yield a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
+    written = 0
+    for name, data in files:
+        _refuse_outside(name)
+        info = tarfile.TarInfo(name)
+        info.size, info.mode = len(data), 0o644
+        # what TarFile.addfile writes, without its copies: half the time of a large export
+        piece = info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
+        written += len(piece)
+        yield piece
+    end = 2 * tarfile.BLOCKSIZE
+    yield bytes(end + -(written + end) % tarfile.RECORDSIZE)
+
+
+def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
     """Return an image as a file's bytes: those of the build where it has them, a PNG where it stores pixels."""
     if isinstance(stored, Path):
         return stored.read_bytes()
     if stored.ndim == 1:
         return bytes(stored.data)
-    if find_spec("cv2") is not None:
-        return PngEncoding().encode(stored)
     # an installation that only evaluates: the same pixels in a few bytes more or less
-    file = io.BytesIO()
-    PIL.Image.fromarray(stored[:, :, 0] if stored.shape[2] == 1 else stored).save(file, "PNG")
-    return file.getvalue()
+    return PngEncoding().encode(stored) if find_spec("cv2") is not None else png_bytes(stored)
 
 
 @contextmanager
@@ -176,12 +177,8 @@ def finished_at_once(target: Path) -> Iterator[Path]:
     target = Path(os.path.abspath(target))
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise BuildError(f"{target} is there and is not a folder. Choose another --out.")
-    if target.is_dir() and any(target.iterdir()):
-        names = sorted(p.name for p in target.iterdir())
-        raise BuildError(
-            f"{target} is not empty ({', '.join(names[:5])}{' ...' * (len(names) > 5)}): an export goes into a folder of its own. "
-            "Choose another --out, or empty it."
-        )
+    if target.is_dir() and (names := sorted(os.listdir(target))):
+        raise BuildError(f"{target} is not empty ({first_few(names)}): an export goes into a folder of its own. Choose another --out.")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     part.mkdir()

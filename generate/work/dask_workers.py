@@ -1,25 +1,20 @@
-"""Parts made by the workers of a Dask scheduler, which hands a part out again where a worker dies or leaves.
+"""Parts made by the workers of a Dask scheduler, as futures: where a worker dies or leaves, the scheduler hands its part to another.
 
-What passes the scheduler is text and bytes: it needs no corruptset itself, and a worker that has none, or another, can say so.
+What passes the scheduler is text: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
 
 from __future__ import annotations
 
 import logging
-import pickle
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BuildError, CorruptsetError, CorruptsetWarning, MachineError, listed
-from ...manifests.disk.atomic import write_atomic
-from ...manifests.layout import LEASES, WORK_FOLDER
-from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_tasks import versions
 from .worker import PartDone
@@ -35,12 +30,16 @@ NOBODY_S = 300.0
 """How long a build waits while no worker can take a part."""
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
-AHEAD = 2
-"""Parts that are handed out for each worker, so that it need not wait for the next."""
-END_S = 5.0
-"""How long workers may take, at the end, to free what they keep."""
 
-_CALL = "__import__('corruptset.generate.work.dask_tasks', fromlist=['*']).{}(*given)"
+_CALL = "(exec(text, here := {'function': function, 'given': given}), here['result'])[1]"
+_TEXT = """
+try:
+    from corruptset.generate.work import dask_tasks
+    result = getattr(dask_tasks, function)(*given)
+except (ImportError, AttributeError) as e:
+    from distributed import get_worker
+    result = get_worker().address, f"it has no corruptset, or an older one ({e}): install corruptset {given[0]['corruptset']} there"
+"""
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 
 
@@ -55,8 +54,6 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     """
     if scheduler is None:
         return (yield None)
-    if scheduler == "":
-        raise BuildError("scheduler is ''; expected an address such as tcp://host:8786.")
     try:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
@@ -65,9 +62,9 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
             f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: pip install 'corruptset[dask]'"
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
-        _refuse_others(scheduler)
+        _fit(scheduler, None)
         return (yield scheduler)
-    if not isinstance(scheduler, str):
+    if not isinstance(scheduler, str) or not scheduler:
         raise BuildError(
             f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
         )
@@ -79,63 +76,25 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
             "give the address that the scheduler prints. Nothing was written."
         ) from None
     with silence_logging_cmgr(logging.CRITICAL), client:  # it logs the traceback of a lost connection, of which the error tells
-        _refuse_others(client)
+        _fit(client, None)
         yield client
 
 
-def _refuse_others(client: Client) -> None:
-    """Raise for workers that are there and have another corruptset or none: that is known before the source is looked at."""
-    workers = _workers(client)
-    asked = _ask(client, workers, None)
-    _refuse(workers, asked, _wait(client, asked, ANSWER_S))
+def _submit(client: Client, workers: Collection[str] | None, function: str, *given: Any) -> Future[Any]:
+    """Let a worker, one of some or any, call a function of `dask_tasks`, with what must be the same there before all else."""
+    names = {"text": _TEXT, "function": function, "given": (versions(), *given)}
+    return client.submit(eval, _CALL, names, workers=workers and list(workers), pure=False)
 
 
-def _workers(client: Client) -> dict[str, str]:
-    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory left, does not."""
-    there = client.scheduler_info()["workers"].items()
-    return {address: _label(address, known) for address, known in there if known["status"] == "running"}
-
-
-def _wait(client: Client, tasks: Collection[Future[Any]], seconds: float, *, first: bool = False) -> list[Future[Any]]:
-    """Wait for tasks, or the first of them, or until the time is over or the scheduler gone; return those that have ended."""
+def _fit(client: Client, file: Path | None) -> None:
+    """Ask the workers that are there whether they can make parts, of the job of a file; raise `BuildError` for those that cannot."""
     from distributed import wait
 
-    with client.as_current(), suppress(OSError, CancelledError):
-        wait(list(tasks), timeout=seconds, return_when="FIRST_COMPLETED" if first else "ALL_COMPLETED")
-    return [task for task in tasks if task.done()]
-
-
-def _label(address: str, known: Mapping[str, Any]) -> str:
-    """Return what a worker is called: its address, and its name where it was given one."""
-    return address if known.get("name", address) == address else f"{known['name']} ({address})"
-
-
-def _submit(client: Client, addresses: Collection[str], function: str, *given: Any) -> Future[Any]:
-    """Let one of some workers, and no other, call a function of `dask_tasks`."""
-    return client.submit(eval, _CALL.format(function), {"given": given}, workers=list(addresses), pure=False)
-
-
-def _ask(client: Client, workers: Iterable[str], lease: Path | None) -> dict[Future[Any], str]:
-    """Ask workers what they have and see."""
-    given = versions(), lease and str(lease)
-    return {_submit(client, [address], "answer", *given): address for address in workers}
-
-
-def _problems(asked: Future[Any]) -> list[str]:
-    """Return why a worker that was asked is not fit."""
-    if asked.status == "finished":
-        return list(asked.result())
-    if asked.status != "error":
-        return ["it did not answer"]
-    error = asked.exception()
-    if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("corruptset"):
-        return [f"it has no corruptset, or an older one ({error}): install corruptset {versions()['corruptset']} there"]
-    return [f"it cannot take parts of this build ({type(error).__name__}: {error})"]
-
-
-def _refuse(workers: Mapping[str, str], asked: Mapping[Future[Any], str], answered: Iterable[Future[Any]]) -> None:
-    """Raise `BuildError` for workers that have answered and are not fit."""
-    unfit = [f"{workers[asked[task]]}: {'; '.join(problems)}" for task in answered if (problems := _problems(task))]
+    workers = _workers(client)
+    asked = {_submit(client, [address], "answer", file and str(file)): called for address, called in workers.items()}
+    with client.as_current(), suppress(OSError):
+        wait(list(asked), timeout=ANSWER_S)
+    unfit = [f"{called}: {said}" for task, called in asked.items() if task.done() and (said := _said(task))]
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n"
@@ -143,112 +102,113 @@ def _refuse(workers: Mapping[str, str], asked: Mapping[Future[Any], str], answer
         )
 
 
-def run_parts(client: Client, job: Job, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
-    """Make and commit parts in the workers of a scheduler, as `pool.run` says."""
-    directory = job.directory.absolute()
-    lease = directory / WORK_FOLDER / LEASES.replace("*", job.token)
-    # Workers read the job from it once, so it passes neither the scheduler nor from worker to worker, where one that hangs would keep it.
-    write_atomic(lease, pickle.dumps(replace(job, directory=directory, lease=lease)))
-    missing = {part.name: part for part in parts}
+def _said(asked: Future[Any]) -> str | None:
+    """Return why a worker that was asked is not fit."""
+    if asked.status == "finished":
+        answer: tuple[str, str] | None = asked.result()
+        return answer and answer[1]
+    return f"it cannot take parts of this build ({asked.exception()!r})" if asked.status == "error" else "it did not answer"
+
+
+def _workers(client: Client) -> dict[str, str]:
+    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory left, does not."""
+    there = client.scheduler_info()["workers"].items()
+    names = {address: str(known.get("name", address)) for address, known in there if known["status"] == "running"}
+    return {address: address if name == address else f"{name} ({address})" for address, name in names.items()}
+
+
+def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
+    """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
+    running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
     try:
-        _hand_out(client, lease, missing, done)
+        _fit(client, file)
+        _hand_out(client, file, parts, running, done)
     except Exception as e:
         if client.status == "running" or isinstance(e, CorruptsetError):
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost; {len(missing)} parts are left. What was committed stands: start it "
+            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was committed stands: start it "
             "again with its workers, and run the same command again to resume."
         ) from e
     finally:
-        lease.unlink(missing_ok=True)
-        with suppress(Exception):  # the scheduler may be gone, or go now, and the rest of the build needs it no more
-            if client.status == "running":
-                _wait(client, [_submit(client, [address], "rest") for address in _workers(client)], END_S)
+        with suppress(Exception):
+            client.cancel(list(running))  # what runs already goes on until it finds no file
 
 
-def _hand_out(client: Client, lease: Path, missing: dict[str, Part], done: Callable[[PartDone], None]) -> None:
-    """Let fit workers make what is missing; what is done leaves `missing`.
+def _hand_out(
+    client: Client,
+    file: Path,
+    parts: Sequence[Part],
+    running: dict[Future[Any], tuple[Part, frozenset[str]]],
+    done: Callable[[PartDone], None],
+) -> None:
+    """Have any worker make parts, but those that have said of one why they cannot; what is not done is in `running`."""
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    unfit: dict[str, str | OSError] = {}
+    able, known = time.monotonic(), False
 
-    A part goes to the workers that are fit when it is handed out. Where none of those is left, it is handed out once more.
-    """
-    workers = _workers(client)
-    asked = _ask(client, workers, lease)
-    known = set(workers)
-    _refuse(workers, asked, _wait(client, asked, ANSWER_S))
-    running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
-    waiting = list(missing.values())[::-1]
-    fit: set[str] = set()
-    errors: list[OSError] = []
-    able = time.monotonic()
-    try:
-        while missing:
-            for task in _wait(client, [*running, *asked], LOOK_S, first=True):
-                if task in asked:
-                    address = asked.pop(task)
-                    if problems := _problems(task):
-                        _warn(f"The worker {workers.get(address, address)} joined and gets no parts: {'; '.join(problems)}.")
-                    else:
-                        fit.add(address)
-                    continue
-                part, _ = running.pop(task)
-                made, *failed = _result(task, part)
-                if made:
-                    del missing[part.name]
-                    done(PartDone(part.name, part.images))
-                    continue
-                waiting.append(part)
-                for address, error in failed:
-                    if address in fit:
-                        _warn(f"The worker {workers.get(address, address)} gets no more parts: {error}.")
-                    fit.discard(address)
-                    errors.append(error)
+    def submit(part: Part) -> None:
+        fit = frozenset(_workers(client).keys() - unfit.keys()) if unfit else frozenset[str]()
+        place = part.run.number, part.run.first, part.run.stop, part.sets
+        task = _submit(client, fit or None, "make", str(file), *place)
+        running[task] = part, fit
+        task.add_done_callback(ended.put)
+
+    for part in parts:
+        submit(part)
+    while running:
+        with suppress(Empty):
+            task = ended.get(timeout=LOOK_S)
+            part, _ = running.get(task, (None, None))
             if client.status != "running":
                 raise ConnectionError("the scheduler is gone")
-            workers = _workers(client)
-            asked |= _ask(client, workers.keys() - known, lease)
-            known |= workers.keys()
-            there = frozenset(fit & workers.keys())
-            for task in [task for task, (_, given) in running.items() if there.isdisjoint(given)]:
-                waiting.append(running.pop(task)[0])
+            if part is not None:
+                trouble = _trouble(task, part)
+                del running[task]
+                if trouble is None:
+                    done(PartDone(part.name, part.images))
+                    continue
+                if trouble[0] not in unfit and trouble[0]:
+                    unfit[trouble[0]] = trouble[1]
+                    called = _workers(client).get(trouble[0], trouble[0])
+                    warnings.warn(f"The worker {called} gets no more parts: {trouble[1]}.", CorruptsetWarning, stacklevel=2)
+                submit(part)
+        if client.status != "running":
+            raise ConnectionError("the scheduler is gone")
+        there = _workers(client)
+        known = known or bool(there)
+        fit = there.keys() - unfit.keys()
+        for task, (part, given) in list(running.items()):
+            if given and fit and given.isdisjoint(fit):  # they have all left
+                del running[task]
                 task.cancel()
-            while there and waiting and len(running) < AHEAD * len(there):
-                part = waiting.pop()
-                running[_submit(client, there, "make", str(lease), pickle.dumps(part))] = part, there
-            if there:
-                able = time.monotonic()
-            elif errors and not asked:
-                raise errors[-1]
-            elif time.monotonic() - able > NOBODY_S:
-                state = "none has joined it" if not known else f"none of its {len(workers)} can take a part"
-                raise MachineError(
-                    f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(missing)} parts are left; what was committed "
-                    f"stands. Start workers with {_START}, and run the same command again to resume."
-                )
-            elif not asked:
-                time.sleep(LOOK_S)
-    finally:
-        with suppress(Exception):
-            client.cancel([*running, *asked])  # what runs already goes on until it finds no lease
+                submit(part)
+        errors = [error for error in unfit.values() if isinstance(error, OSError)]
+        if fit:
+            able = time.monotonic()
+        elif errors:
+            raise errors[-1]
+        elif time.monotonic() - able > NOBODY_S:
+            state = f"none of its {len(there)} can take a part" if known else "none has joined it"
+            raise MachineError(
+                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(running)} parts are left; what was committed "
+                f"stands. Start workers with {_START}, and run the same command again to resume."
+            )
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, CorruptsetWarning, stacklevel=2)
-
-
-def _result(task: Future[Any], part: Part) -> tuple[bool, *tuple[tuple[str, OSError], ...]]:
-    """Return whether a part was made, and which worker could not read or write; raise what ends the build."""
+def _trouble(task: Future[Any], part: Part) -> tuple[str, str | OSError] | None:
+    """Return None where a part was made, else which worker could not, and why; raise what ends the build."""
     from distributed import KilledWorker
 
     if task.status == "finished":
-        failed: tuple[str, OSError] | None = task.result()
-        return (True,) if failed is None else (False, failed)
+        result: tuple[str, str | OSError] | None = task.result()
+        return result
     if task.status != "error":  # the scheduler has lost it
-        return (False,)
+        return "", ""
     error = task.exception()
     if isinstance(error, (MemoryError, KilledWorker)):
         raise MachineError(
-            f"Workers did not survive the part {part.name}, samples {part.run.first} to {part.run.stop - 1} of "
-            f"{', '.join(part.sets[:6])} (often: out of memory): {error}\n"
+            f"Workers did not survive the part {part.described} (often: out of memory): {error}\n"
             "What was committed stands. Look at those samples, give the workers more memory, and run the same command again to resume."
         )
     raise error

@@ -63,13 +63,18 @@ class Sidecar:
         return self.build == origin.build and self.resources.items() <= origin.resources.items()
 
 
+def sidecar_path(directory: Path, name: str) -> Path:
+    """Return where a part is committed."""
+    return directory / PARTS_FOLDER / f"{name}.json"
+
+
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
     header = dict(vars(sidecar))
     sets = {set_id: {**vars(e), "lines": len(e.lines)} for set_id, e in header.pop("sets").items()}
     contents = {"clean": header.pop("clean"), "sets": sets}
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, contents)).encode()
-    write_hashed(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
+    write_hashed(sidecar_path(directory, name), text, *(e.lines for e in sidecar.sets.values()))
 
 
 def read_sidecar(path: Path) -> Sidecar:
@@ -98,7 +103,7 @@ def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tu
 
 def is_committed(directory: Path, name: str, origin: Origin) -> bool:
     """Return whether a part of a build exists."""
-    sidecar = _whole(directory / PARTS_FOLDER / f"{name}.json")
+    sidecar = _whole(sidecar_path(directory, name))
     return sidecar is not None and sidecar.of(origin)
 
 

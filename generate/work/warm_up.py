@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import llvmlite.binding
@@ -56,13 +57,14 @@ def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, in
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
         return
-    kernels, total, workers = _kernels(), len(tasks) - 1, workers or Workers(1)
-    if workers.most > 1:
-        workers.start(len(tasks))
-    for number, prepared in enumerate([workers.later(_prepare, some, job.maker) for some in tasks.values()], 1):
-        prepared()
+    kernels, total, workers, ready = _kernels(), len(tasks) - 1, workers or Workers(1), list[int]()
+
+    def done(some: list[Stage], _: None) -> None:
+        ready.append(len(some))
         if tell is not None and _kernels() > kernels:
-            tell(min(number, total), total)
+            tell(min(len(ready), total), total)
+
+    workers.run(partial(_prepare, job.maker), list(tasks.values()), done)
     workers.end()  # what a compiler took of memory is not given back
     with contextlib.suppress(OSError):  # without the mark the next build only looks again
         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +87,7 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job) -> Path:
     return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
 
 
-def _prepare(stages: Sequence[Stage], maker: SetMaker) -> None:
+def _prepare(maker: SetMaker, stages: Sequence[Stage]) -> None:
     """Compile what the stages of one corruption need, or, without stages, what belongs to no corruption."""
     if not stages:
         measure(*np.zeros((2, 8, 8, 3), np.uint8))

@@ -5,19 +5,19 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.disk.lock import locked, shared_lock
-from ...manifests.layout import PARTS_FOLDER, WORKERS_LOCK
+from ...manifests.disk.lock import shared_lock
+from ...manifests.layout import WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
@@ -27,14 +27,16 @@ from ..sinks.sink import free_all_blocks
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
-@dataclass(frozen=True)
-class PartDone:
+class PartDone(NamedTuple):
     """What a worker returns."""
 
     name: str
     images: int
+    """Those that it made: none where the part was committed."""
 
 
+_job: tuple[Path, Job] | None = None
+"""The file that this process has read a job from, and the job."""
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
 """The clean images of the run that this process looked at last: the groups of one run share them."""
@@ -42,7 +44,9 @@ _trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
 def process(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> PartDone:
-    """Make and commit one part, unless another job of an array has; `made` is told of each batch how many images it has.
+    """Make and commit one part, unless it is committed; `made` is told of each batch how many images it has.
+
+    Two processes may make the same part: they write the same bytes, and no file is emptied or half renamed meanwhile.
 
     Raises
     ------
@@ -51,16 +55,21 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
     BuildError
         Images of different shapes were to go into one shard of raw pixels.
     OSError
-        The disk is full or fails.
+        The disk is full or fails, or nobody waits for the part any more.
     """
-    with _working(job), _alone(job, part.name) as committed:
-        if committed:
+    # A build that starts takes the lock alone for a moment: so it never writes beside what is left of a killed one.
+    with shared_lock(job.directory / WORKERS_LOCK):
+        check_wanted(job)
+        if is_committed(job.directory, part.name, job.origin):
             return PartDone(part.name, 0)
         images, digests = clean_images(job, part)
+        follows = any(job.sets[s].needs_surrogate for s in part.sets)
+        # PyTorch's settings are held over the whole part: to make them for each image costs more than a small network does.
+        running: AbstractContextManager[Any] = job.maker.resources["surrogate"].running() if follows else nullcontext()
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
         try:
-            with _model_running(job, part):
+            with running:
                 finished = _make(job, part, images, thread, made)
             sets = {set_id: finished[set_id].result() for set_id in part.sets}
         finally:
@@ -68,52 +77,24 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
         fields = {field for s in part.sets for field in job.sets[s].resource_fields}
         resources = {field: sha256 for field, sha256 in job.origin.resources.items() if field in fields}
         sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
-        check_parent(job)
+        check_wanted(job)
         write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images)
 
 
-def _model_running(job: Job, part: Part) -> AbstractContextManager[Any]:
-    """Hold PyTorch's settings over a part that follows a model: to make them for each image costs more than a small network does."""
-    return job.maker.resources["surrogate"].running() if any(job.sets[s].needs_surrogate for s in part.sets) else nullcontext()
+def check_wanted(job: Job) -> None:
+    """Raise `FileNotFoundError` in a worker whose build has ended: its file is gone."""
+    if job.file is not None:
+        os.close(os.open(job.file, os.O_RDONLY))  # to open it asks a file server again, where its status may be an old answer
 
 
-@contextmanager
-def _working(job: Job) -> Iterator[None]:
-    """Hold the workers' lock for as long as a part is worked on, and refuse to work for a dead parent.
-
-    A build that starts takes the lock alone for a moment: so it never writes beside what is left of a killed one.
-    """
-    check_parent(job)
-    with shared_lock(job.directory / WORKERS_LOCK):
-        check_parent(job)
-        yield
-
-
-@contextmanager
-def _alone(job: Job, part: str) -> Iterator[bool]:
-    """Hold a part's own lock, where jobs of an array may make it at the same time; yield whether another one has committed it meanwhile.
-
-    Both would write the same bytes, but one that is killed while it writes an image again would leave half of it in a committed part.
-    """
-    if not job.array:
-        yield False
-        return
-    file = job.directory / PARTS_FOLDER / f"{part}.lock"
-    with locked(file, "", wait_s=math.inf):
-        check_parent(job)
-        try:
-            yield is_committed(job.directory, part, job.origin)
-        finally:
-            file.unlink(missing_ok=True)
-
-
-def check_parent(job: Job) -> None:
-    """End a worker whose parent has ended; raise in a Dask worker whose build has ended, or given the part to another."""
-    if job.parent is not None and os.getppid() != job.parent:
-        os._exit(1)
-    if job.lease is not None:
-        os.close(os.open(job.lease, os.O_RDONLY))  # to open it asks a file server again, where its status may be an old answer
+def job_of(file: Path) -> Job:
+    """Return the job of a file, which this process keeps."""
+    global _job
+    if _job is None or _job[0] != file:
+        forget()
+        _job = (file, pickle.loads(file.read_bytes()))
+    return _job[1]
 
 
 def clean_images(job: Job, part: Part) -> Clean:
@@ -165,7 +146,7 @@ def _make(
         batch = np.stack([images[p] for p in positions])
         chosen = [samples[p] for p in positions]
         for set_id, corrupted in job.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
-            check_parent(job)
+            check_wanted(job)
             writers[set_id].add(positions, corrupted, batch)
             made(len(positions))
             if writers[set_id].whole:
@@ -175,7 +156,7 @@ def _make(
 
 def _finish(job: Job, writer: SetWriter) -> PartSet:
     """Finish a set and return what the sidecar says of it."""
-    check_parent(job)
+    check_wanted(job)
     writer.finish()
     metrics = [[i, *m] for i, m in sorted(writer.metrics.items())]
     return PartSet("".join(writer.pixels), writer.lines(), writer.file_count, writer.byte_count, writer.shard, metrics)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import secrets
@@ -62,20 +61,16 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
         error.filename = os.fspath(target)
 
 
-_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
-"""A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
-
-
 def link_or_copy(file: Path, target: Path) -> bool:
     """Make a hard link to a file, where that is possible, else a copy; return whether it is a link."""
     try:
         os.link(file, target, follow_symlinks=False)
-        return True
-    except OSError as e:
-        if e.errno not in _NO_LINK:
-            raise
-    shutil.copyfile(file, target)
-    return False
+    except FileExistsError:
+        raise
+    except OSError:  # another file system, one without links, too many links
+        shutil.copyfile(file, target)
+        return False
+    return True
 
 
 class LargeFile:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -65,35 +67,32 @@ def row_at(path: Path, model: type[R], index: int) -> R:
     """
     try:
         with open_regular(path) as f:
-            low, high = 0, f.seek(0, os.SEEK_END)  # the row begins in this range
-            while low < high:
-                middle = (low + high) // 2
-                f.seek(max(middle - 1, 0))
-                if middle:
+
+            def line_from(at: int) -> bytes:
+                """Return the first line that begins at a byte or behind it."""
+                f.seek(max(at - 1, 0))
+                if at:
                     f.readline(LINE_CAP)
-                begin = f.tell()
-                line = f.readline(LINE_CAP)
-                number = _index(line)
-                if begin >= high or number > index:
-                    high = middle
-                elif number < index:
-                    low = begin + len(line)
-                else:
-                    record, mistakes = record_or_mistakes(model, line)
-                    if record is None:
-                        raise damaged(f"{path}: row {index}: {'; '.join(mistakes)}")
-                    return record
+                return f.readline(LINE_CAP)
+
+            size = f.seek(0, os.SEEK_END)
+            line = line_from(bisect_left(range(size), index, key=lambda at: _index(line_from(at))))
     except OSError as e:
         raise damaged(f"{path}: cannot be read ({e.strerror})") from e
-    raise damaged(f"{path}: there is no row {index}")
+    if _index(line) != index:
+        raise damaged(f"{path}: there is no row {index}")
+    record, mistakes = record_or_mistakes(model, line)
+    if record is None:
+        raise damaged(f"{path}: row {index}: {'; '.join(mistakes)}")
+    return record
 
 
-def _index(line: bytes) -> int:
-    """Return the number of a row; of what is none, -1: it is then looked for elsewhere, and not found."""
+def _index(line: bytes) -> float:
+    """Return the number of a row; behind the last one, infinity; of what is no row, -1: it is then looked for elsewhere, and not found."""
     try:
-        index = json.loads(line)["index"]
-        return index if isinstance(index, int) else -1
-    except (ValueError, KeyError, TypeError):
+        index = json.loads(line)["index"] if line else math.inf
+        return index if isinstance(index, int | float) else -1
+    except (ValueError, KeyError, TypeError, RecursionError):
         return -1
 
 

@@ -6,22 +6,18 @@ import errno
 import os
 import random
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ...errors import MachineError, ParameterError, StoreError
 from ...files import NUL
 from ..records.digests import sha256_pieces
+from .atomic import write_large
 
 T = TypeVar("T")
-Sent = Callable[[int], None]
-"""Told how many bytes are sent by now."""
 
 TRIES = 8
 """So often is one request made before it counts as failed."""
@@ -129,14 +125,13 @@ class Store:
         self.url = url
         self._s3 = url.startswith("s3")
 
-    def at(self, path: str) -> str:
-        """Return the URL of an object."""
+    def _at(self, path: str) -> str:
         return f"{self.url}/{path}" if path else self.url
 
-    def read(self, path: str = "", start: int | None = None, end: int | None = None) -> bytes:
-        """Return an object's bytes, all or those from `start` to `end`, or raise FileNotFoundError."""
+    def read(self, path: str, start: int, end: int) -> bytes:
+        """Return an object's bytes from `start` to `end`, or raise FileNotFoundError."""
         options = {"max_concurrency": 1} if self._s3 else {}  # else s3fs asks for the size first
-        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self.at(path), start=start, end=end, **options))
+        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self._at(path), start=start, end=end, **options))
         return data
 
     def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
@@ -146,7 +141,7 @@ class Store:
 
     def kept_sha256(self, path: str) -> str | None:
         """Return the digest that is kept beside an object, where there is one: what was sent, whatever is there now."""
-        kept = self._tried("looking at", path, lambda fs: fs.metadata(self.at(path)).get("sha256")) if self._s3 else None
+        kept = self._tried("looking at", path, lambda fs: fs.metadata(self._at(path)).get("sha256")) if self._s3 else None
         return f"sha256:{kept}" if kept else None
 
     def sha256(self, path: str, size: int) -> str:
@@ -164,43 +159,31 @@ class Store:
     def version(self, path: str) -> tuple[int, str] | None:
         """Return an object's bytes and what tells it from another one of its name; None where there is none."""
         try:
-            info = self._tried("looking at", path, lambda fs: fs.info(self.at(path)))
+            info = self._tried("looking at", path, lambda fs: fs.info(self._at(path)))
         except FileNotFoundError:
             return None
         return _version(info) if info["type"] == "file" else None
 
-    def fetch(self, path: str, folder: str) -> bool:
-        """Bring an object to its place below a local folder, whole or not at all; return whether the store has it."""
-        part, target = Path(folder, f".{secrets.token_hex(8)}.part"), Path(folder, path)
-        try:
-            self._tried("reading", path, lambda fs: fs.get_file(self.at(path), os.fspath(part)))
-            if not part.is_file():  # of a folder, fsspec makes a folder
-                part.rmdir()
-                return False
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(part, target)
-        except (FileNotFoundError, IsADirectoryError):
-            return False
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-        return True
+    def fetch(self, path: str, target: Path, size: int) -> None:
+        """Bring an object of `size` bytes to its place on a disk, whole or not at all."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_large(target, self.pieces(path, 0, size))
 
-    def put(self, path: str, data: bytes | Path, *, sha256: str | None = None, sent: Sent = lambda done: None) -> None:
+    def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
         """Write an object, in parts where it is large: it is there whole or not at all.
 
-        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told of a file on its way.
+        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told how many bytes of a file are on their way.
         """
-        options: dict[str, Any] = {"Metadata": {"sha256": sha256}} if sha256 is not None and self._s3 else {}
+        options: dict[str, Any] = {"Metadata": {"sha256": sha256}} if self._s3 else {}
 
         def write(fs: Any) -> None:
             from fsspec.callbacks import Callback
 
             if isinstance(data, bytes):
-                fs.pipe_file(self.at(path), data, **options)
+                fs.pipe_file(self._at(path), data, **options)
             else:
                 told = Callback(hooks={"sent": lambda size, value: sent(value)})
-                fs.put_file(os.fspath(data), self.at(path), callback=told, **options)
+                fs.put_file(os.fspath(data), self._at(path), callback=told, **options)
 
         self._tried("writing", path, write)
 
@@ -210,7 +193,7 @@ class Store:
             try:
                 return call(_filesystem(self.url))
             except Exception as e:
-                _refuse_lasting(e, self.at(path), doing)
+                _refuse_lasting(e, self._at(path), doing)
                 error = e
             if attempt + 1 < TRIES:
                 time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
@@ -229,12 +212,7 @@ def _version(info: Mapping[str, Any]) -> tuple[int, str]:
 def at_once(call: Callable[[str], T], paths: Iterable[str]) -> list[T]:
     """Call a function for each path, `AT_ONCE` of them at the same time; the first error stops what was not begun."""
     with ThreadPoolExecutor(AT_ONCE, "store") as pool:
-        calls = [pool.submit(call, path) for path in paths]
-        try:
-            return [each.result() for each in calls]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        return list(pool.map(call, paths))
 
 
 def _filesystem(url: str) -> Any:
@@ -246,11 +224,6 @@ def _filesystem(url: str) -> Any:
     if scheme in ("s3", "s3a"):  # tries are counted here alone
         given = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
         options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
-    elif scheme == "file":
-        options["auto_mkdir"] = True
-    _, *made = signature(fsspec.get_filesystem_class(scheme).__init__).parameters.values()
-    if missing := [p.name for p in made if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]:
-        raise ImportError(f"{scheme}:// would need {', '.join(missing)} beside the URL")
     system = fsspec.filesystem(scheme, **options)
     if hasattr(system, "retries"):
         system.retries = 1
@@ -259,28 +232,27 @@ def _filesystem(url: str) -> Any:
 
 def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     """Raise for an error that another try does not mend."""
-    code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", "") if error.__cause__ is not None else ""
-    kind = type(error).__name__
-    if isinstance(error, IsADirectoryError):
+    code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
+    why, kind = redacted(str(error)) or type(error).__name__, type(error).__name__
+    missing = isinstance(error, FileNotFoundError)
+    if code == "NoSuchBucket" or (missing and "bucket does not exist" in str(error).lower()):
+        why = "the bucket does not exist. Make it, or name another; nothing was written"
+    elif missing or isinstance(error, IsADirectoryError):
         raise error
-    if code == "NoSuchBucket" or (isinstance(error, FileNotFoundError) and "bucket does not exist" in str(error).lower()):
-        raise StoreError(f"{where}: the bucket does not exist. Make it, or name another; nothing was written.") from None
-    if isinstance(error, FileNotFoundError):
-        raise error
-    if isinstance(error, PermissionError):
-        raise StoreError(
-            f"{where}: {doing} is not permitted ({redacted(str(error)) or kind}). Give credentials that may do so, in the environment or "
-            "in the store's own configuration."
-        ) from None
-    if kind in _NO_CREDENTIALS:
-        raise StoreError(
-            f"{where}: there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and ~/.config/fsspec work too."
-        ) from None
-    if isinstance(error, ImportError) or "Protocol not known" in str(error):
-        raise StoreError(
-            f"{where}: this kind of place is not known here, or needs a library ({error}). Expected a folder, s3://, gs:// or hf://; "
-            "pip install 'corruptset[cloud]' has s3://."
-        ) from None
-    if isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
-        raise StoreError(f"{where}: {doing} is not possible there ({redacted(str(error)) or kind}).") from None
+    elif isinstance(error, PermissionError):
+        why = f"{doing} is not permitted ({why}). Give credentials that may do so, in the environment or in the store's own configuration"
+    elif kind in _NO_CREDENTIALS:
+        why = (
+            "there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and ~/.config/fsspec work too"
+        )
+    elif isinstance(error, ImportError) or "Protocol not known" in str(error):
+        why = (
+            f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or hf://; "
+            "pip install 'corruptset[cloud]' has s3://"
+        )
+    elif isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
+        why = f"{doing} is not possible there ({why})"
+    else:
+        return
+    raise StoreError(f"{where}: {why}.") from None

@@ -3,148 +3,122 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from ...digests import digest_of
-from ...errors import CorruptsetError, MachineError, VerificationError
+from ...errors import VerificationError
 from ..release.archives import CHUNK
-from .addresses import Remote, Unreachable
-from .places import Recorded
+from ..release.bag import IndexedFile
+from .addresses import HttpRemote, StoreRemote, Unreachable
 
 ATTEMPTS = 6
 """In a row that bring less than `CHUNK` bytes more than were ever here; then the server counts as gone."""
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
-BEGINNINGS = 2
-"""How often a file is begun, where pieces of several replies do not make it."""
+STALLED_S = 900.0
+"""Without a byte of any file for so long, the server counts as gone: one that sends a header for ever never falls silent."""
 AHEAD = 2
 """Files, for each connection, that wait for who takes them: they bound what lies on the disk."""
-F = TypeVar("F", bound=Recorded)
+F = TypeVar("F", bound=IndexedFile)
+T = TypeVar("T")
+Remote = HttpRemote | StoreRemote
+Counted = Callable[[int], None]
+"""Told how many bytes more (or, where a file begins again, fewer) are here."""
 
 
-class Download:
-    """A file on its way into `part`; what is there already is kept if it is the beginning of the file.
+class Part:
+    """The bytes of a file that are here, hashed; what an earlier call left counts."""
 
-    Parameters
-    ----------
-    remote : Remote
-    file : Recorded
-    part : Path
-        Receives the bytes; ``<part>.version`` notes which version of the file they are of.
-    told : callable
-        Called with how many bytes more (or, where it begins again, fewer) are here.
-    stop : threading.Event
-        Ends it.
+    def __init__(self, path: Path, counted: Counted) -> None:
+        self._file, self._counted = path.open("a+b"), counted
+        self.hashed, self.have = hashlib.sha256(), 0
+        self._file.seek(0)
+        while chunk := self._file.read(CHUNK):
+            self._count(chunk)
+        self.joined = self.have > 0
+        """Whether they are of several replies."""
+
+    def _count(self, chunk: bytes) -> None:
+        self.hashed.update(chunk)
+        self.have += len(chunk)
+        self._counted(len(chunk))
+
+    def add(self, chunk: bytes) -> None:
+        """Add bytes at the end."""
+        self._file.write(chunk)
+        self._count(chunk)
+
+    def clear(self) -> None:
+        """Throw all bytes away."""
+        self._file.truncate(0)
+        self._counted(-self.have)
+        self.hashed, self.have, self.joined = hashlib.sha256(), 0, False
+
+    def __enter__(self) -> Part:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> None:
+    """Bring a file to `path`; what is there already is kept if it is the beginning of the file.
+
+    VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS` times in a row; what is
+    here stays for the next call. ReleaseError: it refuses.
     """
-
-    def __init__(self, remote: Remote, file: Recorded, part: Path, told: Callable[[int], None], stop: threading.Event) -> None:
-        self.remote, self.file, self.part, self._told, self._stop = remote, file, part, told, stop
-        self._note = part.with_name(part.name + ".version")
-        self._where = f"{remote.name}/{file.path}"
-        self._hashed = hashlib.sha256()
-        self._have = 0
-        self._version: str | None = None
-        self._joined = False
-        """Whether the bytes are of several replies."""
-
-    def run(self) -> None:
-        """Bring the whole file.
-
-        Raises
-        ------
-        VerificationError
-            The server has other bytes than recorded; they are removed.
-        Unreachable
-            It failed `ATTEMPTS` times in a row; what is here stays for the next call.
-        ReleaseError
-            It refuses.
-        """
-        self._take_earlier()
-        begun, failures, most = 1, 0, self._have
-        while not self._stop.is_set():
+    where = f"{remote.name}/{file.path}"
+    failures = most = 0
+    begun_again = False
+    with Part(path, counted) as part:
+        while not stop.is_set():
             try:
-                if self._have < self.file.bytes or not self.file.bytes:
-                    self._receive()
+                if part.have < file.bytes or not file.bytes:
+                    _receive(remote, file, part, stop)
             except Unreachable as e:
-                if e.beyond:
-                    self._begin_again()
-                # what is thrown away and fetched again is no progress: two mirrors with other bytes would never end
-                failures = 1 if self._have - most >= CHUNK else failures + 1
-                most = max(most, self._have)
-                _wait(e, failures, self._stop)
+                # what is thrown away and fetched again is no progress: a server that never gets to the end would be asked for ever
+                failures = 1 if part.have - most >= CHUNK else failures + 1
+                most = max(most, part.have)
+                _wait(e, failures, stop)
                 continue
-            if self._have < self.file.bytes:
-                continue
-            if (sha256 := digest_of(self._hashed)) == self.file.sha256:
+            if stop.is_set() or (sha256 := digest_of(part.hashed)) == file.sha256:
                 return
-            joined = self._joined
-            self._begin_again()
-            if not joined or begun == BEGINNINGS:
-                self.part.unlink()
-                raise VerificationError(f"{self._where} has {sha256}, recorded is {self.file.sha256}. Its bytes were not kept.")
-            begun += 1
+            joined = part.joined
+            part.clear()
+            if begun_again or not joined:
+                path.unlink()
+                raise VerificationError(f"{where} has {sha256}, recorded is {file.sha256}. Its bytes were not kept.")
+            begun_again = True  # pieces of two versions of the file
 
-    def _take_earlier(self) -> None:
-        """Hash what an earlier call left."""
-        self.part.touch()
-        if self._note.exists():
-            self._version = self._note.read_text("utf-8") or None
-        with self.part.open("rb") as file:
-            while (chunk := file.read(CHUNK)) and not self._stop.is_set():
-                self._hashed.update(chunk)
-                self._count(len(chunk))
-        self._joined = self._have > 0
-        if self._have > self.file.bytes:
-            self._begin_again()
 
-    def _count(self, more: int) -> None:
-        self._have += more
-        self._told(more)
-
-    def _begin_again(self) -> None:
-        os.truncate(self.part, 0)
-        self._note.unlink(missing_ok=True)
-        self._hashed, self._version, self._joined = hashlib.sha256(), None, False
-        self._count(-self._have)
-
-    def _receive(self) -> None:
-        """Take what one reply has of the rest."""
-        with self.remote.open(self.file.path, self._have, self._version) as reply:
-            if reply.total is not None and reply.total != self.file.bytes:
-                raise VerificationError(f"{self._where} has {reply.total} bytes, recorded are {self.file.bytes}. Its bytes were not kept.")
-            if reply.start == 0 and self._have:  # no ranges here, or another version
-                self._begin_again()
-            elif reply.start != self._have or (self._have and reply.version != self._version):
-                self._begin_again()
-                raise Unreachable(f"{self._where}: the server answers with another part, or of another version, than was asked for")
-            if self._have:
-                self._joined = True
-            elif reply.version is not None:
-                self._version = reply.version
-                self._note.write_text(reply.version, "utf-8")
-            with self.part.open("ab") as out:
-                for received in reply.chunks:
-                    if self._stop.is_set():
-                        return
-                    chunk = received[: self.file.bytes - self._have]
-                    self._hashed.update(chunk)
-                    out.write(chunk)
-                    self._count(len(chunk))
-                    if self._have == self.file.bytes and reply.total is not None:
-                        return
-                    if len(chunk) < len(received):
-                        self._begin_again()
-                        raise VerificationError(
-                            f"{self._where} has more than the {self.file.bytes} bytes recorded. Its bytes were not kept."
-                        )
-            if self._have < self.file.bytes:
-                raise Unreachable(f"{self._where}: the connection was cut after {self._have} of {self.file.bytes} bytes")
+def _receive(remote: Remote, file: IndexedFile, part: Part, stop: threading.Event) -> None:
+    """Take what one reply has of the rest."""
+    where = f"{remote.name}/{file.path}"
+    with remote.open(file.path, part.have) as reply:
+        if reply.start != part.have:  # no ranges here
+            part.clear()
+        if reply.start != part.have:
+            raise Unreachable(f"{where}: the server answers with another part than was asked for")
+        if reply.total not in (None, file.bytes):
+            part.clear()
+            raise VerificationError(f"{where} has {reply.total} bytes, recorded are {file.bytes}. Its bytes were not kept.")
+        part.joined = part.have > 0
+        for chunk in reply.chunks:
+            if stop.is_set():
+                return
+            if part.have + len(chunk) > file.bytes:
+                part.clear()
+                raise VerificationError(f"{where} has more than the {file.bytes} bytes recorded. Its bytes were not kept.")
+            part.add(chunk)
+    if part.have < file.bytes:
+        raise Unreachable(f"{where}: the connection was cut after {part.have} of {file.bytes} bytes")
 
 
 def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
@@ -155,75 +129,92 @@ def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
 
 
 def small_file(remote: Remote, path: str, cap: int) -> bytes:
-    """Return a file of at most `cap` bytes; errors are those of `Download.run`."""
-    where, stop = f"{remote.name}/{path}", threading.Event()
-    for failures in range(1, ATTEMPTS + 1):
-        try:
-            with remote.open(path) as reply:
-                data = bytearray()
-                for chunk in reply.chunks:
-                    data += chunk
-                    if len(data) > cap:
-                        raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
-                if reply.total is not None and len(data) != reply.total:
+    """Return a file of at most `cap` bytes; errors are those of `download`."""
+    where = f"{remote.name}/{path}"
+
+    def read(counted: Counted, stop: threading.Event) -> bytes:
+        for failures in range(1, ATTEMPTS + 1):
+            try:
+                with remote.open(path) as reply:
+                    data = bytearray()
+                    for chunk in reply.chunks:
+                        counted(len(chunk))
+                        data += chunk
+                        if len(data) > cap:
+                            raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
+                    if reply.total in (None, len(data)):
+                        return bytes(data)
                     raise Unreachable(f"{where}: the connection was cut after {len(data)} of {reply.total} bytes")
-                return bytes(data)
-        except Unreachable as e:
-            _wait(e, failures, stop)
-    raise AssertionError("the last try raises")
+            except Unreachable as e:
+                _wait(e, failures, stop)
+        raise AssertionError("the last try raises")
+
+    ((data,),) = in_threads([read], 1, lambda more: None)
+    return data
 
 
 def download_all(
-    remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Callable[[int], None]
-) -> Generator[list[F], None, None]:
-    """Bring files to their places, several at once; yield those that are whole, as many as there are, until all were.
+    remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Counted
+) -> Generator[list[tuple[F, Path]], None, None]:
+    """Bring files to their places, several at once; yield those that are whole, as many as there are, until all were."""
 
-    The next ones are asked for when the caller comes back, `AHEAD` for each connection before. The first error stops all.
+    def bring(file: F, path: Path, counted: Counted, stop: threading.Event) -> tuple[F, Path]:
+        download(remote, file, path, counted, stop)
+        return file, path
+
+    return in_threads([partial(bring, file, path) for file, path in files], connections, told)
+
+
+def in_threads(calls: Sequence[Callable[[Counted, threading.Event], T]], at_once: int, told: Counted) -> Generator[list[T], None, None]:
+    """Call functions, several at once; yield what they return, as many as there are, until all did. The first error stops all.
+
+    The next ones are called when the caller comes back, `AHEAD` for each connection before.
     """
-    stop, room = threading.Event(), threading.Semaphore(AHEAD * connections)
-    waiting: SimpleQueue[tuple[F, Path]] = SimpleQueue()
-    finished: SimpleQueue[tuple[F, BaseException | None]] = SimpleQueue()
-    for entry in files:
-        waiting.put(entry)
-    counting = threading.Lock()
+    stop, room, counting = threading.Event(), threading.Semaphore(AHEAD * at_once), threading.Lock()
+    waiting: SimpleQueue[Callable[[Counted, threading.Event], T]] = SimpleQueue()
+    finished: SimpleQueue[T | BaseException] = SimpleQueue()
+    for call in calls:
+        waiting.put(call)
+    heard = time.monotonic()
 
     def counted(more: int) -> None:
+        nonlocal heard
         with counting:
+            heard = time.monotonic()
             told(more)
 
     def work() -> None:
-        while room.acquire() and not stop.is_set():
+        while room.acquire() and not stop.is_set() and not waiting.empty():
             try:
-                file, part = waiting.get_nowait()
+                finished.put(waiting.get_nowait()(counted, stop))
             except Empty:
                 return
-            failure: BaseException | None = None
-            try:
-                Download(remote, file, part, counted, stop).run()
-            except OSError as e:  # of this disk: what a server does is an error of ours
-                failure = MachineError(f"{part}: {e.strerror or e}. Free some space or mend it; the same command goes on.")
             except BaseException as e:
-                failure = e
-            finished.put((file, failure))
+                finished.put(e)
 
     # they wait for servers, which nothing can interrupt: a command that ends does not wait for them
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(connections, len(files)))]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(calls)))]
     for thread in threads:
         thread.start()
     try:
-        left = len(files)
+        left = len(calls)
         while left:
-            batch = [finished.get()]
+            try:
+                batch = [finished.get(timeout=1.0)]
+            except Empty:
+                if time.monotonic() - heard > STALLED_S:
+                    raise Unreachable(f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on.") from None
+                continue
             while not finished.empty():
                 batch.append(finished.get_nowait())
-            for _, failure in sorted(batch, key=lambda entry: isinstance(entry[1], CorruptsetError), reverse=True):
-                if failure is not None:
-                    raise failure
+            if failure := next((each for each in batch if isinstance(each, BaseException)), None):
+                raise failure
             left -= len(batch)
-            yield [file for file, _ in batch]
+            yield [each for each in batch if not isinstance(each, BaseException)]
+            heard = time.monotonic()
             room.release(len(batch))
     finally:
         stop.set()
-        room.release(len(files) + connections)
+        room.release(len(calls) + at_once)
         for thread in threads:
             thread.join(2.0)

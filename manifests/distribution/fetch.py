@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,22 +12,23 @@ from heapq import nlargest
 from itertools import chain
 from pathlib import Path
 
-from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, listed, suggest
+from ...digests import digits
+from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, suggest
 from ...progress import shows_progress, told
+from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import MANIFEST, PARTIAL, UNPACK_STATE
+from ..layout import MANIFEST, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.release_index import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, index_bytes, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
-from .addresses import Remote, remote_of
-from .download import AHEAD, F, download_all, small_file
-from .places import FolderPlace, Recorded
+from .addresses import remote_of
+from .download import AHEAD, F, Remote, download_all, small_file
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
@@ -155,120 +156,104 @@ class _Fetcher:
 
     def __init__(self, remote: Remote, index: ReleaseIndex, out: Path, connections: int, progress: Progress) -> None:
         self.remote, self.index, self.out, self.connections, self.progress = remote, index, out, connections, progress
-        self.work = out / f".fetch-{index.folder}"
-        self.target = out / index.folder
+        self.target, self.work = out / index.folder, out / f".fetch-{index.folder}"
 
     def fetch_data_set(self, whole: bool, chosen: set[str], level: Level, jobs: int) -> Fetched:
         """Fetch, unpack and verify; what is new comes into place in one step, to what is there the archives are added."""
-        present, staged = self._present()
-        in_part = not (self.target / MANIFEST).exists() or (self.target / PARTIAL).exists()
+        staged = not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir()))
+        place = self.work / "data" if staged else self.out
+        root = place / self.index.folder
+        present, in_part = (set[str](), True) if staged else self._present()
         needed = [a for a in self.index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)]
-        with self._working():
-            place = self.work / "data" if staged else self.out
-            root = place / self.index.folder
-            missing = [a for a in needed if not self._is_unpacked(a)]
-            ahead = sum(nlargest(AHEAD * self.connections, (a.bytes for a in missing)))  # archives that wait to be unpacked
-            with closing(self._download(missing, ahead + sum(a.bytes for a in missing))) as batches:
-                for batch in batches:
-                    self._unpack(batch, place, staged)
-            self._verify(root, staged, level, jobs)
-            manifest, partial = load_manifest(root), load_partial(root)
-            sets = sorted(s.id for s in manifest.sets) if partial is None else partial.sets
-            if lacking := sorted(chosen - set(sets)):
-                raise self._refused(f"its archives lack sets that {INDEX} names: {first_few(lacking)}", staged)
+        unpacked = self.work / "unpacked"
+        missing = [a for a in needed if not (unpacked / digits(a.sha256)).exists()]
+        with self._downloading(missing, ahead=True) as batches:
+            for batch in batches:
+                with self._refusing(staged):
+                    digest = unpack([path for _, path in batch], place, progress=False).digest
+                    if digest != self.index.digest:
+                        raise VerificationError(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}")
+                for archive, path in batch:
+                    write_atomic(unpacked / digits(archive.sha256))
+                    path.unlink()
+            with self._refusing(staged):
+                verify_directory(root, level=level, jobs=jobs, progress=self.progress).raise_for_problems()
+                every, sets, _ = _sets(root)
+                if lacking := sorted(chosen - sets):
+                    raise VerificationError(f"its archives lack sets that {INDEX} names: {first_few(lacking)}")
             if staged:
                 os.replace(root, self.target)
-        absent = sorted({s.id for s in manifest.sets} - set(sets))
-        return Fetched(self.target, self.index.digest, sets, absent, [a.name for a in needed], sum(a.bytes for a in needed))
+        return self._fetched(self.target, needed, sets, every)
 
     def fetch_packed(self, whole: bool, chosen: set[str]) -> Fetched:
         """Fetch archives and what lies beside them, the index last."""
         archives = [a for a in self.index.archives if whole or set(a.sets) & chosen]
-        files: list[Recorded] = [*archives, *self.index.files]
-        there = FolderPlace(self.out).differing(files)
-        if differing := [path for path, differs in there.items() if differs]:
+        missing = [f for f in (*archives, *self.index.files) if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
+        if differing := [f.path for f in missing if os.path.lexists(self.out / f.path)]:
             raise ReleaseError(f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out.")
-        missing = [f for f in files if f.path not in there]
-        with self._working():
-            with closing(self._download(missing, sum(f.bytes for f in missing))) as batches:
-                for file in chain.from_iterable(batches):
-                    (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
-                    os.replace(self._part(file), self.out / file.path)
-            write_atomic(self.out / INDEX, index_bytes(self.index))
-        sets = {s for a in archives for s in a.sets}
-        absent = sorted({s for a in self.index.archives for s in a.sets} - sets)
-        return Fetched(self.out, self.index.digest, sorted(sets), absent, [a.name for a in archives], sum(a.bytes for a in archives))
+        with self._downloading(missing) as batches:
+            for file, path in chain.from_iterable(batches):
+                (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, self.out / file.path)
+            write_atomic(self.out / INDEX, self.index.encode())
+        return self._fetched(self.out, archives, *({s for a in some for s in a.sets} for some in (archives, self.index.archives)))
+
+    def _fetched(self, path: Path, archives: Sequence[IndexedArchive], sets: set[str], every: set[str]) -> Fetched:
+        names, size = [a.name for a in archives], sum(a.bytes for a in archives)
+        return Fetched(path, self.index.digest, sorted(sets), sorted(every - sets), names, size)
 
     def _present(self) -> tuple[set[str], bool]:
-        """Return the sets that are in place, and whether there is nothing of the data set."""
-        if not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir())):
-            return set(), True
-        if (self.target / MANIFEST).is_file():
-            manifest = load_manifest(self.target)
-            if manifest.digest != self.index.digest:
-                raise ReleaseError(
-                    f"{self.target} holds another data set ({manifest.digest}) than {self.remote.name}. Choose another --out."
-                )
-            partial = load_partial(self.target)
-            return ({s.id for s in manifest.sets} if partial is None else set(partial.sets)), False
-        if not (self.target / UNPACK_STATE).is_file():
+        """Return the sets that are in place, and whether they are a part of the data set."""
+        if not (self.target / MANIFEST).is_file():
+            if (self.target / UNPACK_STATE).is_file():  # unpacking was interrupted: it keeps what is there
+                return set(), True
             raise ReleaseError(f"{self.target} exists, and is no data set. Choose another --out.")
-        return set(), False  # unpacking was interrupted: it keeps what is there
+        if (digest := load_manifest(self.target).digest) != self.index.digest:
+            raise ReleaseError(f"{self.target} holds another data set ({digest}) than {self.remote.name}. Choose another --out.")
+        return _sets(self.target)[1:]
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
-        """Hold the hidden folder, which goes when all went well."""
+    def _downloading(self, files: Sequence[F], *, ahead: bool = False) -> Iterator[Iterator[list[tuple[F, Path]]]]:
+        """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole in it, as they come.
+
+        `ahead`: some wait there until they are unpacked.
+        """
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose another --out."
         with locked(self.work / "lock", busy):
             for name in ("parts", "unpacked"):
                 (self.work / name).mkdir(exist_ok=True)
+            places = [(f, self.work / "parts" / f.name) for f in files]
+            waiting = sum(nlargest(AHEAD * self.connections, (f.bytes for f in files))) if ahead else 0
+            standing = sum(path.stat().st_size for _, path in places if path.exists())
+            total, done = sum(f.bytes for f in files), 0
+            check_space(self.out, total + waiting - standing, "the release", "Free some space, choose another --out, or fetch fewer sets.")
+
+            def more(count: int) -> None:
+                nonlocal done
+                done += count
+                self.progress("bytes", min(done, total), total)
+
             try:
-                yield
+                with closing(download_all(self.remote, places, self.connections, more)) as batches:
+                    yield batches
             except Refused:
                 shutil.rmtree(self.work)
                 raise
             shutil.rmtree(self.work)
 
-    def _part(self, file: Recorded) -> Path:
-        return self.work / "parts" / file.path.rpartition("/")[2]
-
-    def _is_unpacked(self, archive: IndexedArchive) -> bool:
-        note = self.work / "unpacked" / archive.name
-        return note.exists() and note.read_text("utf-8") == archive.sha256
-
-    def _download(self, files: Sequence[F], needed: int) -> Generator[list[F], None, None]:
-        """Yield files that are whole in the hidden folder, as they come."""
-        standing = sum(part.stat().st_size for f in files if (part := self._part(f)).exists())
-        check_space(self.out, needed - standing, "the release", "Free some space, choose another --out, or fetch fewer sets.")
-        total, done = sum(f.bytes for f in files), 0
-
-        def more(count: int) -> None:
-            nonlocal done
-            done += count
-            self.progress("bytes", min(done, total), total)
-
-        yield from download_all(self.remote, [(f, self._part(f)) for f in files], self.connections, more)
-
-    def _unpack(self, archives: Sequence[IndexedArchive], place: Path, staged: bool) -> None:
-        """Unpack archives, and remove them."""
+    @contextmanager
+    def _refusing(self, staged: bool) -> Iterator[None]:
+        """Refuse the release for what is wrong with its archives."""
         try:
-            digest = unpack([self._part(a) for a in archives], place, progress=False).digest
+            yield
         except (VerificationError, BuildError) as e:
             if isinstance(e, BuildError) and not staged:  # what stands in the data set's folder, not what is in the archives
                 raise
-            raise self._refused(str(e), staged) from None
-        if digest != self.index.digest:
-            raise self._refused(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}", staged)
-        for a in archives:
-            write_atomic(self.work / "unpacked" / a.name, a.sha256.encode())
-            self._part(a).unlink()
+            kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
+            raise Refused(f"{self.remote.name} was refused: {e}. {'Nothing was kept.' if staged else kept}") from None
 
-    def _verify(self, root: Path, staged: bool, level: Level, jobs: int) -> None:
-        report = verify_directory(root, level=level, jobs=jobs, progress=self.progress)
-        if not report.ok:
-            problems = listed([str(p) for p in report.problems])
-            raise self._refused(f"the data set is not what its manifest says:\n{problems}\n", staged)
 
-    def _refused(self, reason: str, staged: bool) -> Refused:
-        kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
-        return Refused(f"{self.remote.name} was refused: {reason}. {'Nothing was kept.' if staged else kept}")
+def _sets(root: Path) -> tuple[set[str], set[str], bool]:
+    """Return the ids of a data set's sets, of those that are there, and whether it is a part."""
+    every, partial = {s.id for s in load_manifest(root).sets}, load_partial(root)
+    return every, every if partial is None else set(partial.sets), partial is not None

@@ -5,31 +5,26 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...errors import IncompleteBuild, ReleaseError, VerificationError, listed
 from ...files import read_regular
-from ..checksums import parse_sha256sums, sums_bytes
+from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
 from ..records.models import Manifest
-from ..release.archive_head import read_heads
-from ..release.archives import read_members
-from ..release.bag import PAYLOAD, title
+from ..release.archives import CHUNK, read_members
+from ..release.bag import INDEX, INDEX_CAP, PAYLOAD, ReleaseIndex, indexed_files, parse_index, title
+from ..release.contents import read_heads, top_folder
 from ..release.croissant import CROISSANT, TABLE
-from ..release.division import Contents, top_folder
 from ..release.parquet import PARQUET, configurations, parquet_files
-from ..release.release_index import INDEX, INDEX_CAP, ReleaseIndex, index_bytes, indexed_files, parse_index
 
 LayoutName = Literal["plain", "huggingface", "zenodo"]
 LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
 TAG_SUMS = "tagmanifest-sha256.txt"
-_BAG_FILES = ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)
-ZENODO_METADATA = "zenodo.json"
-ZENODO_FILES = "files"
 ZENODO_BYTES = 50_000_000_000
 """What a Zenodo record takes without a raised quota."""
 ZENODO_COUNT = 100
@@ -38,6 +33,7 @@ KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image
 _PAGE_CAP = 64 << 20
 _TEXT_CAP = 1 << 30
 """Bytes of a small file; the table of a million samples has some 400 MB."""
+
 
 Content = bytes | Path
 
@@ -52,18 +48,14 @@ class PublishedFile:
     content: Content
 
 
-@dataclass(frozen=True)
-class Attribution:
-    """What a record page asks for and no data set knows."""
-
-    creators: Sequence[str] = ()
-    """``Family, Given`` or ``Family, Given; Affiliation``."""
-    license: str | None = None
-    """An SPDX id, such as ``cc-by-4.0``."""
-    url: str | None = None
-    """Of the folder that the files will be read from."""
-    date: str | None = None
-    """When it is published, ``YYYY-MM-DD``."""
+def chunks_of(file: PublishedFile) -> Iterator[bytes]:
+    """Yield the bytes of a file."""
+    if isinstance(file.content, bytes):
+        yield file.content
+        return
+    with file.content.open("rb") as opened:
+        while chunk := opened.read(CHUNK):
+            yield chunk
 
 
 @dataclass(frozen=True)
@@ -85,23 +77,16 @@ class ReleaseFolder:
     manifest: Manifest
     texts: dict[str, bytes]
 
-    def with_texts(self, texts: dict[str, bytes]) -> ReleaseFolder:
-        """Return the release with other small files, which its index names."""
-        return replace(self, texts=texts, index=self.index.model_copy(update={"files": indexed_files(texts)}))
+    def files(self, texts: dict[str, bytes], *, flat: bool = False) -> list[PublishedFile]:
+        """Return archives, texts and an index of both, which comes last: it makes a release of them. `flat`: in one folder."""
+        archives = [a.model_copy(update={"path": a.name}) for a in self.index.archives] if flat else self.index.archives
+        index = self.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
+        large = [PublishedFile(a.path, a.bytes, a.sha256, self.path / b.path) for a, b in zip(archives, self.index.archives, strict=True)]
+        return [*large, *(_text(path, data) for path, data in sorted(texts.items())), _text(INDEX, index.encode())]
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote; the archives' sizes are compared, their bytes are not read.
-
-    Raises
-    ------
-    ReleaseError
-        The folder is a build, or something else that `pack` did not write.
-    IncompleteBuild
-        The pack was interrupted.
-    VerificationError
-        Files are missing or are not what the index says; names all of them.
-    """
+    """Read a folder that `pack` wrote, or raise what `publish` does; the archives' sizes are compared, their bytes are not read."""
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
@@ -111,152 +96,110 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     if not (root / INDEX).is_file():
         raise ReleaseError(f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Name that folder, or pack again.")
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
-    problems, texts = [], {}
-    for file in index.files:
-        try:
-            texts[file.path] = read_regular(root / file.path, _TEXT_CAP)
-        except OSError as e:
-            problems.append(f"{file.path}: {e.strerror}")
-            continue
-        if sha256_bytes(texts[file.path]) != file.sha256:
-            problems.append(f"{file.path} was changed after the pack")
-    for archive in index.archives:
-        path = root / archive.path
-        if not path.is_file():
-            problems.append(f"{archive.path} is missing")
-        elif path.stat().st_size != archive.bytes:
-            problems.append(f"{archive.path} has {path.stat().st_size} bytes, recorded are {archive.bytes}")
+    small = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
+    large = [a for a in index.archives if not (root / a.path).is_file() or (root / a.path).stat().st_size != a.bytes]
+    problems = [f"{f.path} is missing, or was changed after the pack: recorded are {f.bytes} bytes" for f in (*small, *large)]
     if problems:
         raise VerificationError(f"{root} is not what its {INDEX} says:\n{listed(problems)}\nPack the data set again, to another --out.")
     records = root / index.archives[-1].path
-    _, contents = read_heads([records])
-    if contents.manifest.digest != index.digest:
-        raise VerificationError(f"{root / INDEX} names {index.digest}; the archives are of {contents.manifest.digest}. Pack again.")
-    page = _page(records, contents)
-    release = ReleaseFolder(root, index, contents.manifest, texts)
-    return release.with_texts({**texts, PAGE: page}) if page is not None else release
+    manifest = read_heads([records])[1].manifest
+    if manifest.digest != index.digest:
+        raise VerificationError(f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again.")
+    texts = {f.path: read_regular(root / f.path, _TEXT_CAP) for f in index.files}
+    for member in read_members(records):
+        if member.name == f"{top_folder(manifest)}/{PAGE}":
+            texts[PAGE] = member.read(_PAGE_CAP)
+    return ReleaseFolder(root, index, manifest, texts)
 
 
-def _page(archive: Path, contents: Contents) -> bytes | None:
-    """Return the data set's page, which lies in the archive of records; None where the release has none."""
-    sha256 = next((f.sha256 for f in contents.manifest.files if f.path == PAGE), None)
-    pages = (member.read(_PAGE_CAP) for member in read_members(archive) if member.name == f"{top_folder(contents.manifest)}/{PAGE}")
-    data = None if sha256 is None else next(pages, None)
-    return data if data is not None and sha256_bytes(data) == sha256 else None
-
-
-def published_files(release: ReleaseFolder, layout: LayoutName, attribution: Attribution) -> list[PublishedFile]:
-    """Return the files of a layout in the order in which they are sent: the index, which makes a release of them, comes last.
-
-    Raises
-    ------
-    ReleaseError
-        The layout needs what `attribution` does not say.
-    """
-    described = _described(release, attribution, flat=layout == "zenodo")
-    if layout == "plain":
-        return _files(described)
-    return (_hugging_face if layout == "huggingface" else _zenodo)(described, attribution)
-
-
-def _described(release: ReleaseFolder, attribution: Attribution, *, flat: bool) -> ReleaseFolder:
-    """Return the release with a croissant.json that says where its files are read, their licence and their date."""
+def published_files(
+    release: ReleaseFolder, layout: LayoutName, *, creators: Sequence[str], license: str | None, url: str | None, date: str | None
+) -> list[PublishedFile]:
+    """Return the files of a layout in the order in which they are sent; ReleaseError: it needs creators or a licence."""
     document = json.loads(release.texts[CROISSANT])
-    base = f"{attribution.url.rstrip('/')}/" if attribution.url else ""
-    paths = {a.name: a.name if flat else a.path for a in release.index.archives}
+    base = f"{url.rstrip('/')}/" if url else ""
+    paths = {a.name: a.name if layout == "zenodo" else a.path for a in release.index.archives}
     for file in document["distribution"]:
         if "contentUrl" in file:
             file["contentUrl"] = base + paths.get(file["name"], file["name"])
-    known = {"url": attribution.url, "license": attribution.license, "datePublished": attribution.date}
-    document |= {key: value for key, value in known.items() if value is not None}
-    text = json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
-    return release.with_texts(_tagged({**release.texts, CROISSANT: text}))
+    document |= {key: value for key, value in {"url": url, "license": license, "datePublished": date}.items() if value is not None}
+    texts = {**release.texts, CROISSANT: _json(document)}
+    if layout == "zenodo":
+        return _zenodo(release, texts, creators, license)
+    if layout == "huggingface":
+        parquet = parquet_files(release.path)
+        pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
+        configs = configurations(release.manifest, parquet) if parquet else [{"config_name": "samples", "data_files": SAMPLES}]
+        return [*pictures, *release.files(_tagged({**texts, **_hub_texts(release, license, configs)}))]
+    return release.files(_tagged(texts))
 
 
 def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
     """Return the texts with BagIt's hashes of them, which a release from a Zenodo record does not have."""
-    if TAG_SUMS not in texts:
-        return texts
-    tagged, _ = parse_sha256sums(texts[TAG_SUMS])
-    return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})}
-
-
-def _files(release: ReleaseFolder, flat: bool = False) -> list[PublishedFile]:
-    archives = [PublishedFile(a.name if flat else a.path, a.bytes, a.sha256, release.path / a.path) for a in release.index.archives]
-    index = release.index
-    if flat:
-        index = index.model_copy(update={"archives": [a.model_copy(update={"path": a.name}) for a in index.archives]})
-    return [*archives, *(_text(path, data) for path, data in sorted(release.texts.items())), _text(INDEX, index_bytes(index))]
+    tagged, _ = parse_sha256sums(texts.get(TAG_SUMS, b""))
+    return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})} if tagged else texts
 
 
 def _text(path: str, data: bytes) -> PublishedFile:
     return PublishedFile(path, len(data), sha256_bytes(data), data)
 
 
-def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
-    images = sum(s.count for s in release.manifest.sets)
-    parquet = parquet_files(release.path)
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _hub_texts(release: ReleaseFolder, license: str | None, configs: list[dict[str, Any]]) -> dict[str, bytes]:
+    """Return README.md, which begins with what the hub reads, and the table of samples as lines."""
     head: dict[str, Any] = {
         "pretty_name": title(release.manifest),
-        "license": (attribution.license or "other").lower(),
+        "license": (license or "other").lower(),
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
-        "size_categories": [_size_category(images)],
+        "size_categories": [_size_category(sum(s.count for s in release.manifest.sets))],
         # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each other
-        "configs": configurations(release.manifest, parquet) if parquet else [{"config_name": "samples", "data_files": SAMPLES}],
+        "configs": configs,
     }
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
     rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
     yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
     card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
-    texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
-    pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
-    return [*pictures, *_files(release.with_texts(_tagged(texts)))]
+    return {README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
 
 
-def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
-    if not attribution.creators or attribution.license is None:
+def _zenodo(release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[str], license: str | None) -> list[PublishedFile]:
+    m = release.manifest
+    if not creators or license is None:
         raise ReleaseError(
             "A Zenodo record names its creators and a licence, which a data set does not know: give --creator 'Family, Given; "
             "Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. "
-            f"The licence recorded of the source is: {release.manifest.source.license or 'none'}."
+            f"The licence recorded of the source is: {m.source.license or 'none'}."
         )
     # a record has no folders, so it is no bag, and what names an archive names it without one
-    flat = {path: data for path, data in release.texts.items() if path not in _BAG_FILES}
+    flat = {path: data for path, data in texts.items() if path not in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)}
     for start in (f"{release.index.folder}-", "*."):
         flat[README] = flat[README].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
     flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
     flat[SHA256SUMS] = sums_bytes({a.name: a.sha256 for a in release.index.archives})
-    files = [PublishedFile(f"{ZENODO_FILES}/{f.path}", f.bytes, f.sha256, f.content) for f in _files(release.with_texts(flat), flat=True)]
-    metadata = json.dumps({"metadata": _zenodo_metadata(release, attribution)}, ensure_ascii=False, indent=2).encode() + b"\n"
-    return [_text(ZENODO_METADATA, metadata), *files]
-
-
-def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[str, Any]:
-    """Return the metadata of a record, as Zenodo's deposit interface takes them."""
-    m = release.manifest
-    about = str(m.recipe.get("description") or title(m))
+    files = [PublishedFile(f"files/{f.path}", f.bytes, f.sha256, f.content) for f in release.files(flat, flat=True)]
     lines = [
-        about,
+        str(m.recipe.get("description") or title(m)),
         f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, made by corruptset.",
         f"Digest, which is the benchmark's name on every machine: {m.digest}",
         "README.md says how the files are checked and loaded.",
     ]
-    creators = []
-    for given in attribution.creators:
-        name, _, affiliation = (part.strip() for part in given.partition(";"))
-        creators.append({"name": name, **({"affiliation": affiliation} if affiliation else {})})
-    return {
+    named = [[part.strip() for part in given.split(";", 1) if part.strip()] for given in creators]
+    metadata = {
         "upload_type": "dataset",
         "title": f"{title(m)} ({m.name} {m.version})",
-        "creators": creators,
+        "creators": [dict(zip(("name", "affiliation"), parts, strict=False)) for parts in named],
         "description": "".join(f"<p>{html.escape(' '.join(line.split()))}</p>" for line in lines),
         "access_right": "open",
-        "license": (attribution.license or "").lower(),
+        "license": license.lower(),
         "keywords": list(KEYWORDS),
         "version": m.version,
         "language": "eng",
     }
+    return [_text("zenodo.json", _json({"metadata": metadata})), *files]
 
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:

@@ -1,20 +1,30 @@
-"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub."""
+"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub; what is there is compared first."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ...errors import ReleaseError, VerificationError, listed
+from ...digests import digits
+from ...errors import CorruptsetError, MachineError, ReleaseError, VerificationError, listed
 from ...progress import shows_progress, told
 from ...quantities import size
+from ..checksums import is_file_as
+from ..disk.atomic import write_large
+from ..disk.remote import Store, url_of
+from ..disk.space import check_space
 from ..records.digests import sha256_file
 from ..records.report import Progress
-from .layouts import LAYOUTS, Attribution, LayoutName, PublishedFile, ReleaseFolder, limit_notes, open_release_folder, published_files
-from .places import SCHEME, FolderPlace, HubPlace, ObjectStore
+from ..release.bag import INDEX
+from .addresses import HUB, hub_address
+from .layouts import LAYOUTS, LayoutName, PublishedFile, ReleaseFolder, chunks_of, limit_notes, open_release_folder, published_files
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ def publish(
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that are there and differ. Objects of a store are read where their own checksums do not match.
+        Overwrite files that are there and differ. Objects of a store are read to be compared.
     private : bool
         Of a data set that is made on the hub.
     creators : sequence of str
@@ -124,15 +134,20 @@ def publish(
     """
     if layout is not None and layout not in LAYOUTS:
         raise ValueError(f"layout is {layout!r}; expected one of {LAYOUTS}.")
-    target = str(to)
+    target, shown = str(to), told(progress)
     release = open_release_folder(directory)
-    layout = layout or ("huggingface" if target.startswith(SCHEME) else "plain")
+    layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target:
         raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
+        raise ReleaseError(
+            f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
+        )
     place = _place(target, Path(directory), private=private, replace=replace)
-    files = published_files(release, layout, Attribution(creators, license, _url(url, place), _day(date)))
-    told_progress = told(progress)
-    told_progress("comparing", 0, 0)
+    if url is None and isinstance(place, HubPlace):
+        url = place.address.files
+    files = published_files(release, layout, creators=creators, license=license, url=url, date=date and _day(date))
+    shown("comparing", 0, 0)
     there = {path: "differs" if differs else "same" for path, differs in place.differing(files).items()}
     publication = Publication(target, release.index.digest, layout, go, files, there, limit_notes(files, layout))
     differing = [path for path, state in there.items() if state == "differs"]
@@ -142,37 +157,28 @@ def publish(
             "them with --replace (replace=True)."
         )
     if go:
-        _check_archives(release, files, told_progress)
+        _check_archives(release, files, shown)
         total = sum(f.bytes for f in publication.to_send)
         if publication.to_send:
-            place.put(publication.to_send, lambda done: told_progress("bytes", min(done, total), total))
+            place.put(publication.to_send, lambda done: shown("bytes", min(done, total), total))
     return publication
 
 
-def _url(given: str | None, place: FolderPlace | ObjectStore | HubPlace) -> str | None:
-    if given is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", given):
-        raise ReleaseError(
-            f"--url is {given!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
-        )
-    return place.address.files if given is None and isinstance(place, HubPlace) else given
-
-
-def _day(given: str | None) -> str | None:
+def _day(given: str) -> str:
     try:
-        return given and datetime.date.fromisoformat(given).isoformat()
+        return datetime.date.fromisoformat(given).isoformat()
     except ValueError:
         raise ReleaseError(f"--date is {given!r}; expected a day such as 2026-11-23.") from None
 
 
 def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
-    if target.startswith(SCHEME):
+    if target.startswith(HUB):
         return HubPlace(target, private=private)
     if "://" in target:
         return ObjectStore(target, replace=replace)
-    root = Path(target)
-    if root.resolve() == directory.resolve() or directory.resolve() in root.resolve().parents:
-        raise ReleaseError(f"{root} is inside the release. Choose another --to.")
-    return FolderPlace(root)
+    if directory.resolve() in (Path(target) / "x").resolve().parents:
+        raise ReleaseError(f"{target} is inside the release. Choose another --to.")
+    return FolderPlace(Path(target))
 
 
 def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], progress: Progress) -> None:
@@ -186,3 +192,128 @@ def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], prog
         done += file.bytes
     if problems:
         raise VerificationError(f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again.")
+
+
+Sent = Callable[[int], None]
+"""Told how many bytes are sent by now."""
+
+
+class FolderPlace:
+    """A folder of this machine. As in each place, files are sent in their order, and each is there whole or not at all."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
+        """Return path -> whether it differs, of files that are there; hashes are compared where sizes are equal."""
+        there = [f for f in files if os.path.lexists(self.root / f.path)]
+        return {f.path: not is_file_as(self.root / f.path, f.bytes, f.sha256) for f in there}
+
+    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
+        """Copy files; each is renamed to its name when it is on the disk."""
+        check_space(self.root, sum(f.bytes for f in files), "the release", "Free some space, or choose another --to.")
+        done = 0
+        for f in files:
+            target = self.root / f.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for stray in target.parent.glob(".*.part"):  # of a call that was killed
+                stray.unlink()
+            done += write_large(target, chunks_of(f))[0]
+            sent(done)
+
+
+class ObjectStore:
+    """A folder in an object store, such as ``s3://bucket/prefix``.
+
+    The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects are read.
+    """
+
+    def __init__(self, url: str, *, replace: bool = False) -> None:
+        self._store, self._replace = Store(url_of(url) or url), replace
+
+    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
+        """Return path -> whether it differs, by size and sha256."""
+        there = self._store.versions()
+        return {f.path: there[f.path][0] != f.bytes or self._differs(f) for f in files if f.path in there}
+
+    def _differs(self, file: PublishedFile) -> bool:
+        if not self._replace and self._store.kept_sha256(file.path) == file.sha256:
+            return False
+        return self._store.sha256(file.path, file.bytes) != file.sha256
+
+    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
+        """Send files, large ones in several parts that become one object at the end."""
+        done = 0
+        for f in files:
+            self._store.put(f.path, f.content, digits(f.sha256), lambda now, before=done: sent(before + now))  # type: ignore[misc]
+            done += f.bytes
+            sent(done)
+
+
+class HubPlace:
+    """A data set on the hub; a release is one commit, so that readers see all of it or nothing."""
+
+    def __init__(self, url: str, *, private: bool = False) -> None:
+        try:
+            import huggingface_hub
+        except ImportError:
+            raise ReleaseError("hf:// needs a package that is not installed: pip install 'corruptset[hub]'.") from None
+        self.address, self._url, self._private = hub_address(url), url, private
+        self._library = huggingface_hub
+        self._api = huggingface_hub.HfApi(library_name="corruptset")
+        self._where: dict[str, Any] = {"repo_id": self.address.repository, "repo_type": "dataset", "revision": self.address.revision}
+
+    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
+        """Return path -> whether it differs: by sha256 where the hub keeps it, else by git's hash."""
+        with self._talking():
+            try:
+                there = {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
+            except (self._library.errors.RepositoryNotFoundError, self._library.errors.RevisionNotFoundError):
+                return {}
+        return {f.path: not _same(f, there[f.path]) for f in files if f.path in there}
+
+    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
+        """Send the content of files one after the other, then one commit that names them all."""
+        operations, done = [], 0
+        with self._talking():
+            self._api.create_repo(self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True)
+            for f in files:
+                content = str(f.content) if isinstance(f.content, Path) else f.content
+                operations.append(self._library.CommitOperationAdd(path_in_repo=f.path, path_or_fileobj=content))
+                if isinstance(f.content, Path):  # the hub has it from here on, so an interrupted call is resumed with the next one
+                    self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
+                done += f.bytes
+                sent(done)
+            self._api.create_commit(operations=operations, commit_message=f"Publish {len(files)} files ({INDEX})", **self._where)
+
+    @contextmanager
+    def _talking(self) -> Iterator[None]:
+        from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+        bars = not are_progress_bars_disabled()
+        disable_progress_bars()  # ours shows the bytes
+        try:
+            yield
+        except CorruptsetError:
+            raise
+        except Exception as e:
+            status = getattr(getattr(e, "response", None), "status_code", None)
+            if status in (401, 403) or isinstance(e, self._library.errors.LocalTokenNotFoundError):
+                advice = "Log in with `hf auth login`, or set HF_TOKEN to a token that may write there."
+                raise ReleaseError(f"{self._url} refuses ({status or 'no token'}). {advice}") from None
+            what = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
+            raise MachineError(f"{self._url} could not be reached, or failed ({what}). Run the same command again to send the rest.") from e
+        finally:
+            if bars:
+                enable_progress_bars()
+
+
+def _same(file: PublishedFile, there: Any) -> bool:
+    if getattr(there, "size", None) != file.bytes:
+        return False
+    if there.lfs is not None:
+        return file.sha256 == f"sha256:{there.lfs.sha256}"
+    blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
+    for chunk in chunks_of(file):
+        blob.update(chunk)
+    return bool(there.blob_id == blob.hexdigest())

@@ -12,25 +12,22 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO
 
-from ...errors import BuildError, VerificationError
+from ...errors import VerificationError
 from ...files import open_regular
 from ..disk.tar_members import tar_members
+from ..records.fields import safe_path
 from ..records.report import printable
 
 CHUNK = 1 << 20
 """Bytes that are read, hashed and written at once."""
-NAME_CAP = 4096
-"""Bytes of a member's name."""
-PART_CAP = 255
-"""Bytes of a name between two slashes: what file systems take."""
 END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
 """Most bytes that stand at an archive's end."""
-
+_NAME_CAP, _PART_CAP = 4096, 255
+"""Bytes of a member's name, and of a name between two slashes, which file systems limit."""
 _SHOWN = 300
 """Characters of a member's name in a message."""
-_MODE = 0o644
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -38,78 +35,51 @@ class BadArchive(VerificationError):
     """An archive that is damaged, or not one that `pack` writes."""
 
     def __init__(self, archive: Path, problem: str, member: str | None = None) -> None:
-        where = str(archive)
-        if member is not None:
-            where += f": member '{printable(member if len(member) <= _SHOWN else member[:_SHOWN] + '...')}'"
+        where = str(archive) if member is None else f"{archive}: member '{printable(member[:_SHOWN])}'"
         super().__init__(f"{where} {problem}. What was checked before it stays; fetch the archive again.")
 
 
 def name_problem(name: str) -> str | None:
-    """Return what keeps a relative path from being a member's name, or None.
+    """Return what keeps a path from being a member's name, or None.
 
     Examples
     --------
     >>> name_problem("images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG")
     >>> name_problem("../etc/passwd")
-    'leads out of the directory'
+    'is not a plain relative path'
     """
-    parts = name.split("/")
-    if not name or name.startswith("/") or "\\" in name or ":" in parts[0]:
-        return "is not a relative path"
-    if ".." in parts:
-        return "leads out of the directory"
-    if "" in parts or "." in parts:
-        return "is not a plain path"
+    try:
+        lengths = [len(part.encode()) for part in safe_path(name).split("/")]
+    except ValueError:  # a name that is not UTF-8, too
+        return "is not a plain relative path"
     if _CONTROL.search(name):
         return "has control characters in its name"
-    try:
-        lengths = [len(part.encode()) for part in (name, *parts)]
-    except UnicodeEncodeError:
-        return "has a name that is not UTF-8"
-    if lengths[0] > NAME_CAP or max(lengths[1:]) > PART_CAP:
-        return f"has too long a name (at most {NAME_CAP} bytes, {PART_CAP} between slashes)"
+    if sum(lengths) + len(lengths) > _NAME_CAP or max(lengths) > _PART_CAP:
+        return f"has too long a name (at most {_NAME_CAP} bytes, {_PART_CAP} between slashes)"
     return None
 
 
-class Readable(Protocol):
-    """A stream of bytes."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-
-
-def new_archive(file: BinaryIO) -> tarfile.TarFile:
+def new_archive(file: Any) -> tarfile.TarFile:
     """Return an archive that is written into a file; its end is written when it is closed."""
-    return tarfile.TarFile(fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK)
+    options: dict[str, Any] = {"encoding": "utf-8", "errors": "strict", "copybufsize": CHUNK}
+    return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, format=tarfile.PAX_FORMAT, **options)
 
 
-def add_member(archive: tarfile.TarFile, name: str, size: int, content: Readable) -> None:
-    """Write a member of exactly `size` bytes.
-
-    Raises
-    ------
-    BuildError
-        Other loaders could not take a member of this name.
-    """
-    if (problem := name_problem(name)) is not None:
-        raise BuildError(f"{printable(name)!r} {problem}, so it cannot go into an archive. Rename it in the source and build again.")
-    archive.addfile(_tar_info(name, size), content)
-    archive.getmembers().clear()  # they would be kept in memory until the end
-
-
-def _tar_info(name: str, size: int) -> tarfile.TarInfo:
+def member_header(name: str, size: int) -> tarfile.TarInfo:
+    """Return the header of a member."""
     info = tarfile.TarInfo(name)
-    info.size, info.mode = size, _MODE
+    info.size, info.mode = size, 0o644
     return info
 
 
 def member_cost(name: str, size: int) -> int:
     """Return how many bytes a member takes."""
-    return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
+    return len(member_header(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
 
 
 @dataclass
 class Member:
-    """A regular file in an archive; `chunks` gives exactly the `size` bytes that the archive promises, or raises."""
+    """A regular file in an archive."""
 
     archive: Path
     name: str
@@ -118,21 +88,10 @@ class Member:
     _start: int
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes, at most `CHUNK` at a time.
-
-        Raises
-        ------
-        BadArchive
-            There are fewer bytes.
-        """
-        remaining = self.size
+        """Yield the bytes, at most `CHUNK` at a time; the archive was found to have them all."""
         self._file.seek(self._start)
-        while remaining:
-            chunk = self._file.read(min(remaining, CHUNK))
-            if not chunk:
-                raise BadArchive(self.archive, "is cut off", self.name)
-            remaining -= len(chunk)
-            yield chunk
+        for at in range(0, self.size, CHUNK):
+            yield self._file.read(min(self.size - at, CHUNK))
 
     def read(self, cap: int) -> bytes:
         """Return the bytes of a small member."""
@@ -147,7 +106,7 @@ def read_members(archive: Path) -> Iterator[Member]:
     Raises
     ------
     BadArchive
-        It is no tar, is damaged, or has a member that is not a plain, uncompressed file with a plain name.
+        It is no tar, is damaged, or has a member that is not a plain, uncompressed file.
     OSError
         It cannot be read.
     """
@@ -155,13 +114,10 @@ def read_members(archive: Path) -> Iterator[Member]:
         end = os.fstat(file.fileno()).st_size
         try:
             for info in tar_members(file):
-                problem = name_problem(info.name)
                 if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.sparse is not None:
-                    problem = "is a link, a folder or another thing that is no plain file"
-                elif info.offset_data + info.size > end:
-                    problem = f"says that it has {info.size} bytes, beyond the archive's end"
-                if problem is not None:
-                    raise BadArchive(archive, problem, info.name)
+                    raise BadArchive(archive, "is a link, a folder or another thing that is no plain file", info.name)
+                if info.offset_data + info.size > end:
+                    raise BadArchive(archive, f"says that it has {info.size} bytes, beyond the archive's end", info.name)
                 yield Member(archive, info.name, info.size, file, info.offset_data)
         except (tarfile.TarError, ValueError, RecursionError) as e:
             raise BadArchive(archive, f"is not a tar archive, or is cut or damaged: {e}") from None

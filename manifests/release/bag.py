@@ -1,4 +1,4 @@
-"""The folder of a packed data set: archives, data card, checksums, BagIt's tag files.
+"""The folder of a packed data set: archives, their index, data card, checksums, BagIt's tag files.
 
 The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is optional, and would differ
 between two packings.
@@ -7,37 +7,105 @@ between two packings.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from ...digests import digits
+from pydantic import Field
+
+from ...errors import VerificationError, first_few, listed
 from ...quantities import size
 from ..checksums import sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
-from ..records.markdown import markdown_code, markdown_text
-from ..records.models import FileRecord, Manifest
-from .division import top_folder
+from ..records.fields import Count, SetId, Sha256
+from ..records.markdown import filled, markdown_text, one_line
+from ..records.models import FileRecord, Manifest, Record
+from ..records.parsing import record_or_mistakes
+from .contents import top_folder
 
-BAGIT = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+INDEX = "archives.json"
 PAYLOAD = "data"
-Lacks = Literal["nothing", "images", "rows"]
+"""The folder of archives."""
+INDEX_CAP = 64 << 20
+"""Bytes of an index; one of 10,000 archives has some 3 MB."""
 
 
-@dataclass(frozen=True)
-class PackedArchive:
-    """An archive in a bag; its record's path is the file's name."""
+class IndexedFile(Record):
+    """A small file of a release, such as README.md."""
 
-    file: FileRecord
-    sets: tuple[str, ...]
+    path: Annotated[str, Field(pattern=r"^[0-9A-Za-z_][0-9A-Za-z._+-]*$", max_length=255)]
+    bytes: Count
+    sha256: Sha256
 
     @property
-    def path(self) -> str:
-        """The path in the bag."""
-        return f"{PAYLOAD}/{self.file.path}"
+    def name(self) -> str:
+        """The file's own name."""
+        return self.path.rpartition("/")[2]
+
+
+class IndexedArchive(IndexedFile):
+    """An archive of a release, and the sets that it has images of: none in the archive of records."""
+
+    path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
+    """Beside the index, or in ``data/``."""
+    sets: tuple[SetId, ...]
+
+    @property
+    def file(self) -> FileRecord:
+        """The file by itself, under its own name."""
+        return FileRecord(path=self.name, bytes=self.bytes, sha256=self.sha256)
+
+
+class ReleaseIndex(Record):
+    """archives.json."""
+
+    schema_version: Annotated[int, Field(ge=1, le=1)]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=255)]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=100)]
+    digest: Sha256
+    """The data set's."""
+    aliases: dict[SetId, list[str]]
+    """Other names of sets, of those that have some."""
+    files: list[IndexedFile]
+    archives: Annotated[list[IndexedArchive], Field(min_length=1)]
+
+    @property
+    def folder(self) -> str:
+        """What the unpacked data set's folder is called: ``<name>-<version>``."""
+        return f"{self.name}-{self.version}"
+
+    def encode(self) -> bytes:
+        """Return the bytes of archives.json."""
+        return json.dumps(self.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def indexed_files(texts: Mapping[str, bytes]) -> list[IndexedFile]:
+    """Return the records of small files, by path."""
+    return [IndexedFile(path=path, bytes=len(data), sha256=sha256_bytes(data)) for path, data in sorted(texts.items())]
+
+
+def parse_index(data: bytes, where: str) -> ReleaseIndex:
+    """Return an index from its bytes; `where` says in messages where they came from.
+
+    VerificationError: it is no index, or names a file twice, itself, or the folder of archives as a file.
+    """
+    index, mistakes = record_or_mistakes(ReleaseIndex, data)
+    if index is None:
+        raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
+    names = [INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise VerificationError(
+            f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): {first_few(twice)}. "
+            "Do not use this release."
+        )
+    return index
+
+
+Lacks = Literal["nothing", "images", "rows"]
 
 
 @dataclass(frozen=True)
@@ -49,14 +117,15 @@ class Bag:
     path : Path
     digest : str
         The build's.
-    archives : list of PackedArchive
+    archives : list of IndexedArchive
+        With path, bytes, sha256 and sets of each.
     kept : int
         Archives that an earlier, interrupted pack had finished.
     """
 
     path: Path
     digest: str
-    archives: list[PackedArchive]
+    archives: list[IndexedArchive]
     kept: int
 
     def __repr__(self) -> str:
@@ -65,20 +134,20 @@ class Bag:
     @property
     def bytes(self) -> int:
         """The bytes of all archives."""
-        return sum(a.file.bytes for a in self.archives)
+        return sum(a.bytes for a in self.archives)
 
 
-def tag_files(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
+def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a bag but for its payload, SHA256SUMS last; `texts` are other files beside the payload, by name."""
-    sums = sums_bytes({a.path: a.file.sha256 for a in archives})
+    sums = sums_bytes({a.path: a.sha256 for a in archives})
     info = {
         "Bag-Software-Agent": "corruptset",
         "External-Identifier": manifest.digest,
         "External-Description": f"{title(manifest)} ({manifest.name} {manifest.version})",
-        "Payload-Oxum": f"{sum(a.file.bytes for a in archives)}.{len(archives)}",
+        "Payload-Oxum": f"{sum(a.bytes for a in archives)}.{len(archives)}",
     }
     texts = {
-        "bagit.txt": BAGIT,
+        "bagit.txt": b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
         "bag-info.txt": "".join(f"{key}: {value}\n" for key, value in info.items()).encode(),
         "manifest-sha256.txt": sums,
         **texts,
@@ -87,107 +156,32 @@ def tag_files(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapp
     return {**texts, "tagmanifest-sha256.txt": sums_bytes(tags), SHA256SUMS: sums}
 
 
-CARD = "card.md"
-"""The template of the data card, beside this module."""
-WITHOUT_PIXELS = """\
-**This release has no images**, only their records: which samples, which corruptions with which parameters, and the digest of \
-the pixels of every image. Whoever has the source makes the images again and compares them with these digests.
-
-"""
-WITHOUT_ROWS = """\
-**This release has no images**, only their records: which samples, which corruptions with which parameters, and one digest for \
-each set. Whoever has the source makes the images again and compares whole sets with these digests.
-
-"""
-VIRTUAL = """\
-With the source, images are made when they are asked for, equal to the stored ones, or stored again:
-
-```python
-import corruptset
-
-data = corruptset.open("{top}", source="{source}:PATH")
-for image, label in data["{example}"]:  # uint8 (H, W, C)
-    ...
-```
-
-```console
-corruptset rebuild {top} --source {source}:PATH --out DIR
-```
-
-"""
-LOADING = """\
-```python
-import corruptset
-
-data = corruptset.open("{top}")
-for image, label in data["{example}"]:  # uint8 (H, W, C)
-    ...
-```
-
-"""
-
-
-def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, samples: int, lacks: Lacks) -> bytes:
+def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samples: int, lacks: Lacks) -> bytes:
     """Return the README.md beside the archives; `lacks` says what of the data set is in none of them."""
-    top = top_folder(manifest)
-    description = manifest.recipe.get("description")
-    example = next((s.id for s in manifest.sets if s.stages), manifest.sets[0].id if manifest.sets else "clean")
-    template = files(__package__).joinpath(CARD).read_text("utf-8")
-    text = template.format(
+    text = filled(
+        files(__package__).joinpath("card.md").read_text("utf-8"),
         m=manifest,
         title=markdown_text(title(manifest)),
-        description=f"{markdown_text(description)}\n\n" if description else "",
-        sets=len(manifest.sets),
+        top=top_folder(manifest),
+        source=one_line(manifest.source.name),
+        example=next((s.id for s in manifest.sets if s.stages), manifest.sets[0].id if manifest.sets else "clean"),
+        archives=[(a, _ranges(a.sets)) for a in archives],
         samples=samples,
-        images=sum(s.count for s in manifest.sets),
-        classes=len(manifest.classes),
-        without_pixels={"nothing": "", "images": WITHOUT_PIXELS, "rows": WITHOUT_ROWS}[lacks],
-        rows="\n".join(map(_row, archives)),
-        suffix=archives[0].file.path.rpartition(".")[2],
-        top=top,
-        loading=(LOADING if lacks == "nothing" else VIRTUAL).format(top=top, example=example, source=_line(manifest.source.name)),
-        corruptset=_line(manifest.environment.get("corruptset", "")),
-        source=_line(manifest.source.name),
-        preprocessing=_json(manifest.preprocessing),
-        encoding=_json(manifest.encoding),
-        revisions=", ".join(f"{markdown_text(n)} {r}" for n, r in sorted(manifest.revisions.items())) or "none",
-        excluded=len(manifest.excluded),
-        licence=markdown_text(manifest.source.license or "their own terms apply; none are recorded here"),
-        textures=_textures(manifest),
+        lacks=lacks,
     )
     return text.encode()
 
 
-def _row(archive: PackedArchive) -> str:
-    sets = ", ".join(f"`{s}`" for s in _ranges(archive.sets)) or "records, no images"
-    return f"| `{archive.path}` | {archive.file.bytes} | {sets} | `{digits(archive.file.sha256)}` |"
-
-
-def _textures(manifest: Manifest) -> str:
-    if not manifest.textures:
-        return "none went into these images."
-    names = "; ".join(f"{markdown_code(t.name)} (`{t.sha256}`)" for t in manifest.textures)
-    return f"{names}. corruptset's own are rendered by its code and under the code's licence; others have their own terms."
-
-
-def _ranges(sets: Sequence[str]) -> list[str]:
+def _ranges(sets: Sequence[str]) -> str:
     """Return set ids with those of one corruption as one: ``fog/1..5``."""
     groups: dict[str, list[str]] = {}
     for set_id in sets:
-        start, slash, last = set_id.rpartition("/")
-        groups.setdefault(start if slash else set_id, []).append(last if slash else "")
-    return [f"{start}/{lasts[0]}..{lasts[-1]}" if len(lasts) > 1 else f"{start}/{lasts[0]}".rstrip("/") for start, lasts in groups.items()]
+        start, _, last = set_id.rpartition("/")
+        groups.setdefault(start or set_id, []).append(f"/{last}" if start else "")
+    ranges = (f"`{start}{lasts[0]}{f'..{lasts[-1][1:]}' * (len(lasts) > 1)}`" for start, lasts in groups.items())
+    return ", ".join(ranges) or "records, no images"
 
 
 def title(manifest: Manifest) -> str:
     """Return the title of a data set, as one line."""
-    return _line(manifest.recipe.get("title") or manifest.name)
-
-
-def _line(text: object) -> str:
-    """Return text as one line, which breaks no table and no tag file."""
-    return " ".join(str(text).split())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return one_line(manifest.recipe.get("title") or manifest.name)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ...digests import digits
-from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
-from ..layout import SAMPLES, own_names, set_path, set_places
-from ..records.digests import sha256_bytes, sha256_file
-from ..records.models import ImageRecord, Manifest, SampleRecord
-from .bag import PackedArchive, title
-from .division import Contents, top_folder
+from ..layout import SAMPLES, own_names
+from ..records.digests import sha256_bytes
+from ..records.models import Manifest, SampleRecord
+from .bag import IndexedArchive, title
+from .contents import Contents, top_folder
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
@@ -122,24 +121,19 @@ def joined_field(field: str, **more: str) -> Source:
     return {key: {"field": {"@id": field_id}} for key, field_id in {"source": field, **more}.items()}
 
 
-def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedArchive]) -> dict[str, bytes]:
+def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
     """Return the files that describe packed archives, by name: croissant.json, and the table of samples that it reads.
 
     The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the labels and the
     order of the samples.
-
-    Raises
-    ------
-    VerificationError
-        A record of the build, in the folder `root`, has another hash than its manifest says.
     """
     manifest = contents.manifest
-    places = {set_id: paths[0] for set_id, paths in set_places(manifest).items() if contents.in_single_files(set_id)}
-    table = _table(root, manifest, places)
+    places = {set_id: paths[0] for set_id, paths in contents.places.items() if contents.in_single_files(set_id)}
+    table = _table(root, contents, places)
     text = json.dumps(table, ensure_ascii=False).encode() + b"\n"
     document = CroissantDocument(manifest)
     for a in archives:
-        document.add_file(a.file.path, a.path, "application/x-tar", a.file.sha256, contentSize=f"{a.file.bytes} B")
+        document.add_file(a.name, a.path, "application/x-tar", a.sha256, contentSize=f"{a.bytes} B")
     document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
     columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
     document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)
@@ -148,7 +142,7 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedAr
         about = "Label, class and the name of its folder."
         document.add_records("classes", about, {"index": {}, "name": {}, "folder": {}}, data=rows)
     for record in manifest.sets:
-        holding = [a.file.path for a in archives if record.id in a.sets]
+        holding = [a.name for a in archives if record.id in a.sets]
         if record.id in places and holding:
             _add_set(document, record.id, record.count, f"{top_folder(manifest)}/", places[record.id], holding)
     return {CROISSANT: document.encode(f"{len(manifest.sets)} sets of corrupted images"), TABLE: text}
@@ -175,22 +169,16 @@ def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, pla
     document.add_records(set_id, f"The set {set_id}: {count} images, in the order of the samples.", joined)
 
 
-def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[str, list[Any]]:
+def _table(root: Path, contents: Contents, places: Mapping[str, str]) -> dict[str, list[Any]]:
     """Return the columns of the table of samples; ``file`` is an image's path in the folder of its set, the same in every set."""
-    known = {f.path: f.sha256 for f in manifest.files}
-    first = next(iter(places), None)
-    for path in (SAMPLES, *([set_path(first)] if first else ())):
-        if sha256_file(root / path) != known[path]:
-            raise VerificationError(f"{root / path} is not what the records say. Run `corruptset verify` on the build.")
-    samples = list(read_jsonl(root / SAMPLES, SampleRecord))
+    samples, classes = list(read_jsonl(root / SAMPLES, SampleRecord)), contents.manifest.classes
     table: dict[str, list[Any]] = {"index": [s.index for s in samples], "id": [s.id for s in samples]}
-    if manifest.classes:
+    if classes:
         table["label"] = [s.label for s in samples]
         table["class"] = [s.class_ for s in samples]
-        table["folder"] = [manifest.classes[s.class_index].folder for s in samples]
+        table["folder"] = [classes[s.class_index].folder for s in samples]
     table["sha256"] = [s.sha256 for s in samples]
     table["pixels"] = [s.pixels for s in samples]
-    if first:
-        rows = read_jsonl(root / set_path(first), ImageRecord)
-        table["file"] = [f.path.removeprefix(f"{places[first]}/") for row in rows for f in row.files if f.row is None]
+    for first, place in list(places.items())[:1]:
+        table["file"] = [f.path.removeprefix(f"{place}/") for f in contents.images(root, first)]
     return table

@@ -10,10 +10,9 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from tarfile import TarFile
 from typing import Any, BinaryIO, Literal
 
 from ...canonical import canonical_sha256
@@ -21,7 +20,7 @@ from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
-from ..disk.atomic import replacing, write_atomic
+from ..disk.atomic import LargeFile, replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
@@ -32,28 +31,18 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
-from .archives import add_member, new_archive
-from .bag import PAYLOAD, Bag, Lacks, PackedArchive, release_card, tag_files
+from ..verify.rules import manifest_witness
+from .archives import member_header, new_archive
+from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
+from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
 from .croissant import packed_croissant
-from .division import (
-    ARCHIVE_SCHEMA,
-    DIVISIONS,
-    METADATA,
-    ArchivePlan,
-    ArchiveRecord,
-    ArchiveSizes,
-    Contents,
-    Division,
-    common_files,
-    divide,
-    top_folder,
-)
+from .division import DIVISIONS, METADATA, ArchiveSizes, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, write_parquet
-from .release_index import INDEX, index_bytes, release_index
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
-STATE = "pack.json"
+STATE = f"{WORK_FOLDER}/pack.json"
+"""The finished archives of an interrupted pack, and which pack it is."""
 Digests = Literal["images", "sets"]
 
 
@@ -126,92 +115,82 @@ def pack(
         check_parquet(manifest)
     if (root / PARTIAL).exists():
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
-    if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
+    if root.resolve() in (out / "x").resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    identity = canonical_sha256(
-        [sha256_file(_plain(root, MANIFEST)), by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
-    )
-    _check_target(out)
+    contents, sha256 = Contents(manifest), sha256_file(_plain(root, MANIFEST))
+    identity = canonical_sha256([sha256, by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])])
+    lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
+    out.mkdir(parents=True, exist_ok=True)
+    _check_target(out)  # before a folder for the lock is made in it
     with locked(out / WORK_FOLDER / "pack.lock", busy):
-        finished = _finished_archives(out, identity)
-        contents = Contents(manifest)
-        lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
-        packer = _Packer(root, out / PAYLOAD, contents, lacks, told(progress))
+        finished = _check_target(out, identity)
         sizes = ArchiveSizes(root, contents)
+        divided = {} if manifest_only else divide(sizes, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
+        divided[METADATA] = []
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-        start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
-        plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
-        plans.append(ArchivePlan(f"{start}-{METADATA}"))
-        standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
-        wanted = sizes.estimate(plans, rows=lacks != "rows") - standing + (sum(s.bytes for s in manifest.sets) if parquet else 0)
-        check_space(out, wanted, "the pack", "Free some space, or choose another --out.")
-        _note(out, identity, finished)  # from now on, what stands here is known as this pack's
-        (out / PAYLOAD).mkdir(exist_ok=True)
+        divided = {f"{top_folder(manifest)}-{digits(identity)[:12]}-{end}": units for end, units in divided.items()}
+        needed = sizes.estimate(divided.values(), rows=lacks != "rows") + (sum(s.bytes for s in manifest.sets) if parquet else 0)
+        standing = sum(a.bytes for a in finished.values() if (out / a.path).exists())
+        check_space(out, needed - standing, "the pack", "Free some space, or choose another --out.")
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
-        archives: list[PackedArchive] = []
+        (out / PAYLOAD).mkdir(exist_ok=True)
+        packer = _Packer(root, contents, lacks, told(progress))
+        archives: list[IndexedArchive] = []
         kept = 0
-        for plan in plans:
-            name = f"{plan.name}.tar"
-            record = _standing(out / PAYLOAD / name, finished.get(name))
-            kept += record is not None
-            record = record or packer.write(name, plan)
-            finished[name] = {"bytes": record.bytes, "sha256": record.sha256}
+        for name, units in divided.items():
+            archive = finished.get(name)
+            if archive is not None and is_file_as(out / archive.path, archive.bytes, archive.sha256):
+                kept += 1
+            else:
+                _note(out, identity, finished)  # from now on, what stands here is known as this pack's
+                finished[name] = archive = packer.write(out, name, units)
+            archives.append(archive)
             _note(out, identity, finished)
-            archives.append(PackedArchive(record, plan.sets))
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
         card = release_card(manifest, archives, samples=samples, lacks=lacks)
-        texts = {README: card, **packed_croissant(root, contents, archives)}
-        tags = tag_files(manifest, archives, texts)
+        tags = tag_files(manifest, archives, {README: card, **packed_croissant(root, contents, archives)})
+        index = ReleaseIndex(
+            schema_version=1,
+            name=manifest.name,
+            version=manifest.version,
+            digest=manifest.digest,
+            aliases={s.id: list(s.aliases) for s in manifest.sets if s.aliases},
+            files=indexed_files(tags),
+            archives=archives,
+        )
         sums = tags.pop(SHA256SUMS)
-        index = release_index(manifest, archives, {**tags, SHA256SUMS: sums})
-        for path, data in {**tags, INDEX: index_bytes(index), SHA256SUMS: sums}.items():
+        for path, data in {**tags, INDEX: index.encode(), SHA256SUMS: sums}.items():
             write_atomic(out / path, data)
         shutil.rmtree(out / WORK_FOLDER)
     return Bag(out, manifest.digest, archives, kept)
 
 
-def _check_target(out: Path) -> None:
-    """Refuse a folder that holds anything but an interrupted pack."""
-    out.mkdir(parents=True, exist_ok=True)
-    if (out / WORK_FOLDER / STATE).exists():
-        return
+def _note(out: Path, identity: str, finished: dict[str, IndexedArchive]) -> None:
+    archives = {name: archive.as_json() for name, archive in finished.items()}
+    write_atomic(out / STATE, json.dumps({"identity": identity, "archives": archives}).encode())
+
+
+def _check_target(out: Path, identity: str | None = None) -> dict[str, IndexedArchive]:
+    """Return the archives that an interrupted pack finished; refuse a folder that holds anything else, or another pack than that."""
+    if (out / STATE).exists():
+        noted = json.loads((out / STATE).read_bytes())
+        if identity not in (None, noted["identity"]):
+            raise BuildError(
+                f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own command, or choose "
+                "another --out."
+            )
+        return {name: IndexedArchive(**archive) for name, archive in noted["archives"].items()}
     names = sorted(p.name for p in out.iterdir() if p.name != WORK_FOLDER)
     if SHA256SUMS in names:
         shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
         raise BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
     if names:
         raise BuildError(f"{out} is not empty ({', '.join(names[:5])}): archives go into a folder of their own. Choose another --out.")
-
-
-def _note(out: Path, identity: str, archives: Mapping[str, Any]) -> None:
-    write_atomic(out / WORK_FOLDER / STATE, json.dumps({"identity": identity, "archives": archives}).encode())
-
-
-def _finished_archives(out: Path, identity: str) -> dict[str, Any]:
-    """Return name -> bytes and sha256 of the archives that an interrupted pack of the same kind finished."""
-    state = out / WORK_FOLDER / STATE
-    if not state.exists():
-        _check_target(out)  # again: another process may have packed since
-        return {}
-    noted = json.loads(state.read_bytes())
-    if noted.get("identity") != identity:
-        raise BuildError(
-            f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own command, or choose "
-            "another --out."
-        )
-    archives: dict[str, Any] = noted["archives"]
-    return archives
-
-
-def _standing(path: Path, noted: Mapping[str, Any] | None) -> FileRecord | None:
-    """Return the record of an archive that still is as it was noted."""
-    if noted is None or not is_file_as(path, noted["bytes"], noted["sha256"]):
-        return None
-    return FileRecord(path=path.name, **noted)
+    return {}
 
 
 def _plain(root: Path, path: str) -> Path:
@@ -236,16 +215,15 @@ class _HashedFile:
 
 
 class _Packer:
-    """Writes archives of one build into a folder."""
+    """Writes archives of one build."""
 
-    def __init__(self, root: Path, folder: Path, contents: Contents, lacks: Lacks, progress: Progress) -> None:
-        self.root, self.folder, self.contents, self.lacks = root, folder, contents, lacks
+    def __init__(self, root: Path, contents: Contents, lacks: Lacks, progress: Progress) -> None:
+        self.root, self.contents, self.lacks = root, contents, lacks
         self.manifest = contents.manifest
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
             self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path)))
-        line = f"{digits(self.files[MANIFEST].sha256)}  {MANIFEST}".encode()
-        if line not in (root / SHA256SUMS).read_bytes().splitlines():
+        if manifest_witness(self.files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
             raise VerificationError(
                 f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
             )
@@ -253,45 +231,41 @@ class _Packer:
         self._done = 0
         self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0)
 
-    def write(self, name: str, plan: ArchivePlan) -> FileRecord:
+    def write(self, out: Path, name: str, units: list[UnitRecord]) -> IndexedArchive:
         """Write an archive and return its record."""
-        with replacing(self.folder / name) as part:
-            with part.open("wb") as file:
-                with new_archive(file) as archive:
-                    self._write_members(archive, plan)
-                file.flush()
-                os.fsync(file.fileno())
-            return FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
-
-    def _write_members(self, archive: TarFile, plan: ArchivePlan) -> None:
+        manifest, top, path = self.manifest, top_folder(self.manifest), f"{PAYLOAD}/{name}.tar"
+        sets = tuple(sorted({set_id for unit in units for set_id in unit.sets}))
+        small = [SHA256SUMS, *(f.path for f in common_files(manifest))]
+        if not units and self.lacks == "nothing":
+            small += [page for page in (CONTACT, PAGE) if page in self.files]
+        rows = sets if units else [s.id for s in manifest.sets if self.lacks != "rows"]
         record = ArchiveRecord(
-            schema_version=ARCHIVE_SCHEMA,
-            archive=plan.name,
-            name=self.manifest.name,
-            version=self.manifest.version,
-            digest=self.manifest.digest,
-            files=self._small_files(plan),
-            units=plan.units,
+            schema_version=1,
+            archive=name,
+            name=manifest.name,
+            version=manifest.version,
+            digest=manifest.digest,
+            files=[self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, rows))],
+            units=units,
         )
-        top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        add_member(archive, f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
-        for file in self.contents.archive_files(self.root, record):
-            with _plain(self.root, file.path).open("rb") as opened:
-                size, content = os.fstat(opened.fileno()).st_size, _HashedFile(opened)
-                if size == file.bytes:
-                    add_member(archive, f"{top}/{file.path}", size, content)
-                if size != file.bytes or digest_of(content.hash) != file.sha256:
-                    what = "another hash than the records say" if size == file.bytes else f"{size} bytes, the records say {file.bytes}"
-                    raise VerificationError(
-                        f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything that is wrong."
-                    )
-            self._done += file.bytes
-            self._progress("bytes", min(self._done, self._total), self._total)
+        with replacing(out / path) as part, LargeFile(part) as file, new_archive(file) as archive:
+            archive.addfile(member_header(f"{top}/archives/{name}.json", len(data)), BytesIO(data))
+            for member in self.contents.archive_files(self.root, record):
+                self._add(archive, f"{top}/{member.path}", member)
+        return IndexedArchive(path=path, bytes=file.written, sha256=digest_of(file.sha256), sets=sets)
 
-    def _small_files(self, plan: ArchivePlan) -> list[FileRecord]:
-        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets if self.lacks != "rows")
-        small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
-        if not plan.units and self.lacks == "nothing":
-            small += [path for path in (CONTACT, PAGE) if path in self.files]
-        return [self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, sets))]
+    def _add(self, archive: Any, name: str, member: FileRecord) -> None:
+        """Add a file of the build that is as its record says."""
+        with _plain(self.root, member.path).open("rb") as opened:
+            size, content = os.fstat(opened.fileno()).st_size, _HashedFile(opened)
+            if size == member.bytes:
+                archive.addfile(member_header(name, size), content)
+                archive.getmembers().clear()  # they would be kept in memory until the end
+            if size != member.bytes or digest_of(content.hash) != member.sha256:
+                what = "another hash than the records say" if size == member.bytes else f"{size} bytes, the records say {member.bytes}"
+                raise VerificationError(
+                    f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything that is wrong."
+                )
+        self._done += member.bytes
+        self._progress("bytes", min(self._done, self._total), self._total)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...digests import digits
 from ...errors import VerificationError, listed
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
@@ -15,7 +16,7 @@ from ..disk.listing import plain_file
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from ..reader import DataSet
 from ..records.digests import set_digest, sha256_file
-from ..records.models import ImageRecord, SetRecord
+from ..records.models import ImageRecord
 from ..records.report import Problem
 from ..verify.rules import manifest_problems, sample_problems, sums_problems
 
@@ -65,28 +66,15 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     problems += sample_problems(data.manifest, data.samples)
     pixels: dict[str, NDArray[np.uint8]] = {}
     for record in wanted:
-        pixels[record.id], row_problems = _pixels(data, record)
-        problems += row_problems
+        digests = [row.pixels for row in read_jsonl(data.path / set_path(record.id), ImageRecord)]
+        if (digest := set_digest(digests)) != record.pixel_digest:
+            detail = f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}"
+            problems.append(Problem(set_path(record.id), "digest", detail))
+        pixels[record.id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(len(digests), 32)
     if not data.samples:
         problems.append(Problem(SAMPLES, "records", "there is no sample"))
     _refuse(data, problems)
     return Release(data, pixels)
-
-
-def _pixels(data: DataSet, record: SetRecord) -> tuple[NDArray[np.uint8], list[Problem]]:
-    """Return the pixel digests of a set, and the problems of its rows."""
-    path = set_path(record.id)
-    problems, digests = [], []
-    for number, row in enumerate(read_jsonl(data.path / path, ImageRecord)):
-        if row.index != number:
-            problems.append(Problem(path, "records", f"row {number} has index {row.index}"))
-        digests.append(row.pixels)
-    if (digest := set_digest(digests)) != record.pixel_digest:
-        problems.append(
-            Problem(path, "digest", f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}")
-        )
-    raw = b"".join(bytes.fromhex(d.removeprefix("blake3:")) for d in digests)
-    return np.frombuffer(raw, np.uint8).reshape(len(digests), 32), problems
 
 
 def _refuse(data: DataSet, problems: Sequence[Problem]) -> None:

@@ -18,23 +18,23 @@ from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
-from ..disk.atomic import fsync_folder, name_target, write_atomic
+from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
+from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, SampleRecord
-from ..records.report import Progress, printable
+from ..records.report import Progress
 from ..verify.rules import sample_problems
-from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
 from .archives import BadArchive, Member, read_members
 from .bag import PAYLOAD
-from .division import Contents, UnitRecord, top_folder
+from .contents import ArchiveHead, UnitRecord, expected_member, read_heads, top_folder, unnamed
 
-LOCK = "unpack.lock"
+LOCK = f"{WORK_FOLDER}/unpack.lock"
+"""Stands where an unpack is at work."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +98,32 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     if not archives:
         raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
     heads, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
-    manifest, manifest_bytes = contents.manifest, heads[0].manifest
-    sha256 = sha256_bytes(manifest_bytes)
+    manifest, data = contents.manifest, heads[0].manifest
     root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
-    _check_target(root, manifest_bytes)
+    _check_target(root, data)
     _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
-    with locked(root / WORK_FOLDER / LOCK, busy):
+    with locked(root / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
-        unpacker = _Unpacker(root, contents, told(progress), sum(head.archive.stat().st_size for head in heads))
-        present = _read_present(root, manifest, sha256)
+        present = _read_present(root, manifest, sha256_bytes(data))
         write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
+        place = _Place(root)
+        total, done, shown = sum(head.archive.stat().st_size for head in heads), 0, told(progress)
         for head in heads:
-            unpacker.unpack(head)
+            members = read_members(head.archive)
+            next(members, None)  # the record, which was read
+            for file in contents.archive_files(root, head.record):
+                member = expected_member(head.archive, members, f"{root.name}/{file.path}", file.bytes)
+                if file.path != MANIFEST:
+                    place.write(member, file)
+                done += file.bytes
+                shown("bytes", min(done, total), total)
+            if (extra := next(members, None)) is not None:
+                raise unnamed(extra, "the end")
             for unit in head.record.units:
                 present = _grown(present, unit)
             write_atomic(root / UNPACK_STATE, json_line(present))
@@ -123,17 +132,16 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
         if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
             write_atomic(root / PARTIAL, json_line(present))
-        write_atomic(root / MANIFEST, manifest_bytes)
+        write_atomic(root / MANIFEST, data)
         shutil.rmtree(root / WORK_FOLDER)
-    return Unpacked(root, manifest.digest, present.sets, absent, unpacker.written, unpacker.kept)
+    return Unpacked(root, manifest.digest, present.sets, absent, place.written, place.kept)
 
 
 def _archives_of(path: Path) -> list[Path]:
     """Return the archives that a path stands for: itself, or those in a folder that `pack` wrote."""
     if not path.is_dir():
         return [path]
-    folder = path / PAYLOAD if (path / PAYLOAD).is_dir() else path
-    archives = sorted(p for p in folder.iterdir() if p.suffix == ".tar")
+    archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
     if not archives:
         raise BuildError(
             f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, or its archives."
@@ -142,28 +150,20 @@ def _archives_of(path: Path) -> list[Path]:
 
 
 def _check_target(root: Path, manifest: bytes) -> None:
-    if root.is_symlink() or (root.exists() and not root.is_dir()):
-        raise BuildError(f"{root} exists and is not a folder. Choose another --out.")
-    if not root.exists() or not any(root.iterdir()):
-        return
-    work = root / WORK_FOLDER
-    if work.is_symlink():
-        raise BuildError(f"{work} is a link. Remove it, or choose another --out.")
-    files = [p.name for p in work.iterdir()] if work.is_dir() else []
-    if any(name not in (Path(UNPACK_STATE).name, LOCK) and not name.endswith(".part") for name in files):
-        raise BuildError(f"{root} holds an unfinished build. Finish it with its own command, or choose another --out.")
-    path = root / MANIFEST
-    if path.is_symlink() or (path.exists() and (path.stat().st_size != len(manifest) or path.read_bytes() != manifest)):
-        raise BuildError(f"{root} holds another data set than these archives. Choose another --out.")
-    if not path.exists() and not files:
-        raise BuildError(f"{root} is not empty, and nothing was unpacked there. Choose another --out.")
+    """Refuse a folder that holds anything but this data set or a part of it."""
+    work, path = root / WORK_FOLDER, root / MANIFEST
+    if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
+        raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
+    held = {p.name for p in root.iterdir()} - {WORK_FOLDER} if root.exists() else set()
+    working = {p.relative_to(root).as_posix() for p in work.iterdir() if p.suffix != ".part"} if work.exists() else set()
+    same = path.is_file() and not path.is_symlink() and path.read_bytes() == manifest
+    if working - {UNPACK_STATE, LOCK} or (MANIFEST in held and not same) or (held and not same and not working):
+        raise BuildError(f"{root} holds another data set than these archives, an unfinished build or something else. Choose another --out.")
 
 
 def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
     """Refuse to begin where the content of the archives does not fit; what is on the disk already needs no room."""
     needed = sum(head.archive.stat().st_size for head in heads)
-    # the small files that every archive has are written once
-    needed -= (len(heads) - 1) * sum(f.bytes for f in heads[0].record.files if not f.path.startswith(SETS))
     if root.exists() and shutil.disk_usage(root).free < needed:
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")
@@ -196,35 +196,22 @@ def _grown(present: Partial, unit: UnitRecord) -> Partial:
     return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 
-class _Unpacker:
-    """Writes members to their places in a data set."""
+class _Place:
+    """A data set that receives files."""
 
-    def __init__(self, root: Path, contents: Contents, progress: Progress, total: int) -> None:
-        self.root, self.contents = root, contents
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.written = self.kept = 0
         self._part = root / WORK_FOLDER / "member.part"
-        self._folders: set[Path] = {root}
-        self._progress, self._total, self._done = progress, total, 0
+        self._folders = {""}
 
-    def unpack(self, head: ArchiveHead) -> None:
-        """Unpack an archive."""
-        top = top_folder(self.contents.manifest)
-        members = read_members(head.archive)
-        next(members, None)  # the record, which was read
-        for file in self.contents.archive_files(self.root, head.record):
-            member = expected_member(head.archive, members, f"{top}/{file.path}", file)
-            if file.path != MANIFEST:
-                self._write(member, file)
-            self._done += file.bytes
-            self._progress("bytes", min(self._done, self._total), self._total)
-        if (extra := next(members, None)) is not None:
-            raise unnamed(extra, "the end")
-
-    def _write(self, member: Member, file: FileRecord) -> None:
+    def write(self, member: Member, file: FileRecord) -> None:
+        """Write a file whose bytes are as recorded, unless it stands already."""
+        folder, _, _ = file.path.rpartition("/")
+        if folder not in self._folders:
+            inside(self.root, folder).mkdir(parents=True, exist_ok=True)
+            self._folders.add(folder)
         target = self.root / file.path
-        self._make_folder(target.parent)
-        if target.is_dir() and not target.is_symlink():
-            raise BuildError(f"{printable(str(target))} is a folder, where a file of the data set belongs. Remove it and unpack again.")
         if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():
             self.kept += 1
             return
@@ -250,17 +237,3 @@ class _Unpacker:
         if synced:
             fsync_folder(target.parent)
         self.written += 1
-
-    def _make_folder(self, folder: Path) -> None:
-        """Make a folder below the root; a link in its place is not followed."""
-        if folder in self._folders:
-            return
-        self._make_folder(folder.parent)
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            if folder.is_symlink() or not folder.is_dir():
-                raise BuildError(
-                    f"{printable(str(folder))} is a link or file, where a folder of the data set belongs. Remove it."
-                ) from None
-        self._folders.add(folder)

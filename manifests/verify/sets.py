@@ -41,21 +41,21 @@ Stored = list[tuple[ImageRecord, StoredRecord]]
 """Images and where they are stored."""
 
 
-def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R] | None, list[Problem]]:
-    """Return the rows of a JSON lines file that are records (None: it cannot be read), and the problems of the others."""
+def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
+    """Return the rows of a JSON lines file that are records, and the problems of the others; or why the file cannot be read."""
     rows: list[R] = []
-    bad: list[str] = []
+    problems: list[Problem] = []
     try:
         for row in scan_jsonl(root / path, model):
             if isinstance(row, BadLine):
-                bad.append(str(row))
+                problems.append(Problem(path, "schema", str(row)))
             else:
                 rows.append(row)
     except OSError as e:
-        return None, [*(Problem(path, "schema", line) for line in bad[:MOST_BAD_LINES]), Problem(path, "unreadable", f"{e.strerror}")]
-    if len(bad) > MOST_BAD_LINES:
-        bad[MOST_BAD_LINES:] = [f"{len(bad) - MOST_BAD_LINES} more lines are not records"]
-    return rows, [Problem(path, "schema", line) for line in bad]
+        problems.append(Problem(path, "unreadable", f"{e.strerror}"))
+    if (more := len(problems) - MOST_BAD_LINES) > 0:
+        problems[MOST_BAD_LINES:] = [Problem(path, "schema", f"{more} more lines are not records")]
+    return rows, problems
 
 
 @dataclass
@@ -131,8 +131,8 @@ class SetCheck:
         if not plain_file(self.directory, self.rows_path):
             return [], False
         rows, self.problems = read_rows(self.directory, self.rows_path, ImageRecord)
-        if rows is None or self.problems:
-            return rows or [], False
+        if self.problems:
+            return rows, False
         for number, row in enumerate(rows):
             if row.index != number:
                 self._note(self.rows_path, "records", f"row {number} has index {row.index}")

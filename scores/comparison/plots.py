@@ -1,206 +1,130 @@
-"""The plots of a comparison: each takes the models and returns a figure, or None where no model has its scores."""
+"""The plots of a comparison: charts side by side, bars and matrices, as far as models have the scores, each as SVG and PNG."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...pages.sheets.style import INK, LINE, SOFT
-from ..published import EXTRA, FIFTEEN, SEVERITIES
-from ..records import Interval
-from . import curves
-from .curves import MEAN_OF_FIFTEEN, Lines, fragile_lines, maude_areas, profile_lines, severity_errors, stage_orders, two_factor_spots
-from .entries import Entry
-from .plot_style import WIDTH, figure, legend, look, short, styled, write
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ...manifests.disk.atomic import write_atomic
+from ...pages.charts import Chart, Shape
+from ...pages.drawing import Figure, png, svg
+from ..published import EXTRA, FIFTEEN
+from .entries import Entry, reference_of
+from .figures import (
+    MEAN_OF_FIFTEEN,
+    MEASURES,
+    Area,
+    Matrix,
+    fragile_charts,
+    maude_areas,
+    order_matrices,
+    profile_charts,
+    quadrant_charts,
+    severity_charts,
+)
 
 COLUMNS = 4
-"""Panels side by side."""
-PANEL = (2.3, 1.9)
-"""Inches of a panel among many."""
-MEASURES = curves.MEASURES | {"probability": "probability, %"}
-RATES = {
-    "loose_shift": "shift, loose",
-    "strict_shift": "shift, strict",
-    "loose_shrink": "shrink, loose",
-    "strict_shrink": "shrink, strict",
-    "label_change_shift": "shift, another label",
-}
+"""Charts side by side."""
+LONGEST = 32
+"""Letters of a name in a plot."""
+LEGEND, HEAD, GAP = 250, 36, 12
+"""Widths and heights of the names of models, of what stands above charts, and between charts."""
 
 
 def write_plots(entries: Sequence[Entry], folder: Path) -> list[Path]:
-    """Write every plot that models have scores for, as SVG and PNG, and return the files; needs matplotlib."""
-    makers: dict[str, Callable[[Sequence[Entry]], Figure | None]] = {
-        "accuracy_and_cv": accuracy_and_cv,
-        **{f"degradation_{measure}": partial(profiles, measure=measure) for measure in MEASURES},
-        "error_and_severity": error_and_severity,
-        "maude": maude,
-        "fragile": fragile,
-        "order_effects": order_effects,
-    }
+    """Write every plot that models have scores for, as SVG and PNG, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
     files = []
-    with styled():
-        for name, make in makers.items():
-            drawn = make(entries)
-            if drawn is not None:
-                files += write(drawn, folder, name)
+    for name, figure in figures(entries).items():
+        for kind, data in (("svg", svg(figure)), ("png", png(figure))):
+            files.append(folder / f"{name}.{kind}")
+            write_atomic(files[-1], data)
     return files
 
 
-def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
-    """Draw mean accuracy against its coefficient of variation, the reference point and the four quadrants."""
-    spots, reference = two_factor_spots(entries)
-    if reference is None:
-        return None
-    across, up = reference[0], 100 * reference[1]
-    drawn = figure(WIDTH, 4.4)
-    axes = drawn.add_subplot()
-    for s in spots:
-        style = look(s.model)
-        axes.errorbar(
-            [s.x], [s.y], xerr=_arms([s.x], [s.x_ends]), yerr=_arms([s.y], [s.y_ends]), fmt=style.marker, color=style.color,
-            elinewidth=0.8, markersize=7, label=f"{short(s.label)} ({s.where})",
-        )  # fmt: skip
-    axes.errorbar([across], [up], fmt="+", color=INK, markersize=12, label=f"reference: {short(reference.words)}")
-    axes.axvline(across, color=SOFT, linewidth=0.8, linestyle="--")
-    axes.axhline(up, color=SOFT, linewidth=0.8, linestyle="--")
-    axes.margins(0.15)
-    for text, x, y in [("I", 0.01, 0.99), ("II", 0.99, 0.99), ("III", 0.01, 0.01), ("IV", 0.99, 0.01)]:
-        sides: dict[str, Any] = {"ha": "left" if x < 0.5 else "right", "va": "top" if y > 0.5 else "bottom"}
-        axes.text(x, y, text, transform=axes.transAxes, color=SOFT, fontsize=12, **sides)
-    axes.set(
-        xlabel="coefficient of variation over the sets, %", ylabel="mean accuracy over the sets, %", title="Accuracy and its variation"
-    )
-    legend(drawn, axes)
-    return drawn
+def figures(entries: Sequence[Entry]) -> dict[str, Figure]:
+    """Return the figures by the names of their files."""
+    single = (*FIFTEEN, *EXTRA, MEAN_OF_FIFTEEN)
+    charts = {"accuracy_and_cv": quadrant_charts(entries)}
+    charts |= {f"degradation_{measure}": profile_charts(entries, measure) for measure in MEASURES}
+    charts |= {"error_and_severity": [chart for chart in severity_charts(entries) if chart.title in single]}
+    charts |= {"fragile": fragile_charts(entries)}
+    found = {name: _side_by_side(entries, own) for name, own in charts.items() if own}
+    if areas := maude_areas(entries):
+        found["maude"] = _bars(areas)
+    if matrices := order_matrices(entries):
+        found["order_effects"] = _matrices(matrices)
+    return found
 
 
-def profiles(entries: Sequence[Entry], measure: str) -> Figure | None:
-    """Draw a measure against the level of each gradual degradation, and of their mean."""
-    return _panels(entries, profile_lines(entries, measure), "level", MEASURES[measure], top=None if measure == "rank" else 100)
+def short(name: str) -> str:
+    """Return a name as it stands in a plot: the middle of a long one is left out.
+
+    Examples
+    --------
+    >>> short("resnet50"), len(short("x" * 100))
+    ('resnet50', 32)
+    """
+    name = " ".join(name.split())
+    half = (LONGEST - 3) // 2
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
 
 
-def error_and_severity(entries: Sequence[Entry]) -> Figure | None:
-    """Draw the error against the severity of each corruption, and of the mean over the fifteen."""
-    titles = {name: name for name in (*FIFTEEN, *EXTRA)} | {MEAN_OF_FIFTEEN: "mean of fifteen"}
-    lines = {titles[name]: own for name, own in severity_errors(entries).items() if name in titles}
-    return _panels(entries, lines, "severity", "error, %", top=100)
+def _moved(shapes: Iterator[Shape], across: float, down: float) -> list[Shape]:
+    return [shape._replace(points=[(x + across, y + down) for x, y in shape.points]) for shape in shapes]
 
 
-def _panels(entries: Sequence[Entry], lines: Lines, across: str, up: str, top: float | None) -> Figure | None:
-    """Draw a panel a name, a line a model."""
-    if not lines:
-        return None
-    columns = min(COLUMNS, len(lines))
-    rows = -(-len(lines) // columns)
-    drawn = figure(max(WIDTH, PANEL[0] * columns + 2.6), max(3.4, PANEL[1] * rows + 0.5))
-    panels = drawn.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for panel, (name, own) in zip(panels.flat, lines.items(), strict=False):
-        for number, points in own.items():
-            panel.plot([p.x for p in points], [p.y for p in points], **look(number)._asdict(), markevery=max(1, len(points) // 6))
-        panel.set_title(name)
-        panel.tick_params(labelbottom=True)
-    _hide(panels, len(lines))
-    if top is not None:
-        panels[0, 0].set_ylim(-2, top + 2)
-    if across == "severity":
-        panels[0, 0].set_xticks([0, *SEVERITIES])
-    return _named(drawn, panels[0, 0], entries, lines, across, up)
+def _side_by_side(entries: Sequence[Entry], charts: Sequence[Chart]) -> Figure:
+    """Return charts with their titles, and right of them the names of the models that are in them."""
+    columns = min(COLUMNS, len(charts))
+    wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
+    reference = reference_of(entries) if charts[0].middle else None
+    crossing = "" if reference is None else f"; the lines cross at the reference point: {short(reference.words)}"
+    shapes = [Shape("title", ((4, 14),), text=f"{charts[0].y_name}{crossing}")]
+    for place, chart in enumerate(charts):
+        x, y = place % columns * wide, place // columns * high + 20
+        shapes += [Shape("title", ((x + chart.box.left, y + 14),), text=chart.title), *_moved(chart.shapes(), x, y + 16)]
+    shown = sorted({line.model for chart in charts for line in chart.lines})
+    for place, model in enumerate(shown):
+        x, y = columns * wide + 8, 44 + 18 * place
+        shapes += [Shape("line", ((x, y), (x + 30, y)), model), Shape("spot", ((x + 15, y),), model)]
+        shapes.append(Shape("name", ((x + 38, y + 4),), text=short(entries[model].label)))
+    return Figure(columns * wide + LEGEND, max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown)), shapes)
 
 
-def _hide(panels: Any, shown: int) -> None:
-    for panel in list(panels.flat)[shown:]:
-        panel.set_visible(False)
+def _bars(areas: Sequence[Area]) -> Figure:
+    """Return mAUDE as bars, the lowest on top."""
+    factor = 400 / (max(max(area.value, area.clean or 0, *(area.ends or ())) for area in areas) or 1)
+    shapes = [Shape("title", ((4, 14),), text="mean area under the distortion error curves, % (upright line: clean error)")]
+    for place, area in enumerate(areas):
+        x, y = LEGEND, 28 + 26 * place
+        end, ends = x + factor * area.value, [x + factor * value for value in area.ends or ()]
+        shapes.append(Shape("name", ((4, y + 13),), text=short(area.label)))
+        shapes.append(Shape("bar", ((x, y), (end, y), (end, y + 18), (x, y + 18)), area.model))
+        for kind in ("halo", "ink"):
+            shapes += [Shape(kind, [(value, y + 9) for value in ends])] if ends else []
+            if area.clean is not None:
+                shapes.append(Shape(kind, ((x + factor * area.clean, y), (x + factor * area.clean, y + 18))))
+        shapes.append(Shape("name", ((max(end, *ends, end) + 6, y + 13),), text=f"{area.value:.1f}"))
+    return Figure(LEGEND + 460, 40 + 26 * len(areas), shapes)
 
 
-def _named(drawn: Figure, axes: Any, entries: Sequence[Entry], lines: Lines, across: str, up: str) -> Figure:
-    """Name the axes of all panels, and the models that have lines."""
-    drawn.supxlabel(across, fontsize=9)
-    drawn.supylabel(up, fontsize=9)
-    for number in sorted({number for own in lines.values() for number in own}):
-        axes.plot([], [], **look(number)._asdict(), label=short(entries[number].label))
-    legend(drawn, axes)
-    return drawn
-
-
-def maude(entries: Sequence[Entry]) -> Figure | None:
-    """Draw mAUDE as bars, the lowest on top."""
-    shown = sorted(maude_areas(entries), key=lambda area: area.value, reverse=True)
-    if not shown:
-        return None
-    drawn = figure(WIDTH, 1.2 + 0.36 * len(shown))
-    axes = drawn.add_subplot()
-    most = 0.0
-    for place, one in enumerate(shown):
-        axes.barh(
-            place, one.value, height=0.66, color=look(one.model).color, alpha=0.7, xerr=_arms([one.value], [one.ends]),
-            error_kw={"elinewidth": 1, "ecolor": INK, "capsize": 2},
-        )  # fmt: skip
-        if one.clean is not None:
-            for colour, width in [("white", 2.5), (INK, 1.2)]:
-                axes.plot([one.clean] * 2, [place - 0.33, place + 0.33], color=colour, linewidth=width)
-        right = max(one.value, *(one.ends or (one.value,)))
-        most = max(most, right)
-        axes.text(right, place, f"  {one.value:.1f}", va="center")
-    axes.set_yticks(range(len(shown)), [short(one.entry.label) for one in shown])
-    axes.set(xlabel="mAUDE, % (dark line: clean error)", xlim=(0, 1.12 * most), title="Mean area under the distortion error curves")
-    axes.grid(visible=False, axis="y")
-    return drawn
-
-
-def fragile(entries: Sequence[Entry]) -> Figure | None:
-    """Draw fragile rates against the size of regions, with intervals."""
-    lines, sizes = fragile_lines(entries)
-    if not lines:
-        return None
-    drawn = figure(max(WIDTH, 2.4 * len(lines) + 2.6), 3.4)
-    panels = drawn.subplots(1, len(lines), squeeze=False, sharey=True)[0]
-    for panel, (name, own) in zip(panels, lines.items(), strict=True):
-        for number, points in own.items():
-            x, y, ends = zip(*points, strict=True)
-            panel.errorbar(x, y, yerr=_arms(y, ends), **look(number)._asdict(), elinewidth=0.8)
-        panel.set_title(RATES[name])
-        panel.set_xticks(range(len(sizes)), sizes)
-    panels[0].set_ylim(bottom=-0.03 * panels[0].get_ylim()[1])
-    return _named(drawn, panels[0], entries, lines, "side of the regions", "fragile anchors, %")
-
-
-def order_effects(entries: Sequence[Entry]) -> Figure | None:
-    """Draw, for each model, accuracy on each first stage (down) before each second (across) less that on the other order."""
-    shown = [(e, own) for e in entries if (own := stage_orders(e))]
-    if not shown:
-        return None
-    stages = sorted({stage for _, own in shown for stage, _ in own})
-    most = max(abs(value) for _, own in shown for value in own.values()) or 1.0
-    columns = min(2, len(shown))
-    rows = -(-len(shown) // columns)
-    side = max(3.2, 0.36 * len(stages) + 1.1)
-    drawn = figure(side * columns + 1.2, side * rows + 0.4)
-    panels = drawn.subplots(rows, columns, squeeze=False)
-    for panel, (entry, own) in zip(panels.flat, shown, strict=False):
-        matrix = np.array([[own.get((down, across), np.nan) for across in stages] for down in stages])
-        drawn_matrix = panel.imshow(matrix, cmap="PuOr", vmin=-most, vmax=most)
-        for y, x in zip(*np.nonzero(~np.isnan(matrix)), strict=True):
-            colour = "white" if abs(matrix[y, x]) > 0.6 * most else INK
-            text = f"{matrix[y, x]:+.1f}".replace("+0.0", "0").replace("-0.0", "0")
-            panel.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
-        panel.set_title(short(entry.label), fontsize=8)
-        panel.set_xticks(range(len(stages)), stages, rotation=90, fontsize=7)
-        panel.set_yticks(range(len(stages)), stages, fontsize=7)
-        panel.set(xlabel="second", ylabel="first", facecolor=LINE)
-        panel.grid(visible=False)
-    _hide(panels, len(shown))
-    drawn.colorbar(drawn_matrix, ax=panels, shrink=min(0.9, 2.4 / rows)).set_label("less the other order, points", fontsize=8)
-    return drawn
-
-
-def _arms(values: Sequence[float], ends: Sequence[Interval]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
-    """Return how far intervals reach to either side of values, as matplotlib takes it; None where one has none."""
-    arms = [(max(0.0, value - pair[0]), max(0.0, pair[1] - value)) for value, pair in zip(values, ends, strict=True) if pair is not None]
-    return np.array(arms).T if len(arms) == len(values) else None
+def _matrices(matrices: Sequence[Matrix]) -> Figure:
+    """Return for each model the accuracy on each first stage before each second less that on the other order."""
+    cell, stages = (44, 20), max((matrix.columns for matrix in matrices), key=len)
+    beside = 12 + 7 * max(map(len, stages))
+    wide, high = beside + cell[0] * len(stages) + 30, beside + cell[1] * len(stages) + HEAD
+    shapes = [Shape("title", ((4, 14),), text="accuracy where the stage on the left comes first, less that of the other order, points")]
+    for place, matrix in enumerate(matrices):
+        x, y = place % 2 * wide + beside, place // 2 * high + beside + HEAD
+        shapes.append(Shape("title", ((x - beside + 4, y - beside - 2),), text=short(matrix.label)))
+        for number, stage in enumerate(matrix.columns):
+            shapes.append(Shape("name", ((x - beside + 4, y + number * cell[1] + 14),), text=stage))
+            shapes.append(Shape("turned", ((x + (number + 0.5) * cell[0] + 4, y - 4),), text=stage))
+        for down, row in enumerate(matrix.rows):
+            for across, (text, shade) in enumerate(row):
+                left, top = x + across * cell[0], y + down * cell[1]
+                right, bottom = left + cell[0] - 1, top + cell[1] - 1
+                shapes.append(Shape(shade or "cell", ((left, top), (right, top), (right, bottom), (left, bottom))))
+                shapes += [Shape("cell-text", ((left + cell[0] / 2, top + 14),), text=text)] if text else []
+    return Figure(min(2, len(matrices)) * wide, -(-len(matrices) // 2) * high + HEAD, shapes)

@@ -62,6 +62,11 @@ def texts(*titles: str) -> list[Column]:
     return [Column(title, "text") for title in titles]
 
 
+def with_ends(*columns: Column) -> list[Column]:
+    """Return columns, each with those of the ends of its interval behind it."""
+    return [own for c in columns for own in (c, Column(f"{c.title}, low", c.kind, "low"), Column(f"{c.title}, high", c.kind, "high"))]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with a name, which its files have too."""

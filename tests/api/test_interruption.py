@@ -155,14 +155,3 @@ with interruption.command_interruption():
 def test_clean_up_that_hangs_can_be_ended(number: signal.Signals) -> None:
     done = subprocess.run([sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "undisturbed\n", "Interrupted.\n")
-
-
-def test_the_command_hears_ctrl_c_before_it_imports_anything() -> None:
-    # Each of these would be some milliseconds in which Ctrl-C prints a traceback. An editable install brings some of them itself.
-    program = (
-        "import sys; before = set(sys.modules)\nfrom corruptset.cli import main\n"
-        "from corruptset.interruption import command_interruption\nprint(*sorted(set(sys.modules) - before))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    modules = {m for m in done.stdout.split() if not m.startswith("corruptset")}
-    assert not modules & {"typing", "signal", "threading", "pickle", "typer"}, modules

@@ -17,8 +17,7 @@ from corruptset.generate.again.remake_options import RemakeKeywords
 from corruptset.generate.plan.options import BuildKeywords
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.manifests.reader import DataSet
-from corruptset.manifests.records.models import FileRecord
-from corruptset.manifests.release.bag import Bag, PackedArchive
+from corruptset.manifests.release.bag import Bag, IndexedArchive
 from corruptset.manifests.release.unpack import Unpacked
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -123,5 +122,5 @@ def test_what_recipes_are_prints_in_a_few_lines() -> None:
 def test_what_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:
     ids = [f"fog/{s}" for s in range(1000)]
     short(Unpacked(tmp_path, unbuilt.SHA256, ids, ids, 5, 0))
-    archive = PackedArchive(FileRecord(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256), ("fog/1",))
+    archive = IndexedArchive(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256, sets=("fog/1",))
     assert short(Bag(tmp_path, unbuilt.SHA256, [archive] * 99, 0)).startswith(f"<Bag {tmp_path}: 99 archives (0 kept), 99.0 MB, ")

@@ -21,7 +21,19 @@ class DeadlySource:
         self._victim = victim
         self._flag = flag
         self._parent = os.getpid()
-        for name in ("scheme", "license", "classes", "samples", "notes", "grouping", "other_files", "left_out", "pattern", "other_bytes"):
+        for name in (
+            "scheme",
+            "license",
+            "classes",
+            "samples",
+            "notes",
+            "grouping",
+            "other_files",
+            "left_out",
+            "pattern",
+            "other_bytes",
+            "root",
+        ):
             setattr(self, name, getattr(self._inner, name))
 
     def ahead(self, samples: object) -> None:

@@ -54,7 +54,7 @@ class TarFolder(Target):
         assert all(".." not in name.split("/") and not name.startswith("/") for name in tar.files)
         good = 0
         for sample in source.samples:
-            place = sample.place  # type: ignore[attr-defined]
+            place = sample.place
             assert data[place.offset : place.offset + place.size] == held[next(n for n, p in tar.files.items() if p == place)]
             try:
                 image = source.load(sample).image

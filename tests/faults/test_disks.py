@@ -20,7 +20,7 @@ from layouts import files_of
 
 from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
-from corruptset.generate.sinks import kinds
+from corruptset.generate.sinks import set_writer
 
 SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
 SETS = ["contrast/*", "brightness/*"]
@@ -137,7 +137,7 @@ def test_an_error_injected_where_files_are_written(
 ) -> None:
     """At several writes: of an image (half of it is there then), of a shard, rows or a sidecar (at the fsync)."""
     calls: list[str] = []
-    real_fsync, real_write = os.fsync, kinds.write_file
+    real_fsync, real_write = os.fsync, set_writer.write_file
 
     def due(what: str) -> bool:
         calls.append(what)
@@ -155,7 +155,7 @@ def test_an_error_injected_where_files_are_written(
         real_write(path, data)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(kinds, "write_file", write)
+    monkeypatch.setattr(set_writer, "write_file", write)
     with pytest.raises(MachineError, match=r"No space left on device \(.*run the same command again to resume"):
         layouts.make(recipe, crops, tmp_path / "out", sets=SETS, **SINKS[sink])
     assert len(calls) == call

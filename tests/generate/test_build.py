@@ -123,9 +123,9 @@ def test_too_little_space_is_refused_before_an_image_is_written(
 def test_a_full_disk_is_the_machines_fault_and_resumable(
     make: Callable[..., Built], files: Any, whole: Built, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from corruptset.generate.sinks import kinds
+    from corruptset.generate.sinks import set_writer
 
-    real, calls = kinds.write_large, []
+    real, calls = set_writer.write_large, []
 
     def full(path: Path, pieces: Any) -> tuple[int, str]:
         calls.append(path)
@@ -133,7 +133,7 @@ def test_a_full_disk_is_the_machines_fault_and_resumable(
             raise OSError(28, "No space left on device", str(path))
         return real(path, pieces)
 
-    monkeypatch.setattr(kinds, "write_large", full)
+    monkeypatch.setattr(set_writer, "write_large", full)
     with pytest.raises(MachineError, match=r"No space left on device.*resume") as caught:
         make()
     assert caught.value.exit_code == 3

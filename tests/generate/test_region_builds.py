@@ -19,7 +19,7 @@ import corruptset
 from corruptset.errors import BuildError
 from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
-from corruptset.generate.sources import decoding, image_files
+from corruptset.generate.sources.source import Sample, Source
 from corruptset.generate.work import worker
 from corruptset.manifests.release.unpack import unpack
 
@@ -96,17 +96,17 @@ def test_an_image_is_decoded_once_for_its_regions_in_a_run(
     photos: Path, recipes: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded, runs = [], set()
-    real, process = decoding.decode, worker.process
+    real, process = Source.load, worker.process
 
-    def counted(data: bytes) -> Any:
-        decoded.append(data)
-        return real(data)
+    def counted(source: Source, sample: Sample) -> Any:
+        decoded.append(sample)
+        return real(source, sample)
 
     def noted(job: Any, part: Any, *made: Any) -> Any:
         runs.add(part.run.number)
         return process(job, part, *made)
 
-    monkeypatch.setattr(image_files, "decode", counted)
+    monkeypatch.setattr(Source, "load", counted)
     monkeypatch.setattr("corruptset.generate.work.pool.process", noted)
     built = build(recipes["photos"], f"folder:{photos}", tmp_path, jobs=1)
     assert len(runs) > 3

@@ -1,4 +1,4 @@
-"""Models side by side: files, notes, and doing without matplotlib."""
+"""Models side by side: files and notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import sys
 from pathlib import Path
 
 import made_scores
@@ -51,21 +50,6 @@ def test_notes_are_carried_over_with_whose_they_are(tmp_path):
     assert done.table("summary").rows[0][0] == "net-0"
     with pytest.raises(KeyError, match="there are summary"):
         done.table("sumary")
-
-
-def test_without_matplotlib_the_tables_are_written(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = corruptset.compare([Scores.model_validate(made_scores.small())], tmp_path)
-    assert "pip install 'corruptset[plots]'" in done.notes[0]
-    assert not (tmp_path / "plots").exists()
-    assert (tmp_path / "tables/aude.tex").exists()
-    assert "corruptset[plots]" in (tmp_path / "comparison.md").read_text().replace("\\", "")
-
-
-def test_matplotlib_is_not_asked_for_without_plots(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for options in ({"plots": False, "out": tmp_path}, {}):
-        assert not any("matplotlib" in note for note in corruptset.compare([Scores.model_validate(made_scores.small())], **options).notes)
 
 
 def test_the_same_scores_give_the_same_files(tmp_path):

@@ -24,10 +24,11 @@ from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
 from corruptset.generate.recipes.recipe import Recipe
 from corruptset.generate.sources.check import check
-from corruptset.generate.views.writer import Writer
+from corruptset.generate.views.writer import tar_pieces
 from corruptset.generate.work import environment, warm_up
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
 from corruptset.manifests.disk import atomic, remote
+from corruptset.manifests.disk.atomic import write_large
 from corruptset.manifests.records import digests, models
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told
@@ -181,10 +182,8 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
             if label is not None:
                 yield f"sample_{place:08d}.output.cls", str(label).encode()
 
-    writer = Writer(tar.parent, lambda *_: None, 0)
-    with atomic.replacing(tar) as part:
-        writer.tar(part.name, members())
-    record = writer.files[0].model_dump() | {"path": tar.name}
+    size, sha256 = write_large(tar, tar_pieces(members()))
+    record = {"path": tar.name, "bytes": size, "sha256": sha256}
     atomic.write_atomic(tar.with_suffix(".part"), json.dumps([record, made]).encode())
     return len(made)
 

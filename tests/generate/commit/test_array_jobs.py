@@ -184,7 +184,6 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
     monkeypatch.setattr("corruptset.generate.work.pool.process", late)
     built = make("half", part=(1, 2))
     assert built.made == built.parts - 1
-    assert not list(tmp_path.glob("half/*/.corruptset/parts/*.lock"))
 
 
 @pytest.fixture

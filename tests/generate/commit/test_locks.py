@@ -11,12 +11,12 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.generate.build import Built, ProgressEvent
-from corruptset.generate.commit import state as committing
+from corruptset.generate.commit import locks as committing
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from corruptset.generate.commit.state import locked
+from corruptset.generate.commit.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(120)

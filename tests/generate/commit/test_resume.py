@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ import corruptset
 from corruptset.errors import Interrupted, MachineError
 from corruptset.generate import build as building
 from corruptset.generate.build import Built, ProgressEvent
-from corruptset.generate.work import pool as running
 from corruptset.generate.work import worker
 from corruptset.workers import Workers
 
@@ -232,35 +232,18 @@ def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable
         workers.count = min(workers.most, wanted)
         return workers.count
 
-    def broken(file: Any, left: Any, workers: Workers, *_: Any) -> bool:
+    def broken(workers: Workers, *_: Any) -> None:
         tried.append(workers.count)
-        return False
+        raise BrokenProcessPool
 
     monkeypatch.setattr(Workers, "start", start)
-    monkeypatch.setattr(running, "_hand_out", broken)
+    monkeypatch.setattr(Workers, "_hand_out", broken)
     monkeypatch.setattr(building, "warm_up", lambda *_, **__: None)
     with pytest.raises(MachineError, match=r"killed 4 times without finishing a part(.|\n)*2 parts are left(.|\n)*contrast/1(.|\n)*resume"):
         make(jobs=4, sets=["contrast/*"])
     assert tried == [2, 2, 1, 1]
     monkeypatch.undo()
     assert make(sets=["contrast/*"]).images == 16
-
-
-def test_a_worker_does_not_outlive_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(os, "_exit", ended.append)
-
-    class Job:
-        parent: int | None = None
-        lease: Path | None = None
-
-    worker.check_parent(Job)  # type: ignore[arg-type]
-    Job.parent = os.getppid()
-    worker.check_parent(Job)  # type: ignore[arg-type]
-    assert ended == []
-    Job.parent = os.getpid()
-    worker.check_parent(Job)  # type: ignore[arg-type]
-    assert ended == [1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

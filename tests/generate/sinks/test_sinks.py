@@ -10,9 +10,10 @@ import pytest
 
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.sinks.containers import Sink
-from corruptset.generate.sinks.kinds import write_rows
-from corruptset.generate.sinks.sink import EncodedImage, Run
+from corruptset.generate.sinks.set_writer import SetWriter, write_file, write_rows
+from corruptset.generate.sinks.sink import Run
 from corruptset.generate.sources.source import Sample
+from corruptset.manifests.records.digests import sha256_bytes
 
 
 def images(count: int, shape: tuple[int, ...] = (9, 11, 3)) -> np.ndarray:
@@ -34,7 +35,7 @@ def test_rows_of_an_array_are_on_disk_when_they_are_written(tmp_path: Path, monk
     rows = images(5)
     rows[-1, -1, -1] = 77
     (tmp_path / "top").mkdir()
-    write_rows(tmp_path / "top/fog.npy", 5, range(5), rows)
+    write_rows(tmp_path / "top/fog.npy", 5, 0, rows)
     assert synced == [("fog.npy", 77), ("top", 0)]
     np.testing.assert_array_equal(np.load(tmp_path / "top/fog.npy"), rows)
 
@@ -44,8 +45,12 @@ def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
     sample = Sample(0, "n01440764/ILSVRC2012_val_00000293", 0)
     path = sink.image_path("fog/3", 0, sample)
     assert path == "images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG"
-    for data in (b"one", b"2"):
-        part = sink.open_set(tmp_path, "fog/3", Run(0, 0, 1), [sample])
-        part.put([0], images(1), [EncodedImage(data, "sha256:x")])
-        assert json.loads(part.records[0]) == {"path": path, "row": None, "bytes": len(data), "sha256": "sha256:x"}
-    assert (tmp_path / path).read_bytes() == b"2"
+    for value in (b"one", b"2"):
+        write_file(str(tmp_path / "image"), value)
+        assert (tmp_path / "image").read_bytes() == value
+    writer = SetWriter("fog/3", Run(0, 0, 1), [sink], directory=tmp_path, encoding=JpegEncoding(), samples=[sample], measured=frozenset())
+    writer.add([0], images(1), images(1))
+    writer.finish()
+    (stored,) = json.loads(writer.lines())["files"]
+    data = (tmp_path / path).read_bytes()
+    assert stored == {"path": path, "row": None, "bytes": len(data), "sha256": sha256_bytes(data)}

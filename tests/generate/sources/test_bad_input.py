@@ -99,7 +99,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     said = {
         "bad/truncated.jpg": "truncated",
         "bad/zero.jpg": "zero bytes",
-        "bad/text.jpg": "is text",
+        "bad/text.jpg": "is not an image by its bytes",
         "bad/1x1.png": "is 1x1",
         "bad/bomb.png": "pixels that one image may have",
         "bad/two.jpg": "same id as bad/two.png",

@@ -133,7 +133,7 @@ def test_every_mistake_of_a_csv_is_listed(birds):
         "line 4: 'crow/0.png' was given o",
         "line 5: 'crow/1.png' has no grou",
         "line 6: has 3 columns; expected ",
-        "line 7: the group 'a\\tb' has con",
+        "the group 'a\\tb' has control cha",
     ]
     assert lines[5].endswith("the file as a path below the folder, the group a name.")
 

@@ -73,7 +73,7 @@ def test_no_folder_no_image_no_labels(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="holds no image"):
         open_source(f"tree:{tmp_path}")
     write_tree(tmp_path)
-    with pytest.raises(SourceError, match="takes none"):
+    with pytest.raises(SourceError, match="takes no --labels"):
         open_source(f"tree:{tmp_path}", labels="x.csv")
 
 

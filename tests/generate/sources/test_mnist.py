@@ -82,7 +82,7 @@ def test_the_classes_of_emnist(tmp_path):
     with pytest.raises(SourceError, match=r"holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist"):
         open_source(f"mnist:{several}")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
-    with pytest.raises(SourceError, match="emnist-letters is not there, nor does the name of an IDX file begin so"):
+    with pytest.raises(SourceError, match="emnist-letters is no folder with IDX files, nor do names of IDX files begin so"):
         open_source(f"mnist:{several}/emnist-letters")
 
 
@@ -104,13 +104,13 @@ BAD = [
     (changed(labels=IMAGE_FILE), "begins with the magic number 2051; expected .* 2049"),
     (changed(images=LABEL_FILE), "begins with the magic number 2049"),
     (changed(images=b"\x89PNG" + bytes(40)), "expected an IDX file of images"),
-    (changed(images=b"\0\0"), "too few for an IDX head"),
-    (changed(images=b""), "too few for an IDX head"),
+    (changed(images=b"\0\0"), "expected an IDX file of images"),
+    (changed(images=b""), "expected an IDX file of images"),
     (changed(images=a.idx(np.zeros((40, 0, 28)))), "says that it holds 40 x 0 x 28 bytes"),
     (changed(images=a.idx(np.zeros((40, 4, 28)))), "H and W at least 8"),
     (changed(labels=a.idx(np.full(40, 62))), r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
     (changed(labels=None), "without the labels or images that belong to it"),
-    ({"x.txt": b""}, "has no IDX files"),
+    ({"x.txt": b""}, "is no folder with IDX files"),
 ]
 
 
@@ -125,9 +125,9 @@ def test_gzipped_files_that_are_cut_or_lie(tmp_path):
     for i, (data, said) in enumerate(
         (
             (files()[name][:-9], "is cut: it ends in the middle"),
-            (files()[name][:-8] + bytes(8), "is damaged"),
+            (files()[name][:-8] + bytes(8), "cut or damaged"),
             (gzip.compress(IMAGE_FILE[:-5]), "it is cut, or its head is wrong"),
-            (gzip.compress(b""), "too few for an IDX head"),
+            (gzip.compress(b""), "expected an IDX file of images"),
         )
     ):
         with pytest.raises(SourceError, match=said):
@@ -138,8 +138,8 @@ def test_paths_that_are_wrong(tmp_path):
     a.write(tmp_path, files())
     for text, said in (
         ("mnist", "needs a path"),
-        (f"mnist:{tmp_path}/nothing/x", "is not there"),
-        (f"mnist:{tmp_path}/t10k-images-idx3-ubyte.gz", "is a file, not the folder"),
+        (f"mnist:{tmp_path}/nothing/x", "is no folder with IDX files"),
+        (f"mnist:{tmp_path}/t10k-images-idx3-ubyte.gz", "is no folder with IDX files"),
     ):
         with pytest.raises(SourceError, match=said):
             open_source(text)

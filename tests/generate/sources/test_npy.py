@@ -74,7 +74,7 @@ def test_npy_files_that_are_none(tmp_path):
         (tmp_path / "x.npy").write_bytes(data)
         with pytest.raises(SourceError, match=r"is not a \.npy file, or a cut one"):
             open_source(text)
-    for wrong in ("npy", "npy:x.npy", "npy:,y.npy"):
+    for wrong in ("npy:x.npy", "npy:,y.npy"):
         with pytest.raises(SourceError, match="needs two files: npy:IMAGES,LABELS"):
             open_source(wrong)
     with pytest.raises(SourceError, match="is not there"):
@@ -144,7 +144,7 @@ def test_hdf5_files_that_are_refused(tmp_path):
         ("first", None, "channels first"),
         ("good", "short", "has 3 labels for 12 images"),
         ("good", "floats", "expected whole numbers"),
-        ("names", None, "holds objects"),
+        ("names", None, "holds object; expected uint8"),
         ("linked", None, "has no dataset 'linked' of its own"),
         ("virtual", None, "is stored in other files"),
         ("apart", None, "is stored in other files"),

@@ -197,7 +197,7 @@ def test_saved_columns_as_numpy_reads_them(load_saved, protocol):
     assert [numbers(fields[k]) for k in ("numbers", "few", "whole", "scalar numbers", "object numbers")] == [
         list(range(300)), list(range(5)), [3, 1, 2], [7, 8], [4, 5],
     ]  # fmt: skip
-    assert np.array_equal(pixels(fields["image"], "images"), value["image"])
+    assert np.array_equal(pixels(fields["image"]), value["image"])
 
 
 def test_numpys_own_file(tmp_path):
@@ -223,7 +223,7 @@ def test_an_array_is_a_view_of_its_bytes(load):
     rows = a.planes(a.crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
         data = dump(rows, {"labels": range(5)})
-        array = pixels(load(data)["data"], "data")
+        array = pixels(load(data)["data"])
         assert np.array_equal(array, rows)
         assert (dump(rows, {"labels": range(5)}).find(rows.tobytes()) < 0) == (array.base is not None and not np.shares_memory(
             array, np.frombuffer(data, np.uint8)))  # fmt: skip
@@ -237,19 +237,19 @@ def test_an_array_is_a_view_of_its_bytes(load):
 
 def test_columns_of_other_things_are_refused(load_saved):
     for bad, said in (
-        (3, "int where a list of names"),
-        (None, "NoneType where a list of names"),
-        ({"a": "b"}, "_Fields where a list of names"),
+        (3, "int where a column"),
+        (None, "NoneType where a column"),
+        ({"a": "b"}, "_Fields where a column"),
         ([["a"]], "list where a short string"),
         ([3], "int where a short string"),
         (np.zeros(2, np.uint8), "int where a short string"),
-        (np.zeros((2, 3), "<U2"), r"shape \(2, 3\)"),
-        (np.array("ab"), r"shape \(\)"),
+        (np.zeros((2, 3), "<U2"), r"has \(2, 3\) where"),
+        (np.array("ab"), r"has \(\) where"),
     ):
         with pytest.raises(Refused, match=said):
             texts(load_saved({"x": bad})["x"])
     for bad in (["a"], np.array(["a"], dtype=object), np.zeros(2), [True], [1 << 62]):
-        with pytest.raises(Refused, match="other things among its whole numbers"):
+        with pytest.raises(Refused, match="other things where whole numbers were expected"):
             whole_numbers(load_saved({"x": bad})["x"])
 
 
@@ -267,13 +267,13 @@ def test_arrays_that_lie_are_refused(load, monkeypatch):
         with pytest.raises(Refused, match=r"another size|is no pickle|a damaged one"):
             load(data)
     letters = load(pickle.dumps({"x": np.array(["é"])}, 4).replace(b"\xe9\0\0\0", b"\xff\xff\xff\xff"))
-    with pytest.raises(Refused, match="letters that there are not among its names"):
+    with pytest.raises(ValueError, match="code point not in range"):
         texts(letters["x"])
     assert texts(load(pickle.dumps({"x": names}, 4))["x"]) == ["ab", "cd"]
-    with pytest.raises(Refused, match="a string of 2,000 bytes among its elements"):
+    with pytest.raises(Refused, match="a long string among its elements"):
         load(pickle.dumps({"x": [np.str_("x" * 500)]}, 4))
     monkeypatch.setattr(pickles, "MOST_COLUMN", 15)
-    with pytest.raises(Refused, match="where a column was expected"):
+    with pytest.raises(Refused, match="where a column of names"):
         texts(load(pickle.dumps({"x": names}, 4))["x"])
 
 
@@ -323,9 +323,6 @@ def test_what_is_held_is_limited_whatever_it_is_made_of(load, monkeypatch):
     # a name that is repeated costs nothing, and one that is long is refused
     with pytest.raises(Refused, match="memoryview where a short string was expected"):
         texts([load(pickle.dumps({"x": b"y" * 300}, 4))["x"]])
-    monkeypatch.setattr(pickles, "MOST_BYTES", 1000)
-    with pytest.raises(Refused, match="more than any such file"):
-        load(bytes(1001))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -360,7 +357,7 @@ def peak():
 data = Path(sys.argv[1]).read_bytes()
 before = peak()
 fields = load_fields(data)
-print(json.dumps([len(fields["fine_labels"]), list(pixels(fields["data"], "data").shape), peak(), peak() - before]))
+print(json.dumps([len(fields["fine_labels"]), list(pixels(fields["data"]).shape), peak(), peak() - before]))
 """
 
 

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from corruptset.errors import SourceError
-from corruptset.generate.sources.places import Place, read_place, read_whole
+from corruptset.generate.sources.source import Place
+from corruptset.generate.sources.tarred import read_place, read_whole
 
 MOST = 1 << 20
 
@@ -58,9 +59,9 @@ def test_no_more_is_read_than_such_a_file_has(tmp_path, zipped):
 def test_a_file_that_ends_before_and_one_that_goes(tmp_path):
     path, whole = tmp_path / "x", bytes_of(5000)
     path.write_bytes(whole)
-    assert read_place(Place(path, 4000, 1000)) == whole[4000:]
+    assert read_place(path, Place(4000, 1000)) == whole[4000:]
     with pytest.raises(SourceError, match="ends 1 bytes before it should"):
-        read_place(Place(path, 4000, 1001))
+        read_place(path, Place(4000, 1001))
     path.unlink()
     with pytest.raises(SourceError, match="cannot be read"):
-        read_place(Place(path, 0, 1))
+        read_place(path, Place(0, 1))

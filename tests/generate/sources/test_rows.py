@@ -25,7 +25,7 @@ from corruptset.generate.plan.plan import plan
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, open_source
 
-TEST, TRAIN = a.crops(13), [a.crops(13, seed) for seed in (1, 2, 3)]
+TEST, TRAIN = a.crops(12), [a.crops(8, seed) for seed in range(1, 6)]
 EXPECTED = np.concatenate([TEST[0], *(images for images, _ in TRAIN)])
 SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in EXPECTED]
 
@@ -54,7 +54,7 @@ def test_any_order_of_loads_gives_the_same_rows(tmp_path_factory, data):
     root = tmp_path_factory.mktemp("forms")
     for path in forms(root):
         source = open_source(f"cifar10:{path}", split="all")
-        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(13)] + [f"train/{i:05d}" for i in range(39)]
+        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(12)] + [f"train/{i:05d}" for i in range(40)]
         again = pickle.loads(pickle.dumps(source))
         order = data.draw(st.permutations(range(52)))
         runs = [i for start in order[:6] for i in range(start, min(start + 9, 52))]

@@ -20,7 +20,7 @@ from PIL import Image
 from corruptset.errors import SourceError
 from corruptset.generate.sources import sample as sample_module
 from corruptset.generate.sources.check import check
-from corruptset.generate.sources.sample import PHOTOGRAPHS, SampleSource
+from corruptset.generate.sources.sample import PHOTOGRAPHS, photographs
 from corruptset.generate.sources.selection import select, selection_record
 from corruptset.generate.sources.source import SCHEMES, BadSample, Sample, open_source, stored_path
 
@@ -75,7 +75,7 @@ def test_a_photograph_that_is_gone_or_another_is_said(tmp_path, monkeypatch):
         if photograph.file != "ihc.png":
             shutil.copy(folder / photograph.file, tmp_path)
     shutil.copy(tmp_path / "coffee.png", tmp_path / "chelsea.png")
-    source = SampleSource(tmp_path)
+    source = photographs(tmp_path)
     assert [s.id for s in source.samples] == [n for n in sorted(PHOTOGRAPHS) if n != "ihc"]
     assert [s.label for s in source.samples] == [0, 1, 2, 3, 5, 6, 7]
     assert len(source.classes) == 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 
 import archives as a
@@ -134,7 +135,7 @@ def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
             path = tmp_path / name
             path.write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|cut"):
-                list_tar(path)
+                list_tar(path, re.compile(""))
 
 
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
@@ -150,5 +151,5 @@ def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size
     zipped = path.with_suffix(".tar.gz")
     zipped.write_bytes(a.zipped(path.read_bytes()))
     for archive in (path, zipped):
-        with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or is cut or damaged"):
-            list_tar(archive)
+        with pytest.raises(SourceError, match=r"has a header of|cut or damaged"):
+            list_tar(archive, re.compile(""))

@@ -19,8 +19,7 @@ from corruptset.generate.build import build
 from corruptset.generate.views.export import Exported
 from corruptset.generate.views.export import export as strict_export
 from corruptset.generate.views.layouts import LAYOUTS
-from corruptset.generate.views.view_check import check_view
-from corruptset.manifests.verify.views import verify_view
+from corruptset.generate.views.view_check import check_view, verify_view
 
 
 def told(view: str, built: Path, out: Path, **options: Any) -> tuple[Exported, list[tuple[str, int, int]]]:

@@ -16,6 +16,7 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import Sample
 from corruptset.generate.views.layouts import get_layout
 from corruptset.generate.views.subject import SetRef, Subject, ViewOptions
+from corruptset.generate.views.texts import paths
 from corruptset.generate.views.view import View
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.records.models import ClassRecord
@@ -130,7 +131,7 @@ def subject(labels: tuple[int, ...] = (0, 1)) -> Subject:
 
 def test_the_published_stems() -> None:
     view = View(get_layout("flageval"), subject(), ViewOptions())
-    assert list(view.paths()) == [
+    assert list(paths(view)) == [
         f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
         for folder, letter in (
             ("clean", ""),
@@ -141,4 +142,5 @@ def test_the_published_stems() -> None:
         )
         for i, wnid in ((1, "n01440764"), (2, "n01443537"))
     ]
-    assert view.location("pgd/3", 1) == ("flageval-1.0.0/pgd/3/n01443537/ILSVRC2012_val_00000002_p.JPEG", None)
+    (images,) = view.slices_of["pgd/3"]
+    assert view.path(images, 1) == "flageval-1.0.0/pgd/3/n01443537/ILSVRC2012_val_00000002_p.JPEG"

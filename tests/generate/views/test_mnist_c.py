@@ -17,8 +17,7 @@ from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.views.export import export as strict_export
-from corruptset.generate.views.view_check import check_view
-from corruptset.manifests.verify.views import verify_view
+from corruptset.generate.views.view_check import check_view, verify_view
 
 PUBLISHED = [
     "identity", "shot_noise", "impulse_noise", "glass_blur", "motion_blur", "shear", "scale", "rotate", "brightness", "translate",

@@ -17,8 +17,7 @@ from layouts import export, members
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError
 from corruptset.generate.views.layouts import IMAGE_WORDS, SET_WORDS, Layout, Text, read_layout
-from corruptset.generate.views.view_check import check_view
-from corruptset.manifests.verify.views import verify_view
+from corruptset.generate.views.view_check import check_view, verify_view
 
 SECTION = (doc_pages.ROOT / "docs/use-it-with.md").read_text("utf-8").partition(doc_pages.OWN_LAYOUT)[2]
 ARRAYS = """

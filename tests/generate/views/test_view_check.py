@@ -17,9 +17,8 @@ import pytest
 from layouts import export, members
 
 import corruptset
-from corruptset.generate.views.view_check import check_view
+from corruptset.generate.views.view_check import check_view, verify_view
 from corruptset.manifests.records.digests import sha256_file
-from corruptset.manifests.verify.views import verify_view
 
 SETS = ["contrast/*"]
 ALL = ["cifar-c", "imagenet-c", "imagenet-c-5k", "tiny-imagenet-c", "webdataset", "imagefolder", "openood", "croissant"]

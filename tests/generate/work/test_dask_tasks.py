@@ -15,7 +15,7 @@ from corruptset.errors import BuildError
 from corruptset.generate.build import build
 from corruptset.generate.commit.locks import locked, wait_for_workers
 from corruptset.generate.plan.job import Job
-from corruptset.generate.sinks.kinds import write_file
+from corruptset.generate.sinks.set_writer import write_file
 from corruptset.generate.work import dask_tasks, pool, worker
 from corruptset.workers import Workers
 
@@ -32,14 +32,15 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     monkeypatch.setattr("corruptset.generate.build.run", stop)
     with pytest.raises(BuildError, match="stopped"):
         build("imagenet-c", "sample", tmp_path, sets=["contrast/1"], samples=2, jobs=1, metrics=0)
-    lease = jobs[0].directory / ".corruptset" / ".lease-x.part"
-    job = replace(jobs[0], lease=lease)
-    lease.write_bytes(pickle.dumps(job))
+    file = jobs[0].directory / ".corruptset" / ".lease-x.part"
+    job = replace(jobs[0], file=file)
+    file.write_bytes(pickle.dumps(job))
+    monkeypatch.setattr(worker, "_job", None)
     return job
 
 
 def answer(job: Job, **other: str) -> list[str]:
-    return dask_tasks.answer({**dask_tasks.versions(), **other}, str(job.lease))
+    return dask_tasks.problems_of({**dask_tasks.versions(), **other}, str(job.file))
 
 
 def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
@@ -50,24 +51,26 @@ def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
 def test_a_worker_says_what_differs(job: Job) -> None:
     assert [line.split(" ")[0] for line in answer(job, corruptset="9", kernels="9", pillow="9")] == ["corruptset", "pillow", "kernels"]
     assert len(dask_tasks.versions()["kernels"]) == 32
-    assert dask_tasks.answer({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
+    assert dask_tasks.problems_of({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
 
 
-def test_a_worker_says_what_it_does_not_see(job: Job, tmp_path: Path) -> None:
-    assert job.lease is not None
+def test_a_worker_says_what_it_does_not_see(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert job.file is not None
     (problem,) = answer(job)  # nobody holds the build's lock
     assert "locks on files in" in problem
     first = job.samples[0]
-    job.lease.write_bytes(pickle.dumps(replace(job, samples=[replace(first, sha256="sha256:0")])))
+    job.file.write_bytes(pickle.dumps(replace(job, samples=[replace(first, sha256="sha256:0")])))
+    monkeypatch.setattr(worker, "_job", None)
     with locked(job.directory):
         (problem,) = answer(job)
     assert "does not see the source" in problem
-    job.lease.unlink()
+    job.file.unlink()
+    monkeypatch.setattr(worker, "_job", None)
     (problem,) = answer(job)
     assert f"does not see {job.directory} as this machine does (No such file or directory)" in problem
 
 
-def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next command takes it away before it waits for the worker, which holds the lock as long as it makes the part."""
     from corruptset.generate.plan.parts import Part
     from corruptset.generate.sinks.sink import Run
@@ -80,7 +83,7 @@ def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeyp
         waiting.append(threading.Thread(target=wait_for_workers, args=[job.directory]))
         waiting[0].start()
         deadline = time.monotonic() + 5
-        while job.lease is not None and job.lease.exists() and time.monotonic() < deadline:
+        while job.file is not None and job.file.exists() and time.monotonic() < deadline:
             time.sleep(0.001)
         assert waiting[0].is_alive()
 
@@ -92,7 +95,7 @@ def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeyp
     with pytest.raises(FileNotFoundError, match="lease"):
         worker.process(job, part)
     assert list((job.directory / "images").rglob("*.JPEG")) == images
-    pool.run(replace(job, lease=None), [part], Workers(1), done=lambda record: None)
+    pool.run(replace(job, file=None), [part], Workers(1), done=lambda record: None)
     assert sidecar.exists()
 
 

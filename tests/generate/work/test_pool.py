@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,13 +14,14 @@ import pytest
 from corruptset.generate.plan.parts import Part, parts
 from corruptset.generate.sinks.sink import Run
 from corruptset.generate.work import pool
-from corruptset.generate.work.pool import _tasks
+from corruptset.generate.work.pool import whole_runs
 from corruptset.generate.work.worker import PartDone
+from corruptset.workers import Workers
 
 
 def shared_out(runs: int, groups: int, jobs: int) -> list[list[Part]]:
     made = parts([Run(i, 8 * i, 8 * i + 8) for i in range(runs)], [(f"set/{g}",) for g in range(groups)])
-    tasks = _tasks(made, jobs)
+    tasks = whole_runs(made, jobs)
     assert sorted((p for task in tasks for p in task), key=made.index) == made
     return tasks
 
@@ -49,11 +50,27 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(tmp_path: Pa
     monkeypatch.setattr(pool, "process", process)
     (tmp_path / ".corruptset").mkdir()
     counts: list[int] = []
+
+    class Threads(Workers):
+        def start(self, wanted: int, *_: Any) -> int:
+            self.count = 2
+            return 2
+
+        def submit(self, *task: Any) -> Any:  # type: ignore[override]
+            return threads.submit(*task)
+
     with ThreadPoolExecutor(2) as threads:
-        workers: Any = SimpleNamespace(count=2, start=lambda wanted: 2, submit=threads.submit, stop=lambda: None)
-        job: Any = SimpleNamespace(directory=tmp_path, token="x", maker=SimpleNamespace(plugins=(), resources={}))
         both = parts([Run(i, 8 * i, 8 * i + 8) for i in range(2)], [("set",)])
-        pool._run_in_workers(job, list(both), workers, lambda record: None, told)
+        pool.run(Small(tmp_path), both, Threads(2), done=lambda record: None, made=told)  # type: ignore[arg-type]
     assert counts == sorted(counts)
     assert set(counts) >= {10, 16}
     assert list((tmp_path / ".corruptset").iterdir()) == []
+
+
+@dataclass(frozen=True)
+class Small:
+    """What `run` looks at of a job."""
+
+    directory: Path
+    token: str = "x"
+    file: Path | None = None

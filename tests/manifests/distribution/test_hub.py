@@ -13,7 +13,7 @@ from hub_server import TOKEN, HubServer, hub
 from packs import TOP, tree
 
 from corruptset.errors import ReleaseError
-from corruptset.manifests.distribution.places import hub_address
+from corruptset.manifests.distribution.addresses import hub_address
 from corruptset.manifests.release.bag import Bag
 
 Run = Callable[..., Done]
@@ -88,7 +88,7 @@ def test_who_may_not_is_told_so(bag: Bag, run: Run, server: HubServer) -> None:
     assert "HF_TOKEN" in refused.err
     assert server.repositories == {}
     gone = run("fetch", PLACE, "--out", "o")
-    assert (gone.code, f"{PLACE}/archives.json is not there" in gone.err) == (2, True)
+    assert (gone.code, f"{PLACE}/archives.json cannot be read" in gone.err) == (2, True)
 
 
 def test_addresses() -> None:

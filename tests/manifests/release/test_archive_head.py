@@ -89,7 +89,9 @@ def edited(good: Members, change: Callable[[Any], None], name: str = f"{TOP}/man
 def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path, path: str) -> None:
     rows = good[f"{TOP}/sets/clean.jsonl"].replace("images/clean/0_käfer/zwei.png".encode(), path.replace("\n", "\\n").encode())
     refused(
-        write_archive(tmp_path / "a", list(sealed(good, f"{TOP}/sets/clean.jsonl", rows).items())), tmp_path, "line 2|is not below|control"
+        write_archive(tmp_path / "a", list(sealed(good, f"{TOP}/sets/clean.jsonl", rows).items())),
+        tmp_path,
+        "line 2|not below|records name",
     )
 
 
@@ -132,8 +134,8 @@ RECORDS: dict[str, tuple[Callable[[Any], None], str]] = {
     "name": (lambda r: r.update(name="../x"), "not a record"),
     "archive": (lambda r: r.update(archive="other"), "archive other"),
     "file out": (lambda r: r["files"].append({**r["files"][1], "path": "../../x"}), "not a record"),
-    "file in the work folder": (lambda r: r["files"].append({**r["files"][1], "path": ".corruptset/unpack.json"}), "not a small file"),
-    "marker": (lambda r: r["files"].append({**r["files"][1], "path": "partial.json"}), "not a small file"),
+    "file in the work folder": (lambda r: r["files"].append({**r["files"][1], "path": ".corruptset/unpack.json"}), "does not list"),
+    "marker": (lambda r: r["files"].append({**r["files"][1], "path": "partial.json"}), "does not list"),
     "unlisted file": (lambda r: r["files"].append({**r["files"][1], "path": "setup.py"}), "does not list"),
     "twice": (lambda r: r["files"].append(r["files"][1]), "names a file twice"),
     "capitals": (lambda r: r["files"].append({**r["files"][1], "path": r["files"][1]["path"].swapcase()}), "capitals alone"),

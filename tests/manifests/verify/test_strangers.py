@@ -15,6 +15,7 @@ import pytest
 from damage import SHARD, Make, edit_manifest, found, remake_shard
 
 from corruptset.errors import VerificationError
+from corruptset.generate.views.view_check import verify_view
 from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.images.arrays import ArrayFile, NotAShard
 from corruptset.manifests.manifest_file import load_manifest
@@ -24,7 +25,6 @@ from corruptset.manifests.records.report import Problem
 from corruptset.manifests.release.archives import BadArchive
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.release.unpack import unpack
-from corruptset.manifests.verify.views import verify_view
 
 
 def stored_again(name: str, **options: Any) -> Callable[[h5py.File], None]:

@@ -92,7 +92,8 @@ def test_a_column_of_dashes_is_left_out() -> None:
 def test_the_points_of_two_factors_lie_in_their_quadrants(everything: tuple[Node, list[Scores]]) -> None:
     page, scores = everything
     chart = section(page, "two-factor").one("figure")
-    x, y = re.fullmatch(r"M([\d.]+) 10V262M44 ([\d.]+)H350", chart.one("path", class_="split").attributes["d"]).groups()  # type: ignore[union-attr]
+    upright, level = [path.attributes["d"] for path in chart.all("path") if path.attributes["class"] == "split"]
+    x, y = re.findall(r"[\d.]+", upright)[0], re.findall(r"[\d.]+", level)[1]
     rows = tables(section(page, "two-factor"))["Mean accuracy and its coefficient of variation over two-factor sets"][1]
     said = {row[0]: row[-1] for row in rows}
     points = [(float(use.attributes["x"]), float(use.attributes["y"])) for use in chart.all("use")]
