@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from .errors import MachineError
 from .processes import loky_workers_starting, worker_pool
 
 if TYPE_CHECKING:
@@ -23,11 +26,14 @@ TRIES = 4
 """So often may workers die in a row without a single task being done in between."""
 
 
-class WorkersKilled(Exception):
+class WorkersKilled(MachineError):
     """Workers died again and again; `left` are the tasks that are not done."""
 
     def __init__(self, left: list[Any]) -> None:
-        super().__init__(f"workers were killed {TRIES} times without finishing a task")
+        super().__init__(
+            f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine more memory or --jobs 1, "
+            "and run the same command again."
+        )
         self.left = left
 
 
@@ -170,7 +176,8 @@ class Workers:
         """Stop the workers at once."""
         pool, self._pool, self.count = self._pool, None, 0
         if pool is not None:
-            pool.shutdown(wait=True, kill_workers=True)
+            with _without_loky_traceback():
+                pool.shutdown(wait=True, kill_workers=True)
 
     def __enter__(self) -> Workers:
         return self
@@ -180,3 +187,24 @@ class Workers:
             self.end()
         else:
             self.stop()
+
+
+@contextmanager
+def _without_loky_traceback() -> Iterator[None]:
+    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
+
+    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
+    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
+    on the user's screen above the sentence that says how to resume.
+    """
+    before = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
+            before(failure)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before

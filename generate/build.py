@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Unpack, overload
 
-from ..errors import BuildError, CorruptsetError, IncompleteBuild
+from ..errors import BuildError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, WORK_FOLDER, is_begun
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
-from .commit.array_jobs import deal, forget_check, joined, missing_parts, shared_check
-from .commit.finish import finish as finish_build
+from .commit.array_jobs import deal, joined, missing_parts, shared_check
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
 from .commit.last_files import settle
@@ -151,14 +150,15 @@ def make_build(
     build: Build, directory: Path, progress: Progress, inspector: Inspector | None = None, *, finish_only: bool = False
 ) -> Built:
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
-    making, base = _begun(build, directory, progress)
-    if finish_only and base is None and not is_begun(directory):
+    making = _begun(build, directory, progress)
+    if finish_only and not is_begun(directory) and finished(directory) is None:
         raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
     images = 0
     with making.workers as workers:
-        if not (finish_only or build.scheduler or base is not None):
+        if not (finish_only or build.scheduler or (directory / MANIFEST).exists()):
             start_early(workers, build)
         making.check(shared=finish_only and is_begun(directory))
+        base = finished(directory)
         if base is not None and making.holds(base):
             manifest = with_page(making.build, directory, base)
         else:
@@ -173,7 +173,7 @@ def make_build(
 
 def _make_share(build: Build, directory: Path, progress: Progress, share: tuple[int, int]) -> PartBuilt:
     """Make a share of the parts beside other jobs."""
-    making, base = _begun(build, directory, progress)
+    making, base = _begun(build, directory, progress), finished(directory)
     parts: Sequence[Part] = ()
     images: list[int] = []
     with making.workers:
@@ -189,8 +189,8 @@ def _make_share(build: Build, directory: Path, progress: Progress, share: tuple[
     return PartBuilt(directory, share, len(parts), len(images), sum(images), making.seconds, build.notes())
 
 
-def _begun(build: Build, directory: Path, progress: Progress) -> tuple[_Making, Manifest | None]:
-    """Return what makes a build in a directory that it can lie in, and the manifest of the finished build there."""
+def _begun(build: Build, directory: Path, progress: Progress) -> _Making:
+    """Return what makes a build in a directory that it can lie in, where an end that began is completed."""
     refuse_without_locks()
     refuse_nested(build.source, directory)
     refuse_foreign(directory)
@@ -198,7 +198,7 @@ def _begun(build: Build, directory: Path, progress: Progress) -> tuple[_Making, 
         with locked(directory):
             wait_for_workers(directory)
             settle(directory)
-    return _Making(build, directory, progress, Workers(build.workers)), finished(directory)
+    return _Making(build, directory, progress, Workers(build.workers))
 
 
 @dataclass
@@ -224,16 +224,10 @@ class _Making:
             self.progress(ProgressEvent("checking", images_done=images, images_total=total, seconds=time.monotonic() - started))
 
         seen(0)
-        if not shared:
+        if shared:
+            self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
+        else:
             self.build = build.checked(check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen))
-            return
-        found = shared_check(build, self.directory, self.workers, share=share, seen=seen)
-        try:
-            self.build = build.checked(found)
-        except CorruptsetError:
-            if not is_begun(self.directory):
-                forget_check(build, self.directory)
-            raise
 
     def holds(self, base: Manifest) -> bool:
         """Return whether a finished build has all that was asked for; raise `BuildError` where it is another one."""
@@ -272,8 +266,10 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if inspector is not None:
             inspector.parts(sorted(set(state.sidecars.values())))
+        from .commit.finish import finish  # the reader is needed by nobody before
+
         page = page_of(self.build) if self.build.page else None
-        return finish_build(job, state, self.build, page, self.workers), sum(p.images for p in left)
+        return finish(job, state, self.build, page, self.workers), sum(p.images for p in left)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
         """Make what is missing of a share of the parts; return the share, and how many images each part had that this call made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +13,42 @@ from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import Corruption, corruption_names, get_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
-from .plan.outline import Outline, outline
-from .recipes.recipe import load_recipe, recipe_names
+from .plan.recipe_build import own_sizes
+from .recipes.recipe import Recipe, load_recipe, recipe_names
+from .sinks.containers import SMALL_SIDE
+from .sinks.sink import stored_bytes
 from .sources.source import SCHEMES
 
 Kind = Literal["corruptions", "recipes", "sources", "calibrations"]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A recipe in short."""
+
+    name: str
+    version: str
+    aliases: tuple[str, ...]
+    title: str
+    description: str
+    sets: int
+    calibration: str
+    size: tuple[int, int] | None
+    """(Width, height) of an image; None where it is the source's own."""
+    source: str
+    """What it was published for, or is made for, in words."""
+    samples: int | None
+    """Images of that source, where the number is known."""
+    images: int | None
+    """Sets times samples."""
+    bytes_per_sample: int | None
+    """Estimate, by the constants that `plan` has: of one sample's images in all sets."""
+    bytes: int | None
+    """Estimate: of all images, where their number is known."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outline as JSON values."""
+        return asdict(self) | {"aliases": list(self.aliases), "size": None if self.size is None else list(self.size)}
 
 
 def names(
@@ -113,3 +145,49 @@ def _calibration(table: Calibration) -> dict[str, Any]:
     """Return a calibration in short: the short side that it is made for, and who published its rows."""
     cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
     return {"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)}
+
+
+def outline(recipe: Recipe) -> Outline:
+    """Return a recipe in short.
+
+    Parameters
+    ----------
+    recipe : Recipe
+
+    Returns
+    -------
+    Outline
+        Bytes are of HDF5 shards below 64 pixels and of image files else, as `plan` chooses for large builds.
+
+    Examples
+    --------
+    >>> from corruptset.generate.recipes.recipe import load_recipe
+    >>> short = outline(load_recipe("imagenet-c"))
+    >>> short.sets, short.size, short.samples, short.images
+    (76, (224, 224), 50000, 3800000)
+    """
+    published = recipe.published
+    size = recipe.preprocessing.size(0, 0) if not own_sizes(recipe.preprocessing) else published.size if published is not None else None
+    sets = len(recipe.resolve().sets)
+    samples = None if published is None else published.images
+    bytes_per_sample = None
+    if size is not None:
+        small = min(size) < SMALL_SIDE
+        bytes_per_sample = sets * stored_bytes(recipe.encoding, size, "hdf5" if small else "folder")
+        if small and recipe.encoding.lossless and published is not None and published.channels == "grey":
+            bytes_per_sample //= 3  # shards of lossless images are raw pixels
+    return Outline(
+        name=recipe.name,
+        version=recipe.version,
+        aliases=recipe.aliases,
+        title=recipe.title,
+        description=recipe.description,
+        sets=sets,
+        calibration=recipe.calibration,
+        size=size,
+        source="" if published is None else published.source,
+        samples=samples,
+        images=None if samples is None else sets * samples,
+        bytes_per_sample=bytes_per_sample,
+        bytes=None if bytes_per_sample is None or samples is None else bytes_per_sample * samples,
+    )

@@ -16,10 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from ...canonical import canonical
-from ...errors import BuildError, MissingParts
+from ...errors import BuildError, CorruptsetError, MissingParts
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
-from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK
+from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import Build
 from ..plan.job import Job
@@ -38,15 +38,8 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def check_folder(build: Build, directory: Path) -> Path:
-    """Return where the check of these samples, for what is to be built, is written down."""
-    key = sha256(canonical(build.identity))
-    key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
-    return directory / CHECK_FOLDER / key.hexdigest()[:32]
-
-
-def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Checked:
-    """Check the selected samples together with other jobs; equals `check` of all.
+def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Build:
+    """Check the selected samples together with other jobs; return the build with its samples, as after a `check` of all.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job that was killed is
     free again. A file that changes afterwards is noticed by the job that reads it, which compares hashes.
@@ -62,7 +55,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     seen : callable, optional
         Told how many images are checked, by this job or another.
     """
-    folder = check_folder(build, directory)
+    key = sha256(canonical(build.identity))
+    key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
+    folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
     starts = range(0, len(build.selected), BLOCK)
     own = int(share * len(starts))
     found: dict[int, Checked] = {}
@@ -82,7 +77,14 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         if len(found) < len(starts):
             time.sleep(WAIT_S)
     blocks = [found[start] for start in starts]
-    return Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+    try:
+        return build.checked(
+            Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+        )
+    except CorruptsetError:
+        if not is_begun(directory):  # what was found is for people to mend
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers, seen: Seen) -> Checked | None:
@@ -100,11 +102,6 @@ def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers
             return None
     good, bad = json.loads(data)
     return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
-
-
-def forget_check(build: Build, directory: Path) -> None:
-    """Remove what was found, for people to mend it."""
-    shutil.rmtree(check_folder(build, directory), ignore_errors=True)
 
 
 @contextmanager

@@ -26,8 +26,8 @@ COMPILE_S = 3600.0
 
 _one_at_a_time = threading.Lock()
 """A worker may have several threads, and what it keeps between parts is for one."""
-_warm: set[str] = set()
-"""The files of the jobs whose kernels are compiled here."""
+_fit: set[str] = set()
+"""The files of the jobs that this worker can make parts of, and whose kernels are compiled here."""
 
 
 def versions() -> dict[str, str]:
@@ -35,8 +35,16 @@ def versions() -> dict[str, str]:
     return {**environment(), "kernels": sources_digest()}
 
 
-def answer(wanted: Mapping[str, str], file: str | None) -> list[str]:
-    """Return why this worker cannot make parts of a build: other releases than `wanted`, or what it does not see; nothing where it can."""
+def answer(wanted: Mapping[str, str], file: str | None) -> tuple[str, str] | None:
+    """Return this worker's address and why it cannot make parts of a build; None where it can."""
+    from distributed import get_worker
+
+    problems = problems_of(wanted, file)
+    return (get_worker().address, "; ".join(problems)) if problems else None
+
+
+def problems_of(wanted: Mapping[str, str], file: str | None) -> list[str]:
+    """Return why parts cannot be made here: other releases than `wanted`, or what is not seen of the build whose job is in a file."""
     here = versions()
     others = [
         f"{name} is {here.get(name, 'missing')} there and {release} here" for name, release in wanted.items() if here.get(name) != release
@@ -58,21 +66,22 @@ def answer(wanted: Mapping[str, str], file: str | None) -> list[str]:
     return problems
 
 
-def make(file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> tuple[str, OSError] | None:
-    """Make and commit a part; return this worker's address and the error where it cannot read or write, which others may be able to."""
+def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> tuple[str, str | OSError] | None:
+    """Make and commit a part; return this worker's address and why it cannot, where others may be able to."""
     from distributed import get_worker
 
     try:
         with _one_at_a_time:
-            job = job_of(Path(file))
-            if file not in _warm:
+            if file not in _fit:
+                if (unfit := answer(wanted, file)) is not None:
+                    return unfit
                 host = socket.gethostname()  # several machines may share a home, and have other processors
                 busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command to resume."
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                    warm_up(job)
+                    warm_up(job_of(Path(file)))
                 cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
-                _warm.add(file)
-            process(job, Part(Run(run, first, stop), tuple(sets)))
+                _fit.add(file)
+            process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))
     except OSError as e:
         return get_worker().address, e
     return None

@@ -9,9 +9,9 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BuildError, CorruptsetError, CorruptsetWarning, MachineError, listed
@@ -30,10 +30,16 @@ NOBODY_S = 300.0
 """How long a build waits while no worker can take a part."""
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
-AHEAD = 2
-"""Parts that are handed out for each worker, so that it need not wait for the next."""
 
-_CALL = "__import__('corruptset.generate.work.dask_tasks', fromlist=['*']).{}(*given)"
+_CALL = "(exec(text, here := {'function': function, 'given': given}), here['result'])[1]"
+_TEXT = """
+try:
+    from corruptset.generate.work import dask_tasks
+    result = getattr(dask_tasks, function)(*given)
+except (ImportError, AttributeError) as e:
+    from distributed import get_worker
+    result = get_worker().address, f"it has no corruptset, or an older one ({e}): install corruptset {given[0]['corruptset']} there"
+"""
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 
 
@@ -74,18 +80,34 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         yield client
 
 
-def _fit(client: Client, file: Path | None) -> set[str]:
+def _submit(client: Client, workers: Collection[str] | None, function: str, *given: Any) -> Future[Any]:
+    """Let a worker, one of some or any, call a function of `dask_tasks`, with what must be the same there before all else."""
+    names = {"text": _TEXT, "function": function, "given": (versions(), *given)}
+    return client.submit(eval, _CALL, names, workers=workers and list(workers), pure=False)
+
+
+def _fit(client: Client, file: Path | None) -> None:
     """Ask the workers that are there whether they can make parts, of the job of a file; raise `BuildError` for those that cannot."""
+    from distributed import wait
+
     workers = _workers(client)
-    asked = {_submit(client, [address], "answer", versions(), file and str(file)): address for address in workers}
-    problems = {asked[task]: _problems(task) for task in _wait(client, asked, ANSWER_S)}
-    unfit = [f"{workers[address]}: {'; '.join(said)}" for address, said in problems.items() if said]
+    asked = {_submit(client, [address], "answer", file and str(file)): called for address, called in workers.items()}
+    with client.as_current(), suppress(OSError):
+        wait(list(asked), timeout=ANSWER_S)
+    unfit = [f"{called}: {said}" for task, called in asked.items() if task.done() and (said := _said(task))]
     if unfit:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n"
             f"{listed(unfit)}\nMend or end them, and run the same command again. No part was made."
         )
-    return set(problems)
+
+
+def _said(asked: Future[Any]) -> str | None:
+    """Return why a worker that was asked is not fit."""
+    if asked.status == "finished":
+        answer: tuple[str, str] | None = asked.result()
+        return answer and answer[1]
+    return f"it cannot take parts of this build ({asked.exception()!r})" if asked.status == "error" else "it did not answer"
 
 
 def _workers(client: Client) -> dict[str, str]:
@@ -95,41 +117,17 @@ def _workers(client: Client) -> dict[str, str]:
     return {address: address if name == address else f"{name} ({address})" for address, name in names.items()}
 
 
-def _wait(client: Client, tasks: Collection[Future[Any]], seconds: float, *, first: bool = False) -> list[Future[Any]]:
-    """Wait for tasks, or the first of them, or until the time is over or the scheduler gone; return those that have ended."""
-    from distributed import wait
-
-    with client.as_current(), suppress(OSError, CancelledError):
-        wait(list(tasks), timeout=seconds, return_when="FIRST_COMPLETED" if first else "ALL_COMPLETED")
-    return [task for task in tasks if task.done()]
-
-
-def _submit(client: Client, addresses: Collection[str], function: str, *given: Any) -> Future[Any]:
-    """Let one of some workers, and no other, call a function of `dask_tasks`."""
-    return client.submit(eval, _CALL.format(function), {"given": given}, workers=list(addresses), pure=False)
-
-
-def _problems(asked: Future[Any]) -> list[str]:
-    """Return why a worker that was asked is not fit."""
-    if asked.status != "error":
-        return list(asked.result()) if asked.status == "finished" else ["it did not answer"]
-    error = asked.exception()
-    if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("corruptset"):
-        return [f"it has no corruptset, or an older one ({error}): install corruptset {versions()['corruptset']} there"]
-    return [f"it cannot take parts of this build ({type(error).__name__}: {error})"]
-
-
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
     """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
-    missing = {part.name: part for part in parts}
     running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
     try:
-        _hand_out(client, file, missing, running, done)
+        _fit(client, file)
+        _hand_out(client, file, parts, running, done)
     except Exception as e:
         if client.status == "running" or isinstance(e, CorruptsetError):
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost; {len(missing)} parts are left. What was committed stands: start it "
+            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was committed stands: start it "
             "again with its workers, and run the same command again to resume."
         ) from e
     finally:
@@ -140,79 +138,73 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
 def _hand_out(
     client: Client,
     file: Path,
-    missing: dict[str, Part],
+    parts: Sequence[Part],
     running: dict[Future[Any], tuple[Part, frozenset[str]]],
     done: Callable[[PartDone], None],
 ) -> None:
-    """Let fit workers make what is missing; what is done leaves `missing`.
+    """Have any worker make parts, but those that have said of one why they cannot; what is not done is in `running`."""
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    unfit: dict[str, str | OSError] = {}
+    able, known = time.monotonic(), False
 
-    A part goes to the workers that are fit when it is handed out. Where none of those is left, it is handed out once more.
-    """
-    fit = _fit(client, file)
-    known, asked = set(fit), dict[Future[Any], str]()
-    waiting = list(missing.values())[::-1]
-    errors: list[OSError] = []
-    able = time.monotonic()
-    while missing:
-        workers = _workers(client)
-        asked |= {_submit(client, [new], "answer", versions(), str(file)): new for new in workers.keys() - known}
-        known |= workers.keys()
-        there = frozenset(fit & workers.keys())
-        for task in [task for task, (_, given) in running.items() if there.isdisjoint(given)]:
-            waiting.append(running.pop(task)[0])
-            task.cancel()
-        while there and waiting and len(running) < AHEAD * len(there):
-            part = waiting.pop()
-            running[_submit(client, there, "make", str(file), part.run.number, part.run.first, part.run.stop, part.sets)] = part, there
-        if there:
-            able = time.monotonic()
-        elif errors and not asked:
-            raise errors[-1]
-        elif time.monotonic() - able > NOBODY_S:
-            state = "none has joined it" if not known else f"none of its {len(workers)} can take a part"
-            raise MachineError(
-                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(missing)} parts are left; what was committed "
-                f"stands. Start workers with {_START}, and run the same command again to resume."
-            )
-        elif not asked:
-            time.sleep(LOOK_S)
-        for task in _wait(client, [*running, *asked], LOOK_S, first=True):
-            if task in asked:
-                address = asked.pop(task)
-                if problems := _problems(task):
-                    _warn(f"The worker {workers.get(address, address)} joined and gets no parts: {'; '.join(problems)}.")
-                else:
-                    fit.add(address)
-                continue
-            part, _ = running.pop(task)
-            failed = _failure(task, part)
-            if failed is None:
-                del missing[part.name]
-                done(PartDone(part.name, part.images))
-                continue
-            waiting.append(part)
-            for address, error in failed:
-                if address in fit:
-                    _warn(f"The worker {workers.get(address, address)} gets no more parts: {error}.")
-                fit.discard(address)
-                errors.append(error)
+    def submit(part: Part) -> None:
+        fit = frozenset(_workers(client).keys() - unfit.keys()) if unfit else frozenset[str]()
+        place = part.run.number, part.run.first, part.run.stop, part.sets
+        task = _submit(client, fit or None, "make", str(file), *place)
+        running[task] = part, fit
+        task.add_done_callback(ended.put)
+
+    for part in parts:
+        submit(part)
+    while running:
+        with suppress(Empty):
+            task = ended.get(timeout=LOOK_S)
+            part, _ = running.get(task, (None, None))
+            if client.status != "running":
+                raise ConnectionError("the scheduler is gone")
+            if part is not None:
+                trouble = _trouble(task, part)
+                del running[task]
+                if trouble is None:
+                    done(PartDone(part.name, part.images))
+                    continue
+                if trouble[0] not in unfit and trouble[0]:
+                    unfit[trouble[0]] = trouble[1]
+                    called = _workers(client).get(trouble[0], trouble[0])
+                    warnings.warn(f"The worker {called} gets no more parts: {trouble[1]}.", CorruptsetWarning, stacklevel=2)
+                submit(part)
         if client.status != "running":
             raise ConnectionError("the scheduler is gone")
+        there = _workers(client)
+        known = known or bool(there)
+        fit = there.keys() - unfit.keys()
+        for task, (part, given) in list(running.items()):
+            if given and fit and given.isdisjoint(fit):  # they have all left
+                del running[task]
+                task.cancel()
+                submit(part)
+        errors = [error for error in unfit.values() if isinstance(error, OSError)]
+        if fit:
+            able = time.monotonic()
+        elif errors:
+            raise errors[-1]
+        elif time.monotonic() - able > NOBODY_S:
+            state = f"none of its {len(there)} can take a part" if known else "none has joined it"
+            raise MachineError(
+                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(running)} parts are left; what was committed "
+                f"stands. Start workers with {_START}, and run the same command again to resume."
+            )
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, CorruptsetWarning, stacklevel=2)
-
-
-def _failure(task: Future[Any], part: Part) -> list[tuple[str, OSError]] | None:
-    """Return None where a part was made, else which worker could not read or write, if it is known; raise what ends the build."""
+def _trouble(task: Future[Any], part: Part) -> tuple[str, str | OSError] | None:
+    """Return None where a part was made, else which worker could not, and why; raise what ends the build."""
     from distributed import KilledWorker
 
     if task.status == "finished":
-        failed: tuple[str, OSError] | None = task.result()
-        return None if failed is None else [failed]
+        result: tuple[str, str | OSError] | None = task.result()
+        return result
     if task.status != "error":  # the scheduler has lost it
-        return []
+        return "", ""
     error = task.exception()
     if isinstance(error, (MemoryError, KilledWorker)):
         raise MachineError(

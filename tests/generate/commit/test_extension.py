@@ -67,7 +67,7 @@ def test_another_build_is_refused_with_the_difference(
         make(sets=["contrast/1"])
     else:
         with monkeypatch.context() as patch:
-            patch.setattr("corruptset.generate.build.finish_build", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            patch.setattr("corruptset.generate.commit.finish.finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(Interrupted):
                 make(sets=["contrast/1"])
     before = files(directory)

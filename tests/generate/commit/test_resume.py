@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joblib.externals.loky import ProcessPoolExecutor
 
 import corruptset
 from corruptset.errors import Interrupted, MachineError
@@ -185,6 +186,29 @@ def children() -> list[int]:
         if int(fields[1]) == os.getpid() and b"loky" in command and b"tracker" not in command:
             found.append(int(status.parent.name))
     return found
+
+
+def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(
+    make: Callable[..., Built], tmp_path: Path, whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """Loky's own thread then finds a task that it has just forgotten."""
+    real = ProcessPoolExecutor.shutdown
+
+    def shutdown(pool: Any, *arguments: Any, **options: Any) -> None:
+        pool._work_ids.put(10**6)
+        real(pool, *arguments, **options)
+
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "building" and event.parts_done == 2:
+            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        make(jobs=2, progress=stop)
+    said = capfd.readouterr()
+    assert "Traceback" not in said.out + said.err
+    monkeypatch.undo()
+    assert files(make(jobs=1).directory) == files(whole.directory)
 
 
 @pytest.mark.ci

@@ -40,7 +40,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 
 def answer(job: Job, **other: str) -> list[str]:
-    return dask_tasks.answer({**dask_tasks.versions(), **other}, str(job.file))
+    return dask_tasks.problems_of({**dask_tasks.versions(), **other}, str(job.file))
 
 
 def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
@@ -51,7 +51,7 @@ def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
 def test_a_worker_says_what_differs(job: Job) -> None:
     assert [line.split(" ")[0] for line in answer(job, corruptset="9", kernels="9", pillow="9")] == ["corruptset", "pillow", "kernels"]
     assert len(dask_tasks.versions()["kernels"]) == 32
-    assert dask_tasks.answer({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
+    assert dask_tasks.problems_of({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
 
 
 def test_a_worker_says_what_it_does_not_see(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

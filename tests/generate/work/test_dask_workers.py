@@ -203,7 +203,7 @@ def test_one_killed_one_retired_one_that_joined_later(make: Any, cluster: Cluste
         cluster.add(clusters.HIDDEN, name="bare")
         cluster.add(name="three")
 
-    with pytest.warns(CorruptsetWarning, match=r"The worker bare \(tcp.* joined and gets no parts: it has no corruptset"):
+    with pytest.warns(CorruptsetWarning, match=r"The worker bare \(tcp.* gets no more parts: it has no corruptset"):
         built = make(progress=at(5, change))
     assert layouts.files_of(built.directory) == whole
     assert built.images == 450

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corruptset.generate.plan.outline import outline
+from corruptset.generate.catalogue import outline
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 
