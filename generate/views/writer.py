@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...digests import digest_of
+from ...errors import BuildError, first_few
 from ...manifests.disk.atomic import LargeFile, fsync_folder, link_or_copy, name_target
 from ...manifests.images.arrays import npy_header
 from ...manifests.images.pictures import png_bytes

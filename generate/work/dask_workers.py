@@ -149,6 +149,8 @@ def _hand_out(
 
     def submit(part: Part) -> None:
         fit = frozenset(_workers(client).keys() - unfit.keys()) if unfit else frozenset[str]()
+        if unfit and not fit:
+            time.sleep(LOOK_S)  # those that are there would say it again at once
         place = part.run.number, part.run.first, part.run.stop, part.sets
         task = _submit(client, fit or None, "make", str(file), *place)
         running[task] = part, fit
@@ -159,19 +161,18 @@ def _hand_out(
     while running:
         with suppress(Empty):
             task = ended.get(timeout=LOOK_S)
-            part, _ = running.get(task, (None, None))
-            if client.status != "running":
-                raise ConnectionError("the scheduler is gone")
-            if part is not None:
+            if client.status == "running" and task in running:
+                part, _ = running[task]
                 trouble = _trouble(task, part)
                 del running[task]
                 if trouble is None:
                     done(PartDone(part.name, part.images))
                     continue
-                if trouble[0] not in unfit and trouble[0]:
-                    unfit[trouble[0]] = trouble[1]
-                    called = _workers(client).get(trouble[0], trouble[0])
-                    warnings.warn(f"The worker {called} gets no more parts: {trouble[1]}.", CorruptsetWarning, stacklevel=2)
+                address, why = trouble
+                if address and address not in unfit:
+                    unfit[address] = why
+                    called = _workers(client).get(address, address)
+                    warnings.warn(f"The worker {called} gets no more parts: {why}.", CorruptsetWarning, stacklevel=2)
                 submit(part)
         if client.status != "running":
             raise ConnectionError("the scheduler is gone")
