@@ -84,7 +84,7 @@ __all__ = sorted(["__version__", *_HOMES])
 _SUPPLIED = {
     "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
     "pack": {"family_of": "corruptions.registry"},
-    "score": {"describe_level": "corruptions.registry"},
+    "score": {"describe_level": "corruptions.gradual"},
 }
 """Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where those are."""
 

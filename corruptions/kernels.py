@@ -68,7 +68,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
-class KernelCache(NullCache):  # type: ignore[misc]
+class KernelCache(NullCache):
     """The compiled overloads of one function on disk: a damaged file is compiled anew, never run.
 
     A file is named by the function's code and all that it calls and reads (`_stamp`), its signature, and the processor.
@@ -82,7 +82,9 @@ class KernelCache(NullCache):  # type: ignore[misc]
         target_context.refresh()
         key, path = self._place(sig, target_context.codegen())
         entry = read_entry(path)
-        return CompileResult._rebuild(target_context, *entry[1]) if entry is not None and entry[0] == key else None
+        if entry is None or entry[0] != key:
+            return None
+        return CompileResult._rebuild(target_context, *entry[1])  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep compiled code under its signature."""

@@ -89,10 +89,9 @@ def load_plugin(name: str | Path) -> Plugin:
     else:
         place = installed("corruptions")[name].module if name in installed("corruptions") else str(name)
         module = _of_name(place)
-    plugin = Plugin(module.__name__, None if by_path else _version(module), _source_hash(module), place)
-    if by_path or plugin.version is None:
-        own = getattr(module, "__version__", None)
-        plugin = Plugin(plugin.module, str(own) if own is not None else None, plugin.sha256, place)
+    own = getattr(module, "__version__", None)
+    version = (None if by_path else _version(module)) or (None if own is None else str(own))
+    plugin = Plugin(module.__name__, version, _source_hash(module), place)
     before = _loaded.setdefault(plugin.module, plugin)
     if before.sha256 != plugin.sha256:
         raise PluginError(f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source.")
@@ -270,14 +269,11 @@ def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
     return ""
 
 
-def where_raised(traceback: TracebackType | None, module: str) -> str:
+def where_raised(trace: TracebackType | None, module: str) -> str:
     """Return the last line of a plugin's own that a traceback goes through: `` (mine.py, line 12)``."""
-    file, line = getattr(sys.modules.get(module), "__file__", None), None
-    folder = Path(file).parent if file is not None else None
-    place = ""
-    while traceback is not None:
-        path, line = Path(traceback.tb_frame.f_code.co_filename), traceback.tb_lineno
-        if path == Path(str(file)) or (folder is not None and (folder / "__init__.py").is_file() and folder in path.parents):
-            place = f" ({path.name}, line {line})"
-        traceback = traceback.tb_next
-    return place
+    file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
+    package = file.parent if (file.parent / "__init__.py").is_file() else None
+    own = [
+        f for f in traceback.extract_tb(trace) if Path(f.filename) == file or (package is not None and package in Path(f.filename).parents)
+    ]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -301,29 +301,6 @@ class Corruption(Declaration):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    """Return what an image has gone through at a level, as `corruptset show` has it; of a corruption unknown here, the level's number.
-
-    Parameters
-    ----------
-    corruption : str
-        A gradual degradation.
-    level : int
-        1, 2, ...
-    shape : (int, int, int)
-        Height, width and channels of the image: how many boxes or dots a level has may follow from them.
-    parameters : mapping
-        Those of the degradation.
-
-    Examples
-    --------
-    >>> describe_level("black_lines", 6, (224, 224, 3), {})
-    '6 lines'
-    """
-    gradual = get_corruption(corruption).gradual if is_corruption(corruption) else None
-    return f"level {level}" if gradual is None else gradual.change(level, shape, parameters)
-
-
 _registered: dict[str, Corruption] = {}
 
 

@@ -107,15 +107,24 @@ def _inside(i, n, edges):  # type: ignore[no-untyped-def]
     return min(max(i, 0), n - 1)
 
 
+@inlined
+def _whole(value, half):  # type: ignore[no-untyped-def]
+    return np.uint8(np.int32(min(value, 1.0) * 255.0 + half))
+
+
 @kernel
-def smooth_layers(layers, weights, inwards, edges, single, out):  # type: ignore[no-untyped-def]
-    """Filter layers, (N, H, W) of float64, in both directions, into `out`; `single`: in float32 between the two."""
-    count, height, width = layers.shape
+def smooth(images, weights, inwards, edges, single, across, half, out):  # type: ignore[no-untyped-def]
+    """Filter images (N, H, W, C) down, and across where asked, into `out`: layers of float64, or bytes, which are taken as 0..1.
+
+    `single`: layers are kept in float32 between the two directions. `half` is added before bytes are floored.
+    """
+    count, height, width, channels = images.shape
     radius = weights.size - 1
-    wide = width + 2 * radius
+    n, pad = width * channels, radius * channels
+    wide = n + 2 * pad
     band = band_rows(height, radius)
-    tall = np.empty((band + 2 * radius) * wide, np.float64)
     block = block_rows(wide)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
     down = np.empty(block * wide, np.float64)
     both = np.empty(block * wide, np.float64)
     for i in range(count):
@@ -127,13 +136,18 @@ def smooth_layers(layers, weights, inwards, edges, single, out):  # type: ignore
                 if y < 0:
                     line[:] = 0.0
                     continue
-                source, middle = layers[i, y], line[radius : radius + width]
-                for x in range(width):
-                    middle[x] = source[x]
+                source, middle = images[i, y].reshape(n), line[pad : pad + n]
+                if images.itemsize == 1:
+                    for x in range(n):
+                        middle[x] = double_over_255(source[x])
+                else:
+                    for x in range(n):
+                        middle[x] = source[x]
                 for x in range(radius):
                     left, right = _inside(x - radius, width, edges), _inside(width + x, width, edges)
-                    line[x] = source[left] if left >= 0 else 0.0
-                    line[radius + width + x] = source[right] if right >= 0 else 0.0
+                    for c in range(channels):
+                        line[x * channels + c] = middle[left * channels + c] if left >= 0 else 0.0
+                        line[pad + n + x * channels + c] = middle[right * channels + c] if right >= 0 else 0.0
             for first in range(0, rows, block):
                 last = min(first + block, rows)
                 size = (last - first) * wide
@@ -141,57 +155,30 @@ def smooth_layers(layers, weights, inwards, edges, single, out):  # type: ignore
                 if single:
                     for p in range(size):
                         down[p] = np.float64(np.float32(down[p]))
-                weigh(down, radius, 1, weights, inwards, both[: size - 2 * radius])
-                for y in range(first, last):
-                    target, smooth = out[i, top + y], both[(y - first) * wide : (y - first) * wide + width]
-                    for x in range(width):
-                        target[x] = smooth[x]
-
-
-@inlined
-def _whole(value, half):  # type: ignore[no-untyped-def]
-    return np.uint8(np.int32(min(value, 1.0) * 255.0 + half))
-
-
-@kernel
-def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    out = np.empty_like(images)
-    radius = weights.size - 1
-    n = width * channels
-    pad = radius * channels
-    wide = n + 2 * pad
-    band = band_rows(height, radius)
-    block = block_rows(wide)
-    tall = np.empty((band + 2 * radius) * wide, np.float64)
-    down = np.empty(block * wide, np.float64)
-    both = np.empty(block * wide, np.float64)
-    for i in range(count):
-        for top in range(0, height, band):
-            rows = min(band, height - top)
-            for k in range(rows + 2 * radius):
-                source = images[i, min(max(top + k - radius, 0), height - 1)].reshape(n)
-                line = tall[k * wide : (k + 1) * wide]
-                middle = line[pad : pad + n]
-                for x in range(n):
-                    middle[x] = double_over_255(source[x])
-                for x in range(pad):
-                    line[pad - 1 - x] = line[pad - 1 - x + channels]
-                    line[pad + n + x] = line[pad + n + x - channels]
-            for first in range(0, rows, block):
-                last = min(first + block, rows)
-                size = (last - first) * wide
-                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
                 if across:
-                    weigh(down, pad, channels, weights, True, both[: size - 2 * pad])
+                    weigh(down, pad, channels, weights, inwards, both[: size - 2 * pad])
                 for y in range(last - first):
                     blurred = both[y * wide : y * wide + n] if across else down[y * wide + pad : y * wide + pad + n]
                     target = out[i, top + first + y].reshape(n)
-                    for x in range(n):
-                        target[x] = _whole(blurred[x], half)
+                    if images.itemsize == 1:
+                        for x in range(n):
+                            target[x] = _whole(blurred[x], half)
+                    else:
+                        for x in range(n):
+                            target[x] = blurred[x]
+
+
+def smooth_layers(
+    layers: NDArray[np.float64], weights: NDArray[np.float64], edges: np.uint8, *, inwards: bool = True, single: bool = False
+) -> NDArray[np.float64]:
+    """Return layers (N, H, W), filtered in both directions."""
+    out = np.empty_like(layers)
+    smooth(layers[..., None], weights, inwards, edges, single, True, 0.0, out[..., None])
     return out
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
     """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254, as published."""
-    return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))
+    out = np.empty_like(images)
+    smooth(images, half_gaussian(sigma), True, REPEATED, False, axes == "both", float(half), out)
+    return out

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from ..errors import CorruptsetError, ParameterError, UnknownCorruption, mistakes
 from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
-from .call import check_ids
+from .call import ResolvedChain, check_ids, resolve
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
 from .plugins import Plugin, loaded_plugins
 from .registry import Images, Shape, get_corruption, is_corruption
-from .resolution import ResolvedChain, resolve
 from .rows import severity_number
 from .stages import Coupling, Scale
 
@@ -121,10 +120,8 @@ class Corrupt(_Transform):
         seed: int = 0,
         **parameters: Any,
     ) -> None:
-        self._options: dict[str, Any] = {
-            "severity": severity, "level": level, "calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling,
-            "seed": seed,
-        }  # fmt: skip
+        which: dict[str, Any] = {"severity": severity, "level": level, "calibration": calibration, "ladder": ladder}
+        self._options: dict[str, Any] = {**which, "scale": scale, "coupling": coupling, "seed": seed}
         self._name, self._parameters = name, parameters
         self._made_with = {"name": name, **self._options, **parameters}
         self._chains: dict[str | None, ResolvedChain] = {}
@@ -151,7 +148,7 @@ class Corrupt(_Transform):
     def _chain(self, shape: Shape) -> ResolvedChain:
         calibration = for_shape(*shape) if self._options["calibration"] is None else None
         if calibration not in self._chains:
-            self._chains[calibration] = resolve(self._name, shape, **self._options, parameters=self._parameters)
+            self._chains[calibration] = resolve(self._name, shape, parameters=self._parameters, **self._options)
         return self._chains[calibration]
 
     def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
@@ -272,8 +269,6 @@ class RandomCorrupt(_Transform):
         chosen = [self._choice(key) for key in keys]
         if not any(chosen):
             return image
-        if taken.single and chosen[0] is not None:
-            return taken.give_back(chosen[0].apply(taken.batch, keys))
         parts = [(taken.batch[i : i + 1], keys[i : i + 1]) for i in range(len(keys))]
         return taken.give_back(
             np.concatenate([pair[0] if one is None else one.apply(*pair) for one, pair in zip(chosen, parts, strict=True)])

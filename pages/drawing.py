@@ -43,7 +43,9 @@ SOFT_TEXTS = ("x", "y")
 LETTERS = 11
 """Size of letters, in the units of figures."""
 DOTS, FINE = 2, 2
-"""Pixels of a PNG a unit, and how much finer its shapes are drawn before they are reduced."""
+"""Pixels of a PNG a unit at most, and how much finer its shapes are drawn before they are reduced."""
+MOST_PIXELS = 16_000_000
+"""Of a PNG: a larger figure has fewer pixels a unit."""
 
 
 class Figure(NamedTuple):
@@ -75,7 +77,8 @@ def svg(figure: Figure) -> bytes:
 
 def png(figure: Figure) -> bytes:
     """Return a figure as a PNG file."""
-    scale, size = DOTS * FINE, (figure.width * DOTS, figure.height * DOTS)
+    dots = min(DOTS, math.sqrt(MOST_PIXELS / (figure.width * figure.height)))
+    scale, size = dots * FINE, (round(figure.width * dots), round(figure.height * dots))
     canvas = Image.new("RGB", (size[0] * FINE, size[1] * FINE), PAPER)
     draw = ImageDraw.Draw(canvas)
     for shape in figure.shapes:
@@ -83,7 +86,7 @@ def png(figure: Figure) -> bytes:
         if shape.kind in STROKES:
             stroke, width = STROKES[shape.kind]
             for part in _dashed(shape.points, DASHES[dash] if shape.kind == "line" else (5, 3) if shape.kind == "split" else ()):
-                draw.line([(scale * x, scale * y) for x, y in part], stroke or COLOURS[colour], round(scale * width), "curve")
+                draw.line([(scale * x, scale * y) for x, y in part], stroke or COLOURS[colour], max(1, round(scale * width)), "curve")
         elif shape.kind in AREAS:
             points = shape.points
             if shape.kind == "spot":
@@ -93,25 +96,26 @@ def png(figure: Figure) -> bytes:
     canvas = canvas.resize(size, Image.Resampling.BOX)
     for shape in figure.shapes:
         if shape.text:
-            _write(canvas, shape)
+            _write(canvas, shape, dots)
     file = io.BytesIO()
     canvas.save(file, "PNG")
     return file.getvalue()
 
 
-def _write(canvas: Image.Image, shape: Shape) -> None:
+def _write(canvas: Image.Image, shape: Shape, dots: float) -> None:
     """Write a text in Pillow's own font; what is not ASCII is written as Python writes it."""
     ((x, y),) = shape.points
     colour, text = SOFT if shape.kind in SOFT_TEXTS else INK, printable(shape.text)
-    letters = font(LETTERS * DOTS)
+    high = round(LETTERS * dots)
+    letters = font(high)
     if shape.kind == "turned":
-        level = Image.new("L", (math.ceil(letters.getlength(text)), 2 * LETTERS * DOTS))
-        ImageDraw.Draw(level).text((0, 1.5 * LETTERS * DOTS), text, 255, letters, "ls")
+        level = Image.new("L", (math.ceil(letters.getlength(text)), 2 * high))
+        ImageDraw.Draw(level).text((0, 1.5 * high), text, 255, letters, "ls")
         turned = level.rotate(90, expand=True)
-        canvas.paste(colour, (round(x * DOTS - 1.5 * LETTERS * DOTS), round(y * DOTS - turned.height)), turned)
+        canvas.paste(colour, (round(x * dots - 1.5 * high), round(y * dots - turned.height)), turned)
     else:
         anchor = {"middle": "ms", "end": "rs"}.get(ANCHORS.get(shape.kind, ""), "ls")
-        ImageDraw.Draw(canvas).text((x * DOTS, y * DOTS), text, colour, letters, anchor)
+        ImageDraw.Draw(canvas).text((x * dots, y * dots), text, colour, letters, anchor)
 
 
 def _dashed(points: Sequence[tuple[float, float]], dash: Sequence[float]) -> Sequence[Sequence[tuple[float, float]]]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 
 from ..errors import first_few
 from ..manifests.reader import DataSet
+from ..manifests.records.models import Manifest
 from ..published_frost import PUBLISHED_FROST
 from .error_curves import ErrorCurves
 from .evaluation import Evaluation
@@ -49,8 +50,7 @@ def comparability_notes(data: DataSet, scored: Collection[str], condition: str |
     baseline : str, optional
         The model that corruption errors are relative to.
     """
-    published = benchmark(data.manifest.name)
-    notes = [*_of_recipe(data, published), *_of_images(data, published), *_of_sets(data, scored)]
+    notes = list(_notes(data, scored))
     if condition is not None:
         notes.append(f"Only images count that are {condition}: published scores are of all images, unless they name the same condition.")
     if baseline not in (None, ALEXNET):
@@ -58,39 +58,17 @@ def comparability_notes(data: DataSet, scored: Collection[str], condition: str |
     return notes
 
 
-def _of_recipe(data: DataSet, published: Benchmark | None) -> Iterator[str]:
+def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
+    """Yield what the recipe, the images and the sets have to do with it."""
     manifest = data.manifest
+    published = benchmark(manifest.name)
     if published is None:
         yield (
             f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of other models on the "
             "data set of the same digest, and beside no others."
         )
-        return
-    if published.remark is not None:
-        yield published.remark
-    known = []
-    if manifest.version not in published.versions:
-        versions = " and ".join(published.versions)
-        known.append(f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}.")
-    calibration = manifest.recipe.get("calibration")
-    if calibration != published.calibration:
-        known.append(f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}.")
-    if manifest.scale != "none":
-        known.append("Lengths grow with the image's side (scale side); in the published sets they do not.")
-    if encoding_of(manifest) != published.encoding:
-        known.append(
-            f"The images are stored as {_encoding(encoding_of(manifest))}, the published ones as {_encoding(published.encoding)}: a model "
-            "sees other pixels."
-        )
-    yield from known
-    if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
-        yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
-    if manifest.coupling != "independent":
-        yield "Severities share their random draws (coupling severity), which those of the published sets do not."
-
-
-def _of_images(data: DataSet, published: Benchmark | None) -> Iterator[str]:
-    manifest = data.manifest
+    else:
+        yield from _of_recipe(manifest, published)
     chosen, total = manifest.selection.get("chosen"), manifest.selection.get("total")
     in_source = len({s.id if s.region is None else s.region.source for s in data.samples})
     if published is not None and published.images not in (None, in_source):
@@ -106,25 +84,49 @@ def _of_images(data: DataSet, published: Benchmark | None) -> Iterator[str]:
             "Frost is made with other pictures than in the published sets (docs/frost.md): scores on frost, and means with it in them, are "
             "not those on the published sets."
         )
-
-
-def _of_sets(data: DataSet, scored: Collection[str]) -> Iterator[str]:
-    manifest = data.manifest
     wanted = [spec["id"] for spec in manifest.recipe.get("sets", [])]
-    missing = [name for name in wanted if name not in scored]
-    if missing:
+    if missing := [name for name in wanted if name not in scored]:
         why = "the rest of the data set was not unpacked" if data.absent else "the rest was not built, or not asked for"
         yield (
             f"{len(wanted) - len(missing)} of the recipe's {len(wanted)} sets are scored ({why}), and means are over these. Missing: "
             f"{first_few(missing)}."
         )
-    own = [record.id for record in manifest.sets if not record.reproducible and record.id in scored]
-    if own:
+    if own := [record.id for record in manifest.sets if not record.reproducible and record.id in scored]:
         models = ", ".join(sorted(str(surrogate.get("name")) for surrogate in manifest.surrogates))
         yield (
             f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other pixels of them: scores "
             "on them are of this build alone."
         )
+
+
+def _of_recipe(manifest: Manifest, published: Benchmark) -> Iterator[str]:
+    """Yield in what a recipe differs from the published one."""
+    if published.remark is not None:
+        yield published.remark
+    calibration, encoding = manifest.recipe.get("calibration"), encoding_of(manifest)
+    differs = [
+        (
+            manifest.version not in published.versions,
+            f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of "
+            f"{' and '.join(published.versions)}.",
+        ),
+        (
+            calibration != published.calibration,
+            f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}.",
+        ),
+        (manifest.scale != "none", "Lengths grow with the image's side (scale side); in the published sets they do not."),
+        (
+            encoding != published.encoding,
+            f"The images are stored as {_encoding(encoding)}, the published ones as {_encoding(published.encoding)}: a model sees other "
+            "pixels.",
+        ),
+    ]
+    known = [sentence for is_so, sentence in differs if is_so]
+    yield from known
+    if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
+        yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
+    if manifest.coupling != "independent":
+        yield "Severities share their random draws (coupling severity), which those of the published sets do not."
 
 
 def _number(count: int, what: str) -> str:

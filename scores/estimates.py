@@ -43,13 +43,10 @@ class Bootstrap:
 
         A unit that has no value (NaN) in a column counts neither in its sum nor in its number.
         """
-        present = ~np.isnan(values) if values.dtype.kind == "f" else None
-        if present is None or present.all():
-            return self._sums(np.asarray(values, np.float32)) / self.units
+        present = ~np.isnan(values)
         sums = self._sums(np.where(present, values, 0).astype(np.float32))
-        counts = self._sums(present.astype(np.float32))
         with np.errstate(invalid="ignore"):
-            return np.asarray(sums / counts)
+            return np.asarray(sums / (self.units if present.all() else self._sums(present.astype(np.float32))))
 
     def _sums(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         blocks = (self._counts(first) @ values for first in range(0, self.resamples, BLOCK))
@@ -97,7 +94,7 @@ class Images:
 
     def _means(self, values: NDArray[np.bool_] | NDArray[np.floating]) -> NDArray[np.float64]:
         """Return (1 + resamples, columns) means of (images, columns)."""
-        present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones_like(values)
+        present = ~np.isnan(values)
         over_all = np.where(present, values, 0).sum(axis=0, dtype=np.float64) / present.sum(axis=0)
         if self.unit_of is None:
             resampled = self.bootstrap.means(values)

@@ -119,25 +119,30 @@ def predict(
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)
     loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])
-    if "clean" in data:
-        _show_clean(loaded, data["clean"])
+    if "clean" in data and loaded.file.least_accuracy > 0:
+        clean = data["clean"]
+        places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
+        loaded.check_accuracy(_stacked([clean.image(place) for place in places], clean.id, 0, loaded), clean.labels[places])
     folder = Path(out)
     _begin(folder, loaded, data, kind)
-    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), dict[str, int]()
+    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), list[str]()
+    made = 0
     for name in chosen:
-        images = data[name]
-        file = folder / f"{name}.npz"
+        images, file = data[name], folder / f"{name}.npz"
         arrays = _finished(file, kind, len(images), len(data.classes))
         if arrays is None:
             arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
-            _write(file, arrays)
+            written = io.BytesIO()
+            np.savez(written, allow_pickle=False, **arrays)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(file, written.getbuffer())
+            made += len(images)
         else:
-            kept[name] = len(images)
+            kept.append(name)
         done += len(images)
         tell("predicting", done, total)
         accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
-    seconds = time.monotonic() - started
-    return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), total - sum(kept.values()), seconds)
+    return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
 
 
 def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
@@ -151,13 +156,6 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return replace(load_surrogate(model, device=device, batch=batch), threads=processors)
-
-
-def _show_clean(model: Surrogate, clean: ImageSet) -> None:
-    """Refuse a model that knows too few of the clean images; some spread evenly over the set are shown."""
-    places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
-    if places and model.file.least_accuracy > 0:
-        model.check_accuracy(_stacked([clean.image(place) for place in places], clean.id, 0, model), clean.labels[places])
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
@@ -231,10 +229,3 @@ def _arrays(logits: NDArray[np.float32], labels: NDArray[np.int64], kind: str) -
     rows = np.arange(len(labels))
     above = (logits > logits[rows, labels][:, None]).sum(axis=1)
     return {"rank_true": above.astype(np.int64), "p_true": probabilities[rows, labels]}
-
-
-def _write(file: Path, arrays: Arrays) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    written = io.BytesIO()
-    np.savez(written, allow_pickle=False, **arrays)
-    write_atomic(file, written.getbuffer())

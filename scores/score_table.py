@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ScoreError, first_few, mistakes, suggest
 from ..files import read_text, reason
@@ -26,7 +26,7 @@ MOST_BYTES = 64 << 20
 
 Metrics = Mapping[str, Mapping[str, float]]
 """Set id -> metric -> value."""
-METRICS = TypeAdapter(dict[str, dict[str, FiniteFloat]], config=ConfigDict(strict=True))
+METRICS = TypeAdapter(dict[str, dict[str, FiniteFloat]])
 
 
 class Performance(Record):
@@ -127,7 +127,8 @@ def score_table(
     (0.375, 5)
     """
     where = "The table" if isinstance(table, Mapping) else f"The table {table}"
-    checked = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
+    is_csv = not isinstance(table, Mapping) and Path(table).suffix.lower() == ".csv"
+    checked = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)), strict=not is_csv)
     over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
     wanted = {name: [f"{name}/{severity}" for severity in SEVERITIES] for name in over}
     known = {set_id for ids in wanted.values() for set_id in ids} | {CLEAN}
@@ -224,20 +225,13 @@ def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
         elif name in sets:
             problems.append(f"line {line}: the set {name} is there twice")
         else:
-            sets[name] = {column: _number(row[column]) for column in columns if column != key and (row[column] or "").strip()}
+            sets[name] = {column: row[column] for column in columns if column != key and (row[column] or "").strip()}
     if problems:
         raise ScoreError(mistakes(where, problems))
     return sets
 
 
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _checked(where: str, values: Any) -> Metrics:
+def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
     """Return the metrics by set, or raise with all that is no finite number."""
     if not isinstance(values, Mapping) or not values:
         raise ScoreError(f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}.")
@@ -247,12 +241,12 @@ def _checked(where: str, values: Any) -> Metrics:
             problems.append(f"{set_id}: is there twice, with other values")
         sets[set_id] = metrics
     try:
-        METRICS.validate_python(sets)
+        valid = METRICS.validate_python(sets, strict=strict)
     except ValidationError as e:
         problems += field_mistakes(e)
     if problems:
         raise ScoreError(mistakes(where, problems))
-    return sets
+    return valid
 
 
 def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from corruptset.corruptions import add_ons, calibrations, plugins, registry, resolution
+from corruptset.corruptions import add_ons, calibrations, call, plugins, registry
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
 HEAD = "import numpy as np\nfrom corruptset.corruptions.plugins import Parameter, corruption\n"
@@ -18,7 +18,7 @@ side = 32
 [sources]
 own = "chosen by eye"
 """
-CACHES = (add_ons.installed, add_ons.installed_files, plugins.load_installed, calibrations._plugin_table, resolution._remembered)
+CACHES = (add_ons.installed, add_ons.installed_files, plugins.load_installed, calibrations._plugin_table, call._remembered)
 
 
 def template() -> str:

@@ -7,6 +7,8 @@ it to the last bit. Blocks lie side by side in memory, coefficient by coefficien
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +39,7 @@ _CHROMA = """
 """
 
 
+@functools.lru_cache(maxsize=128)
 def quantisers(quality: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the 64 steps of luma and of chroma at one of libjpeg's qualities, 1..100."""
     scale = 5000 // quality if quality < 50 else 200 - 2 * quality

@@ -178,10 +178,9 @@ def smooth(noise: NDArray[np.float64], kit: Smoother) -> NDArray[np.float64]:
     """Return noise smoothed, both (N, H, W) ndarrays of float64."""
     if kit.radius == 0:
         return noise
-    fields = np.empty_like(noise)
     if kit.weights.size > 0:
-        smooth_layers(noise, kit.weights, False, REFLECTED, False, fields)
-        return fields
+        return smooth_layers(noise, kit.weights, REFLECTED, inwards=False)
+    fields = np.empty_like(noise)
     # First down the columns, then, turned, along the rows.
     turned = np.empty(noise.shape[:0:-1])
     for source, target in zip(noise, fields, strict=True):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ImageError
 from ...references import HENDRYCKS_2019
@@ -20,11 +17,6 @@ _HALF = np.int32(1 << 15)
 _CENTRE = np.int32(128)
 _0 = np.int32(0)
 _255 = np.int32(255)
-
-
-@functools.lru_cache(maxsize=128)
-def _steps(quality: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return quantisers(quality)
 
 
 @inlined
@@ -145,7 +137,7 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     count, height, width, channels = images.shape
     if max(height, width) > _MAX_SIDE:
         raise ImageError(f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split it first.")
-    luma_steps, chroma_steps = _steps(int(quality))
+    luma_steps, chroma_steps = quantisers(int(quality))
     out = np.empty_like(images)
     lumas = np.empty((count, _blocks(height, 8), _blocks(width, 8)), np.uint8)
     if channels == 1:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..registry import Shape, get_corruption, is_corruption
+
 # A decimal share such as 0.05 is no exact double: without this 0.05 of 60 could come out as 2.
 _SLACK = 1e-9
 
@@ -27,3 +32,26 @@ def plural(count: int, what: str) -> str:
     """
     ending = "" if count == 1 else "es" if what.endswith("x") else "s"
     return f"{count} {what}{ending}"
+
+
+def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
+    """Return what an image has gone through at a level, as `corruptset show` has it; of a corruption unknown here, the level's number.
+
+    Parameters
+    ----------
+    corruption : str
+        A gradual degradation.
+    level : int
+        1, 2, ...
+    shape : (int, int, int)
+        Height, width and channels of the image: how many boxes or dots a level has may follow from them.
+    parameters : mapping
+        Those of the degradation.
+
+    Examples
+    --------
+    >>> describe_level("black_lines", 6, (224, 224, 3), {})
+    '6 lines'
+    """
+    gradual = get_corruption(corruption).gradual if is_corruption(corruption) else None
+    return f"level {level}" if gradual is None else gradual.change(level, shape, parameters)

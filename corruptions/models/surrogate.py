@@ -68,12 +68,7 @@ class Surrogate:
             "name": self.name,
             **made_by,
             "weights": self.sha256,
-            "input": {
-                "size": list(self.size),
-                "mean": list(self.file.input.mean),
-                "std": list(self.file.input.std),
-                "channels": self.file.input.channels,
-            },
+            "input": self.file.input.model_dump(mode="json"),
             "outputs": self.file.outputs,
             "classes": "index" if self.order is None else canonical_sha256(list(self.order)),
             "torch": str(import_torch().__version__),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
-from ..random.tails import upper_tail
+from ..random.normal import upper_tail
 
 Table = NDArray[np.uint32]
 

@@ -21,7 +21,7 @@ def _signs(count: int) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         if (direction := parameters.get("direction", "random")) != "random":
             return np.full(len(keys.samples), -1.0 if direction == "clockwise" else 1.0)
-        signs = 2.0 * keys.whole_numbers(*[2] * count, stream=SIGN) - 1.0
+        signs = np.asarray(2 * keys.whole_numbers(*[2] * count, stream=SIGN) - 1, np.float64)
         return signs if count > 1 else signs[:, 0]
 
     return drawn

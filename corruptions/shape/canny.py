@@ -136,7 +136,6 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
         raise ParameterError(f"canny_edges: low is {low:g} and high is {high:g}; expected low to be at most high.")
     layers = np.ones((len(images) + 1, *images.shape[1:3]))
     _lumas(images, layers[:-1])
-    smooth = np.empty_like(layers)
     # On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from the last bit of a sum.
-    smooth_layers(layers, half_gaussian(sigma), True, BLACK, False, smooth)
+    smooth = smooth_layers(layers, half_gaussian(sigma), BLACK)
     return np.asarray(_outline(images, smooth[:-1], smooth[-1:], float(low), float(high)))

@@ -198,11 +198,14 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
     is not so at 28, it ends at the amplitude.
     """
     left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
-    return _stroked(images, *_turns(left, right, rows, float(step), float(amplitude)), reach)
+    columns, turns = _turns(left, right, rows, float(step), float(amplitude))
+    return _stroked(images, columns, turns, reach)
 
 
-def _turns(left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float) -> tuple[NDArray[np.float64], ...]:
-    """Return the columns and the rows of zigzags' corners, (N, P) each; those that have fewer repeat their last one."""
+def _turns(
+    left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns and the rows of zigzags' corners, (N, P) each; one of fewer corners repeats its last."""
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)
     length = (right - left) * stretch

@@ -168,13 +168,12 @@ def spatter(
     magnified = _magnification(liquid_scale)
     color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[images.shape[3]], np.float32)
     liquids, strengths = np.empty(normals.shape, np.uint8), np.empty(normals.shape, np.float32)
-    smooth = np.empty_like(normals)
-    smooth_layers(normals, half_gaussian(float(sigma)), True, REPEATED, False, smooth)
+    smooth = smooth_layers(normals, half_gaussian(float(sigma)), REPEATED)
     _pour(smooth, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
     if mud:
         # The published filter keeps its result between the two directions in single precision.
         softness = half_gaussian(float(intensity) * magnified)
-        smooth_layers(liquids.astype(np.float64), softness, True, REPEATED, True, smooth)
+        smooth = smooth_layers(liquids.astype(np.float64), softness, REPEATED, single=True)
         _pour(smooth, _FAINTEST, _SPLASH, liquids, strengths)
     else:
         edges = np.empty_like(liquids)

@@ -1,32 +1,66 @@
-"""Whether source, code and textures here agree with a manifest, so that its images can be made again."""
+"""Whether source, code, textures and model here agree with a manifest, and images that are made again with their recorded digests."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
-from ...corruptions.models.surrogate import Surrogate
+import numpy as np
+from numpy.typing import NDArray
+
 from ...corruptions.plugins import plugins_of
 from ...corruptions.registry import get_corruption, is_corruption
-from ...corruptions.weather.textures import default_textures, load_textures
 from ...errors import ParameterError, SourceError, VerificationError, listed
+from ...manifests.disk.atomic import inside
+from ...manifests.disk.jsonl import row_at
+from ...manifests.layout import set_path
 from ...manifests.reader import DataSet
-from ...manifests.records.digests import source_digest
-from ...manifests.records.models import Manifest, PluginRecord, SampleRecord
+from ...manifests.records.digests import sha256_bytes, source_digest
+from ...manifests.records.models import ImageRecord, Manifest, PluginRecord, StageRecord
 from ...manifests.records.report import Progress
-from ..pixels.preprocessing import parse_preprocessing
+from ...pixels import pixel_digest
+from ..pixels.encoding import Encoding, encoding_of
+from ..plan.builds import Build
 from ..sources.source import BadSample, Sample, Source
 
+PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
+"""Those that corruptions compute with."""
 
-def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
-    """Return where a sample of a source is not the recorded one."""
-    problems = [f"{record.id}: is {sha256}, expected {record.sha256}"] if sha256 != record.sha256 else []
-    problems += [f"{record.id}: has label {sample.label}, expected {record.label}"] if sample.label != record.label else []
-    # a source that is opened without its CSV of groups has none to compare
-    other = sample.group is not None and sample.group != record.group
-    return problems + ([f"{record.id}: has group {sample.group!r}, expected {record.group!r}"] if other else [])
+
+def held_to_records(
+    data: DataSet, source: Source, sha256_of: Callable[[Sample], str] | None = None, progress: Progress = lambda *_: None
+) -> list[Sample]:
+    """Return the source's samples of a data set, in its order; `SourceError` says which are others: ids, labels, groups, bytes.
+
+    `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of `progress` is "source".
+    """
+    by_id = {s.id: s for s in source.samples}
+    problems: list[str] = []
+    samples: list[Sample] = []
+    rows: list[tuple[str, int | None, str]] = []
+    for done, record in enumerate(data.samples, 1):
+        progress("source", done, len(data.samples))
+        if (sample := by_id.get(record.id)) is None:
+            problems.append(f"{record.id}: is not in the source")
+            continue
+        try:
+            sha256 = record.sha256 if sha256_of is None else sha256_of(sample)
+        except BadSample as e:
+            problems.append(f"{record.id}: {e}")
+            continue
+        compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
+        if sample.group is not None:  # a source that is opened without its CSV of groups has none to compare
+            compared.append(("has group", sample.group, record.group))
+        problems += [f"{record.id}: {what} {there}, expected {recorded}" for what, there, recorded in compared if there != recorded]
+        samples.append(sample)
+        rows.append((sample.id, sample.label, sha256))
+    if not problems and (digest := source_digest(rows)) != data.manifest.source.digest:
+        problems = [f"the digest of the selection is {digest}, expected {data.manifest.source.digest}"]
+    if problems:
+        raise SourceError(
+            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
+        )
+    return samples
 
 
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:
@@ -47,144 +81,104 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
     return problems
 
 
-def differing_paths(data: DataSet, source: Source, samples: Sequence[Sample]) -> Iterator[str]:
-    """Yield which samples have other paths in the source; those of another kind of source are not compared.
-
-    ImageNet's images are laid out flat or in class folders, and have the same ids.
-    """
-    if source.scheme != data.manifest.source.name:
-        return
-    for record, sample in zip(data.samples, samples, strict=True):
-        known = {sample.path}
-        if source.scheme == "imagenet" and sample.path is not None and sample.label is not None:
-            name = sample.path.rpartition("/")[2]
-            known |= {name, f"{source.classes[sample.label].folder}/{name}"}
-        if record.path not in known:
-            yield f"{record.id}: its path in the source is {sample.path!r}, recorded is {record.path!r}"
-
-
-def matched(data: DataSet, source: Source, progress: Progress = lambda *_: None) -> list[Sample]:
-    """Return the source's samples of the data set, after holding the source to its digest; the step of `progress` is "source"."""
-    by_id = {s.id: s for s in source.samples}
-    problems: list[str] = []
-    samples: list[Sample] = []
-    rows: list[tuple[str, int | None, str]] = []
-    for done, record in enumerate(data.samples, 1):
-        progress("source", done, len(data.samples))
-        sample = by_id.get(record.id)
-        if sample is None:
-            problems.append(f"{record.id}: is not in the source")
-            continue
-        try:
-            sha256 = source.fingerprint(sample)
-        except BadSample as e:
-            problems.append(f"{record.id}: {e}")
-            continue
-        problems += differing(record, sample, sha256)
-        samples.append(sample)
-        rows.append((sample.id, sample.label, sha256))
-    refuse_unrecorded_source(data, problems, rows)
-    return samples
-
-
-def refuse_unrecorded_source(data: DataSet, problems: Sequence[str], rows: Sequence[tuple[str, int | None, str]]) -> None:
-    """Raise `SourceError` if samples, as (id, label, sha256) in `rows`, are not those of a data set; `problems` says which."""
-    digest, recorded = source_digest(rows), data.manifest.source.digest
-    if problems or digest != recorded:
-        problems = problems or [f"the digest of the selection is {digest}, expected {recorded}"]
-        raise SourceError(
-            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
-        )
-
-
-def _refuse(data: DataSet, what: str, problems: Sequence[str], then: str) -> None:
-    if problems:
-        raise VerificationError(f"{data.path} {what}:\n{listed(problems)}\n{then}")
-
-
 def refuse_unrecorded_code(data: DataSet) -> None:
     """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such parameters."""
     manifest = data.manifest
-    _refuse(
-        data,
-        "was made with corruptions of plugins that are missing or others here",
-        [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest.revisions)],
-        "Nothing can be made again without the recorded source; verifying and reading need no plugin.",
-    )
-    here = {
-        n: f"revision {get_corruption(n).revision} here," if is_corruption(n) else "not known here, revision" for n in manifest.revisions
-    }
-    _refuse(
-        data,
-        "was made by other revisions of corruptions than are installed",
-        [f"{n}: {here[n]} {r} in the data set" for n, r in manifest.revisions.items() if here[n] != f"revision {r} here,"],
-        f"Install corruptset {manifest.environment.get('corruptset', '(the release that made it)')} to make samples again.",
-    )
+    here = {n: f"revision {get_corruption(n).revision}" if is_corruption(n) else "not known" for n in manifest.revisions}
     stages = (stage for one in manifest.sets for stage in one.stages)
-    unknown = {problem for stage in stages for problem in _parameter_problems(stage.corruption, stage.parameters)}
-    _refuse(data, "names parameters that corruptions do not take", sorted(unknown), "Nothing can be made from it.")
+    problems = (
+        [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest)]
+        or [f"{n}: {here[n]} here, {r} in the data set" for n, r in manifest.revisions.items() if here[n] != f"revision {r}"]
+        or sorted({problem for stage in stages for problem in _parameter_problems(stage)})
+    )
+    if problems:
+        raise VerificationError(
+            f"{data.path} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
+            f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, to make samples again; "
+            "verifying and reading need neither."
+        )
 
 
-def _plugin_problems(record: PluginRecord, revisions: Container[str]) -> Iterator[str]:
+def _plugin_problems(record: PluginRecord, manifest: Manifest) -> Iterator[str]:
     called = record.module if record.version is None else f"{record.module} {record.version}"
-    used = [name for name in record.corruptions if name in revisions]
+    used = [name for name in record.corruptions if name in manifest.revisions]
     if missing := [name for name in used if not is_corruption(name)]:
         yield f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file"
-        return
-    here = plugins_of(used)
-    if used and [plugin.sha256 for plugin in here] != [record.sha256]:
-        found = ", ".join(f"{p.module} with {p.sha256}" for p in here) or "corruptset's own"
+    elif used and {plugin.sha256 for plugin in plugins_of(used)} != {record.sha256}:
+        found = ", ".join(f"{p.module} with {p.sha256}" for p in plugins_of(used)) or "corruptset's own"
         yield f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}"
 
 
-def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
-    if not is_corruption(name):
-        return [f"{name}: not known here"]
-    known = {p.name: p for p in get_corruption(name).parameters}
-    problems = [f"{name}: {p.name!r} is missing" for p in get_corruption(name).columns if p.name not in parameters]
-    for key, value in parameters.items():
+def _parameter_problems(stage: StageRecord) -> Iterator[str]:
+    declared, given = get_corruption(stage.corruption), stage.parameters
+    known = {p.name: p for p in declared.parameters}
+    yield from (f"{stage.corruption}: {p.name!r} is missing" for p in declared.columns if p.name not in given)
+    for name, value in given.items():
         try:
-            known[key].checked(value, name)
+            known[name].checked(value, stage.corruption)
         except KeyError:
-            problems.append(f"{name}: unknown parameter {key!r}")
+            yield f"{stage.corruption}: unknown parameter {name!r}"
         except ParameterError as e:
-            problems.append(str(e))
-    return problems
+            yield str(e)
 
 
-def refuse_unrecorded_textures(data: DataSet, frost_textures: str | Path | None) -> None:
-    """Raise `VerificationError` if the frost textures are not those of the data set."""
-    wanted = [t.sha256 for t in data.manifest.textures]
-    if not wanted:
-        return
-    if frost_textures is not None:
-        # Which texture an image gets follows from how many there are and from their order, too.
-        other = [sha256 for _, sha256 in load_textures(frost_textures).records()] != wanted
-    else:
-        spec = parse_preprocessing(data.manifest.preprocessing)
-        shapes = {spec.size(s.width, s.height) for s in data.samples}
-        other = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()} != set(wanted)
-    if other:
+def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
+    """Raise `VerificationError` if frost's textures or the model are not those of the data set; torch, device and batch may be others."""
+    manifest, here = data.manifest, build.resources(build.asked)
+    # which texture an image gets follows from how many there are and from their order, too
+    if here["textures"] and [t["sha256"] for t in here["textures"]] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
             f"{data.path} was made with other frost textures than these. Give the directory of textures that it was built with "
             "(frost_textures), or install the release of corruptset that made it."
         )
+    for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
+        keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
+        if problems := [f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}" for k in keys if recorded.get(k) != given.get(k)]:
+            raise VerificationError(
+                f"{data.path} follows the gradients of another model than the one given:\n{listed(problems)}\n"
+                "Name the file of the one it was built with (--surrogate)."
+            )
 
 
-def refuse_unrecorded_surrogate(data: DataSet, surrogate: Surrogate) -> None:
-    """Raise `VerificationError` if a model is not the one of the data set; torch, device and batch may be others."""
-    recorded, given = data.manifest.surrogates[0], surrogate.record()
-    keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
-    _refuse(
-        data,
-        "follows the gradients of another model than the one given",
-        [f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}" for k in keys if recorded.get(k) != given.get(k)],
-        "Name the file of the one it was built with (--surrogate).",
+def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str | None:
+    """Return how a clean image that was made again differs from its recorded digest, with the reason; None where it does not."""
+    sample, made = data.sample(index), pixel_digest(image)
+    if made == sample.pixels:
+        return None
+    return (
+        f"{sample.id}: the image of clean is {made}, made again; recorded is {sample.pixels}. The source is decoded or resized otherwise "
+        f"here. {library_advice(data.manifest, 'pillow')}"
     )
 
 
-PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
-"""Those that corruptions compute with."""
+def differences(
+    data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield where an image that was made again differs from its row, as (path, what differs): its pixels, else its stored bytes.
+
+    Parameters
+    ----------
+    data : DataSet
+    set_id, index : str, int
+    image : (H, W, C) ndarray of uint8
+    encoding : Encoding
+        The data set's.
+    raw : bool
+        Whether to compare what is stored without loss, too: its bytes follow from its pixels and the release of OpenCV.
+    """
+    path, sample = set_path(set_id), data.sample(index)
+    row = row_at(inside(data.path, path), ImageRecord, index)
+    if (made := pixel_digest(image)) != row.pixels:
+        advice = library_advice(data.manifest, *PIXEL_LIBRARIES)
+        yield path, f"{sample.id}: the image of {set_id} is {made}, made again; recorded is {row.pixels}. {advice}"
+        return
+    for stored in row.files if raw or not encoding.lossless else ():
+        pixels = stored.row is not None and encoding.lossless
+        sha256 = sha256_bytes(np.ascontiguousarray(image).data if pixels else encoding_of(stored.path, encoding).encode(image))
+        if sha256 != stored.sha256:
+            advice = library_advice(data.manifest, "opencv-python-headless")
+            where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
+            yield where, f"{sample.id}: the image of {set_id}, encoded, is {sha256}, made again; recorded is {stored.sha256}. {advice}"
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.listing import plain_file
 from ...manifests.layout import PARTS_FOLDER, SCRATCH
 from ...manifests.reader import DataSet
-from ...manifests.records.digests import sha256_bytes, sha256_file
+from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Problem, Progress, printable
 from ...workers import Workers
@@ -25,7 +25,7 @@ from ..sinks.containers import Kind
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
-from .agreement import library_advice, matched
+from .agreement import held_to_records, library_advice
 from .from_manifest import opened_source, recorded_build
 from .remake_options import RemakeOptions
 
@@ -64,8 +64,8 @@ class Mending:
     @cached_property
     def build(self) -> Build:
         """The build, with all its sets, and the samples as they are recorded."""
-        matched(self.data, self.source)
-        return recorded_build(self.data, self.source, self.options)
+        held_to_records(self.data, self.source, self.source.fingerprint)
+        return recorded_build(self.data, self.options, source=self.source)
 
     @cached_property
     def job(self) -> Job:
@@ -74,11 +74,7 @@ class Mending:
 
     def leave(self, path: str, reason: str) -> None:
         """Say why something cannot be mended."""
-        self.unmended.append(Problem(printable(path), "unmended", reason))
-
-    def advice(self, *libraries: str) -> str:
-        """Return what to say where other releases of libraries make other bytes."""
-        return library_advice(self.manifest, *libraries)
+        self.unmended.append(Problem(path, "unmended", reason))
 
     def sound(self, path: str) -> bool:
         """Whether a file has the bytes that the manifest lists."""
@@ -88,57 +84,43 @@ class Mending:
         """Whether a file is not sound, and not of an archive that was not unpacked."""
         return path not in self.absent and not self.sound(path)
 
-    def put(self, path: str, aside: Path, sha256: str, advice: str) -> None:
-        """Put a file that was made aside in its place, if its bytes are the recorded ones."""
+    def put(self, path: str, made: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
+        """Put what was made aside in its place, if it is what is recorded; else say so, and which `libraries` may be why, if any."""
+        aside = made if isinstance(made, Path) else self.scratch / "text"
+        if isinstance(made, bytes):
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_bytes(made)
+        expected = sha256 or self.sha256s[path]
         actual = sha256_file(aside) if aside.exists() else None
-        if actual != sha256:
-            difference = "it does not appear" if actual is None else f"it is {actual}, recorded is {sha256}"
+        if actual != expected:
+            difference = "it does not appear" if actual is None else f"it is {actual}, recorded is {expected}"
+            advice = library_advice(self.manifest, *libraries) if libraries else "It is another file in the source."
             return self.leave(path, f"made again, {difference}. {advice}")
+        for above in list(accumulate(path.split("/"), "{}/{}".format))[:-1]:
+            folder = self.root / above
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                what = "a link" if folder.is_symlink() else "no folder"
+                return self.leave(path, f"{printable(above)} is {what}; take it away and repair again")
         target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("rb") as f:
+            os.fsync(f.fileno())
         try:
-            if (obstacle := self._obstacle(path)) is not None:
-                return self.leave(path, obstacle)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with aside.open("rb") as f:
-                os.fsync(f.fileno())
             os.replace(aside, target)
-            fsync_folder(target.parent)
-        except (IsADirectoryError, NotADirectoryError, FileExistsError):
+        except IsADirectoryError:
             return self.leave(path, "something that is no file stands in its place; take it away and repair again")
+        fsync_folder(target.parent)
         return self.mended.append(path)
-
-    def put_bytes(self, path: str, data: bytes, advice: str) -> None:
-        """Put bytes in their place."""
-        aside = self.scratch / "text"
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(data)
-        self.put(path, aside, self.sha256s.get(path, sha256_bytes(data)), advice)
-
-    def _obstacle(self, path: str) -> str | None:
-        """Return why a file cannot be put at a path: a link or a file stands where a folder should."""
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            above = "/".join(parts[:depth])
-            try:
-                mode = os.lstat(self.root / above).st_mode
-            except FileNotFoundError:
-                return None
-            if not stat.S_ISDIR(mode):
-                return f"{printable(above)} is {'a link' if stat.S_ISLNK(mode) else 'no folder'}; take it away and repair again"
-        return None
 
     def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
         """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after each."""
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)
-        by_name = {part.name: part for part in parts}
-        count = 0
+        left = {part.name: part for part in parts}
 
         def done(record: PartDone) -> None:
-            nonlocal count
-            count += 1
-            finished(folder, by_name[record.name])
-            self.progress("repair", count, len(parts))
+            finished(folder, left.pop(record.name))
+            self.progress("repair", len(parts) - len(left), len(parts))
 
         sinks = tuple(sink for sink in self.job.sinks if sink.kind in kinds)
         job = replace(self.job, directory=folder, sinks=sinks, token=f"{self.job.token}-{folder.name}")

@@ -16,18 +16,17 @@ from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
-from ...pixels import pixel_digest
 from ...progress import shows_progress, told
 from ...signatures import showing
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
-from ..page.add_page import add_page
 from ..page.build_page import build_page
-from ..page.shown_samples import CleanOf
+from ..page.page_of_build import add_page
+from ..page.pictures import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
-from .agreement import library_advice
+from .agreement import clean_difference
 from .from_manifest import opened_source
 from .remake_options import RemakeKeywords, RemakeOptions
 
@@ -133,9 +132,8 @@ def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
         if record.id not in by_id:
             raise SourceError(f"The source is not the one that {data.path} was made from: it has no sample {record.id}. Name that one.")
         image = load_clean(source, CheckedSample(by_id[record.id], record.sha256, record.width, record.height), preprocessing)
-        if pixel_digest(image) != record.pixels:
-            advice = library_advice(data.manifest, "pillow")
-            raise VerificationError(f"{record.id} is decoded or resized otherwise here than when {data.path} was made. {advice}")
+        if difference := clean_difference(data, index, image):
+            raise VerificationError(f"{data.path}: {difference}")
         return image
 
     return clean_of

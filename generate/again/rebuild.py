@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
 from blake3 import blake3
 
 from ...digests import digest_of
@@ -26,7 +27,7 @@ from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import PIXEL_LIBRARIES, library_advice
-from .from_manifest import opened_source, recorded_build, specs_of
+from .from_manifest import recorded_build, specs_of
 from .release_folder import release_folder
 from .remake_options import RemakeKeywords, RemakeOptions
 
@@ -121,9 +122,8 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
         release = read_release(data, asked)
-        spec = recorded_build(data, opened_source(data, remake), remake, sets=sets)
-        comparison = Comparison(release, place.directory)
-        built = make_build(spec, place.directory, told(progress), comparison)
+        build = recorded_build(data, remake, sets=sets)
+        built = make_build(build, place.directory, told(progress), Comparison(release, place.directory))
     _refuse_other_sets(built, data.manifest)
     return _compared(built, release)
 
@@ -136,88 +136,64 @@ class Comparison:
     directory: Path
     seen: set[Path] = field(default_factory=set)
     compared: int = 0
-    clean: dict[int, str] = field(default_factory=dict)
-    """Sample -> its clean pixels, where they are others."""
-    corrupted: dict[str, list[int]] = field(default_factory=dict)
-    """Set -> samples whose clean pixels are right and whose pixels in it are others."""
+    differing: dict[str, dict[str, None]] = field(default_factory=dict)
+    """``""`` -> samples whose clean pixels are others; set -> samples whose clean pixels are right and whose pixels in it are others."""
 
     def part(self, sidecar: Path) -> None:
         """Compare one part."""
         self.seen.add(sidecar)
-        record, samples = read_sidecar(sidecar), self.release.data.samples
-        clean = {i: pixels for i, pixels in enumerate(record.clean, record.first) if pixels != samples[i].pixels}
-        corrupted: dict[str, list[int]] = {}
+        record = read_sidecar(sidecar)
+        samples = self.release.data.samples[record.first : record.stop]
+        right = np.array([pixels == sample.pixels for pixels, sample in zip(record.clean, samples, strict=True)])
+        others = {"": ~right}
         for set_id, entry in record.sets.items():
             self.compared += entry.count
-            if (expected := self.release.pixels.get(set_id)) is None:
-                continue
-            for k, i in enumerate(range(record.first, record.first + entry.count)):
-                pixels = entry.pixels[64 * k : 64 * k + 64]
-                if i not in clean and pixels != expected[i].tobytes().hex():
-                    corrupted.setdefault(set_id, []).append(i)
-        if clean or corrupted:
+            if (expected := self.release.pixels.get(set_id)) is not None:
+                made = np.frombuffer(bytes.fromhex(entry.pixels), np.uint8).reshape(-1, 32)
+                others[set_id] = right & (made != expected[record.first : record.stop]).any(1)
+        others = {step: other for step, other in others.items() if other.any()}
+        for step, other in others.items():
+            self.differing.setdefault(step, {}).update(dict.fromkeys(samples[i].id for i in np.flatnonzero(other)))
+        if others:
             sidecar.unlink()
-        self.clean |= clean
-        for set_id, indices in corrupted.items():
-            self.corrupted.setdefault(set_id, []).extend(indices)
-        if len(self.clean) + sum(map(len, self.corrupted.values())) >= ENOUGH:
-            self.refuse()
+        if sum(map(len, self.differing.values())) >= ENOUGH:
+            self._refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed; raise if anything differs."""
-        committed = list(sidecars)
+        """Compare what an earlier call committed, and sets of which the release has one digest alone; raise if anything differs."""
+        committed = sorted(sidecars)  # run by run
         for path in committed:
             if path not in self.seen:
                 self.part(path)
-        self.refuse()
-        self._whole_sets(committed)
-
-    def _whole_sets(self, sidecars: Sequence[Path]) -> None:
-        """Compare sets of which the release has one digest alone; raise if one differs, and keep none of its parts."""
-        data = self.release.data
-        recorded = {s.id: s.pixel_digest for s in data.manifest.sets if s.id not in self.release.pixels}
+        self._refuse()
+        recorded = {s.id: s.pixel_digest for s in self.release.data.manifest.sets if s.id not in self.release.pixels}
         hashes: dict[str, blake3] = {}
         parts: dict[str, list[Path]] = {}
-        for path in sorted(sidecars, key=lambda path: int(path.name.partition("-")[0])) if recorded else ():  # by run
+        for path in committed if recorded else ():
             for set_id, entry in read_sidecar(path).sets.items():
                 hashes.setdefault(set_id, blake3()).update(bytes.fromhex(entry.pixels))
                 parts.setdefault(set_id, []).append(path)
-        digests = {s: digest_of(hashes[s]) for s in sorted(recorded.keys() & hashes.keys())}
-        wrong = {s: digest for s, digest in digests.items() if digest != recorded[s]}
-        for path in {path for set_id in wrong for path in parts[set_id]}:
+        for set_id in recorded.keys() & hashes.keys():
+            if (digest := digest_of(hashes[set_id])) != recorded[set_id]:
+                what = f"its digest is {digest}, recorded is {recorded[set_id]}, and nothing says which image differs"
+                self.differing[set_id] = {what: None}
+        for path in {path for set_id in self.differing for path in parts[set_id]}:
             path.unlink()
-        if wrong:
-            raise VerificationError(
-                f"The clean images are those of {data.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
-                f"{listed([f'{s}: has {digest}, recorded is {recorded[s]}' for s, digest in wrong.items()])}\n"
-                f"{library_advice(data.manifest, *PIXEL_LIBRARIES)}\nThe release has one digest a "
-                f"set, so which image differs is not known. What is equal is kept in {self.directory}, without a manifest: once that is "
-                "mended, the same command makes the rest."
-            )
+        self._refuse()
 
-    def refuse(self) -> None:
+    def _refuse(self) -> None:
         """Raise `VerificationError` with the step that differs first, if images differ."""
-        data, lines = self.release.data, list[str]()
-        if self.clean:
-            some = [f"{data.samples[i].id} ({got}, recorded is {data.samples[i].pixels})" for i, got in self.clean.items()]
-            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(some), 'sample')}: {first_few(some)}")
-            lines.append(f"  {library_advice(data.manifest, 'pillow')}")
-        if self.corrupted:
-            images, sets = _count(sum(map(len, self.corrupted.values())), "image"), _count(len(self.corrupted), "set")
-            lines.append(f"corruption: {images} of {sets}, where the clean pixels are right")
-            for set_id, indices in sorted(self.corrupted.items()):
-                lines.append(f"  {set_id}: {len(indices)} ({first_few([data.samples[i].id for i in indices])})")
-            lines.append(f"  {library_advice(data.manifest, *PIXEL_LIBRARIES)}")
-        if lines:
-            raise VerificationError(
-                f"The images differ from those of {data.path} ({self.compared} were compared). The first difference is in:\n"
-                f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
-                "command makes the rest."
-            )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+        if not self.differing:
+            return
+        lines, manifest = list[str](), self.release.data.manifest
+        for step, what in sorted(self.differing.items()):
+            lines.append(f"{f'corruption, {step}' if step else 'decoding or preprocessing'}: {len(what)} ({first_few([*what])})")
+        advice = library_advice(manifest, "pillow") if "" in self.differing else library_advice(manifest, *PIXEL_LIBRARIES)
+        raise VerificationError(
+            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first difference is in:\n"
+            f"{listed(lines)}\n{advice}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
+            "command makes the rest."
+        )
 
 
 def _refuse_other_sets(built: Built, manifest: Manifest) -> None:

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from ...errors import SourceError, VerificationError
@@ -61,7 +62,7 @@ from .page_again import clean_images
 from .remake_options import RemakeOptions
 
 ENCODERS = ("opencv-python-headless", "pillow")
-_Wanted = Mapping[tuple[str, int], tuple[str, str]]
+_Wanted = dict[tuple[str, int], tuple[str, str]]
 """(set, sample) -> the file that its image is, or is in, and that file's sha256."""
 
 
@@ -113,37 +114,29 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 def _trusted(m: Mending) -> bool:
     """Find the manifest and what may be absent; say why, and return False, where other files cannot be compared with them."""
-
-    def refuse(reason: str) -> bool:
-        m.leave(MANIFEST, f"{reason}; nothing is made again from it: fetch it again")
+    root, part, known = m.root, None, True
+    data = (root / MANIFEST).read_bytes() if plain_file(root, MANIFEST) else b""
+    manifest, wrong = record_or_mistakes(Manifest, data)
+    if manifest is not None:
+        m.manifest = manifest
+        wrong = [problem.detail for problem in manifest_problems(manifest)]
+        if sound := not wrong and m.sound(SAMPLES):
+            wrong = [problem.detail for problem in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]
+        if not wrong and manifest_witness(sha256_bytes(data), _sums(root)) == "contradicts":
+            m.leave(
+                MANIFEST, "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch both again"
+            )
+            wrong = [] if sound else ["samples.jsonl, which could speak for it, is not whole"]
+    if wrong or manifest is None:
+        m.leave(MANIFEST, f"it is missing, or no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it again")
         return False
-
-    root, part = m.root, None
-    if not plain_file(root, MANIFEST):
-        return refuse("it is missing, or not a plain file")
-    data = (root / MANIFEST).read_bytes()
-    manifest, mistakes = record_or_mistakes(Manifest, data)
-    if manifest is None:
-        return refuse(f"it does not follow the schema ({mistakes[0]})")
-    if any(True for _ in manifest_problems(manifest)):
-        return refuse("its fields contradict each other")
-    m.manifest = manifest
-    sound = m.sound(SAMPLES)
-    if sound and any(True for _ in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))):
-        return refuse("its fields contradict the samples")
-    if manifest_witness(sha256_bytes(data), _sums(root)) == "contradicts":
-        if not sound:
-            return refuse("it is not the one that SHA256SUMS names, and samples.jsonl, which could speak for it, is not whole")
-        reason = "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch both again"
-        m.leave(MANIFEST, reason)
     try:
         part = load_partial(root)
         known = part is None or (part.digest, part.manifest) == (manifest.digest, sha256_bytes(data))
     except (VerificationError, OSError):
         known = False
     if not known:
-        reason = "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away"
-        m.leave(PARTIAL, reason)
+        m.leave(PARTIAL, "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away")
     elif part is not None:
         m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(root / path))
     return known
@@ -165,7 +158,7 @@ def _samples(m: Mending) -> bool:
         except BadSample:
             continue
         if source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)]) == m.manifest.source.digest:
-            m.put_bytes(SAMPLES, b"".join(_sample_rows(m, candidate, hashes)), m.advice("pillow"))
+            m.put(SAMPLES, b"".join(_sample_rows(m, candidate, hashes)), "pillow")
             return SAMPLES in m.mended
     reason = (
         "which samples of the source it lists is not known: it was a list of ids, their groups are not known (--groups), "
@@ -201,24 +194,21 @@ def _sample_rows(m: Mending, samples: Sequence[Sample], hashes: Sequence[str]) -
 
 def _rows(m: Mending, sets: Sequence[str]) -> None:
     """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
-    parts = _whole_parts(m, {(run.number, set_id) for run in m.build.runs for set_id in sets})
-    folder = m.make(["files", "arrays", "shards"], parts, lambda folder, part: None)
+    folder = m.make(["files", "arrays", "shards"], _whole_parts(m, product(range(len(m.build.runs)), sets)), lambda folder, part: None)
     lines = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
     for set_id in sets:
-        m.put_bytes(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), m.advice(*ENCODERS))
+        m.put(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), *ENCODERS)
     shutil.rmtree(folder)
 
 
 def _images(m: Mending, wrong: Collection[str]) -> None:
     """Make again the images, shards and arrays among the paths of problems."""
     paths = {path.partition("#")[0] for path in wrong} | set(wrong)
-    single: dict[tuple[str, int], tuple[str, str]] = {}
-    shared: dict[tuple[str, int], tuple[str, str]] = {}
+    single: _Wanted = {}
+    shared: _Wanted = {}
     places = set_places(m.manifest)
     for record in m.manifest.sets:
-        if not m.sound(set_path(record.id)):
-            continue
-        for row in read_jsonl(m.root / set_path(record.id), ImageRecord):
+        for row in read_jsonl(m.root / set_path(record.id), ImageRecord) if m.sound(set_path(record.id)) else ():
             for stored in row.files:
                 if printable(stored.path) not in paths:
                     continue
@@ -231,33 +221,37 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
     if shared:
         length, lost = m.build.runs[0].count, {path for path, _ in shared.values()}
         needed = {(index // length, set_id) for set_id, index in shared}
-        for sink in m.job.sinks:
+        for sink in m.job.sinks:  # of an array all rows are made
             spread = [s for s, arrays in sink.set_paths(()).items() if not lost.isdisjoint(arrays)]
-            needed |= {(run.number, set_id) for run in m.build.runs for set_id in spread}
+            needed.update(product(range(len(m.build.runs)), spread))
         _remake(m, ["arrays", "shards"], shared, _whole_parts(m, needed))
 
 
 def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
     """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses little."""
-    arrays = {path for sink in m.job.sinks for path in sink.shared_files()}
+    arrays = {path for sink in m.job.sinks for path in sink.shared_files()}  # whole only when the last part is made
+    left = {file for file in wanted.values() if file[0] in arrays}
 
     def put(folder: Path, files: Iterable[tuple[str, str]]) -> None:
-        for path, sha256 in sorted(set(files)):
-            m.put(path, folder / path, sha256, m.advice(*ENCODERS))
+        for path, sha256 in sorted(files):
+            m.put(path, folder / path, *ENCODERS, sha256=sha256)
 
     def finished(folder: Path, part: Part) -> None:
-        made = [wanted.get((s, i), ("", "")) for s in part.sets for i in range(part.run.first, part.run.stop)]
-        put(folder, (file for file in made if file[0] and file[0] not in arrays))
+        places = product(part.sets, range(part.run.first, part.run.stop))
+        put(folder, {wanted[place] for place in places if place in wanted} - left)
 
     folder = m.make(kinds, parts, finished)
-    put(folder, (file for file in wanted.values() if file[0] in arrays))  # an array is whole only when the last part is made
+    put(folder, left)
     shutil.rmtree(folder)
 
 
-def _whole_parts(m: Mending, needed: Collection[tuple[int, str]]) -> list[Part]:
+def _whole_parts(m: Mending, needed: Iterable[tuple[int, str]]) -> list[Part]:
     """Return parts of whole runs, from (run, set), in groups that fit into memory."""
-    runs, sets = m.build.runs, {run.number: [s for s in m.build.by_id if (run.number, s) in needed] for run in m.build.runs}
-    return [Part(run, group) for run in runs if sets[run.number] for group in m.build.groups(sets[run.number], runs)]
+    sets_of: dict[int, set[str]] = {}
+    for number, set_id in needed:
+        sets_of.setdefault(number, set()).add(set_id)
+    runs = m.build.runs
+    return [Part(runs[number], group) for number in sorted(sets_of) for group in m.build.groups(sorted(sets_of[number]), runs)]
 
 
 def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
@@ -274,7 +268,9 @@ def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
 
 
 def _texts(m: Mending) -> None:
-    """Make again what follows from the records, and the labels and lists of a view."""
+    """Make again what follows from the records, the labels and lists of a view, and files that go with the images in the source."""
+    covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
+    wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {
         README: lambda: data_card(m.manifest, len(m.data.samples)).encode(),
         LICENSE: lambda: license_text(m.manifest.source).encode(),
@@ -282,23 +278,21 @@ def _texts(m: Mending) -> None:
         CONTACT: lambda: contact_of(m.job, m.data),
         PAGE: lambda: build_page(m.data, clean_images(m.data, m.options if "clean" in m.data else replace(m.options, source=m.source))),
     }
-    covered = {*makers, SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
-    others = [p for p in m.sha256s if p not in covered and not p.startswith(SHARDS) and m.wrong(p)]
-    # files that go with the images, which are in the source
-    sources = m.source.other_files if others and own_names(m.manifest) else {}
-    if others:
-        texts = {path: data for sink in m.job.sinks for path, data in sink.texts(m.sha256s)}
-        shared = {path for sink in m.job.sinks for path in sink.shared_files()}
-        makers |= {path: partial(texts.__getitem__, path) for path in others if path in texts}
-        makers |= {path: sources[path].read_bytes for path in others if path in sources}
-        for path in {*others} - {*makers, *shared}:
-            m.leave(path, "nothing says how it is made; fetch it again")
-    for path, make in makers.items():
-        if path in others or (path in m.sha256s and m.wrong(path)):
+    sources: Mapping[str, Path] = {}
+    arrays: set[str] = set()
+    if not makers.keys() >= set(wrong):
+        sources = m.source.other_files if own_names(m.manifest) else {}
+        arrays = {path for sink in m.job.sinks for path in sink.shared_files()}
+        makers |= {path: partial(bytes, data) for sink in m.job.sinks for path, data in sink.texts(m.sha256s)}
+        makers |= {path: file.read_bytes for path, file in sources.items()}
+    for path in wrong:
+        if path in makers:
             try:
-                m.put_bytes(path, make(), "It is another file in the source." if path in sources else m.advice("pillow", "corruptset"))
+                m.put(path, makers[path](), *(() if path in sources else ("pillow", "corruptset")))
             except VerificationError as e:  # images that it shows could not be mended
                 m.leave(path, str(e))
+        elif path not in arrays:
+            m.leave(path, "nothing says how it is made; fetch it again")
 
 
 def _checksums(m: Mending) -> None:
@@ -307,4 +301,4 @@ def _checksums(m: Mending) -> None:
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     right, present = sha256sums_bytes([*m.manifest.files, record]), _sums(m.root)
     if present != right and manifest_witness(record.sha256, present) != "contradicts":
-        m.put_bytes(SHA256SUMS, right, "")
+        m.put(SHA256SUMS, right, sha256=sha256_bytes(right))

@@ -9,22 +9,19 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from ...digests import digest_of, digits
-from ...manifests.disk.atomic import inside
-from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
-from ...manifests.records.digests import sha256_bytes
-from ...manifests.records.models import ImageRecord, SampleRecord
+from ...manifests.records.models import SampleRecord
 from ...manifests.records.report import Problem, Progress
 from ...manifests.release.release import has_rows
 from ...pixels import pixel_digest
-from ..pixels.encoding import Encoding, encoding_of, parse_encoding
-from ..pixels.preprocessing import parse_preprocessing, preprocess
-from ..recipes.set_spec import SetSpec
+from ..pixels.encoding import Encoding, encoding_of
+from ..pixels.preprocessing import preprocess
 from ..sources.selection import spread
-from .agreement import differing_classes, differing_paths, matched, refuse_unrecorded_code, refuse_unrecorded_textures
-from .from_manifest import maker_of, opened_source, specs_of
+from ..sources.source import Sample, Source
+from .agreement import clean_difference, differences, differing_classes, held_to_records, refuse_unrecorded_code
+from .from_manifest import recorded_build, specs_of
 from .remake_options import RemakeOptions
 
 MOST_CLASSES = 5
@@ -51,59 +48,72 @@ def made_again(
     VerificationError
         Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
     """
-    manifest, source = data.manifest, opened_source(data, options)
-    samples = matched(data, source)
-    classes = differing_classes(manifest, source)[:MOST_CLASSES]
-    yield from (Problem(MANIFEST, "rederive", f"the source has other classes: {difference}") for difference in classes)
-    yield from (Problem(SAMPLES, "rederive", difference) for difference in differing_paths(data, source, samples))
-    refuse_unrecorded_code(data)
-    refuse_unrecorded_textures(data, options.frost_textures)
-    preprocessing = parse_preprocessing(manifest.preprocessing)
-    encoding = parse_encoding(manifest.encoding)
     picks = spread(range(len(data.samples)), count)
-    sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
-    maker = maker_of(data, options, sets, side)
-    tree = maker.tree(sets)
-    alone = {*hashes}
-    followers: dict[str, list[tuple[int, int, int]]] = {s.id: [(0, 0, 0)] for s in sets if s.needs_surrogate}
+    refuse_unrecorded_code(data)
+    sets, alone = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
+    build = recorded_build(data, options, sets=sets, side=side, named_alike=False)
+    held_to_records(data, build.source, build.source.fingerprint)
+    for difference in differing_classes(data.manifest, build.source)[:MOST_CLASSES]:
+        yield _problem(MANIFEST, f"the source has other classes: {difference}")
+    for record, sample in zip(data.samples, build.selected, strict=True):
+        if not _same_path(data, build.source, record, sample):
+            yield _problem(SAMPLES, f"{record.id}: its path in the source is {sample.path!r}, recorded is {record.path!r}")
+    chosen = build.chosen(build.asked)
+    tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
+    hashes = {set_id: blake3() for set_id in alone}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
-        sample = data.samples[index]
-        image = source.load(samples[index]).image
-        if (size := (image.shape[1], image.shape[0])) != (sample.width, sample.height):
-            reason = f"is {size[0]}x{size[1]} in the source, recorded is {sample.width}x{sample.height}"
-            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
-        clean = preprocess(image, preprocessing)
-        digest = pixel_digest(clean)
-        if digest != sample.pixels:
-            reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
-            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
+        sample, record = build.selected[index], data.samples[index]
+        image = build.source.load(sample).image
+        if (size := (image.shape[1], image.shape[0])) != (record.width, record.height):
+            yield _problem(SAMPLES, f"{record.id}: is {size[0]}x{size[1]} in the source, recorded is {record.width}x{record.height}")
+        clean = preprocess(image, build.preprocessing)
+        if (other := clean_difference(data, index, clean)) is not None:
+            yield _problem(SAMPLES, other)
             hashes = {}
             continue
-        for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
+        for set_id, (made, *_) in build.maker.images(tree, clean[None], [record.id], [record.label]):
             if set_id in followers:
-                stored = encoding_of(data[set_id].rows[index].files[0].path, encoding)
-                followers[set_id].append(_difference(data[set_id].image(index), images[0], stored))
-            elif set_id in hashes:
-                hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
+                stored = encoding_of(data[set_id].rows[index].files[0].path, build.encoding)
+                followers[set_id].append(_deviation(data[set_id].image(index), made, stored))
             elif set_id not in alone:
-                row = row_at(inside(data.path, set_path(set_id)), ImageRecord, index)
-                yield from _compare(set_id, sample, row, images[0], encoding)
+                for path, difference in differences(data, set_id, index, made, build.encoding, raw=True):
+                    yield _problem(path, difference)
+            elif set_id in hashes:
+                hashes[set_id].update(bytes.fromhex(digits(pixel_digest(made))))
     progress("rederive", len(picks), len(picks))
-    for record in manifest.sets:
-        if record.id in hashes and (made := digest_of(hashes[record.id])) != record.pixel_digest:
-            yield Problem(MANIFEST, "rederive", f"the set {record.id} has the digest {made}, not {record.pixel_digest}")
-    for set_id, differences in followers.items():
-        values, differing, largest = np.array(differences).T
+    recorded = {s.id: s.pixel_digest for s in data.manifest.sets}
+    for set_id, hashed in hashes.items():
+        if (digest := digest_of(hashed)) != recorded[set_id]:
+            yield _problem(MANIFEST, f"the set {set_id} has the digest {digest}, not {recorded[set_id]}")
+    for set_id, deviations in followers.items():
+        values, differing, largest = np.array(deviations).T
         share = differing.sum() / max(values.sum(), 1)
         deviation = f"{differing.sum()} of {values.sum()} values differ ({share:.2%}), by at most {largest.max()}"
         notes.append(f"{set_id}: {deviation}")
         if share > TOLERATED:
-            yield Problem(set_path(set_id), "rederive", f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
+            yield _problem(set_path(set_id), f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
 
 
-def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[SetSpec], dict[str, blake3]]:
-    """Return the sets that can be compared, and the hash of each that a release has one digest of: then all samples are needed."""
+def _problem(path: str, detail: str) -> Problem:
+    return Problem(path, "rederive", detail)
+
+
+def _same_path(data: DataSet, source: Source, record: SampleRecord, sample: Sample) -> bool:
+    """Whether a sample has its recorded path; those of another kind of source are not compared.
+
+    ImageNet's images are laid out flat or in class folders, and have the same ids.
+    """
+    if source.scheme != data.manifest.source.name or record.path == sample.path:
+        return True
+    if source.scheme != "imagenet" or sample.path is None or sample.label is None:
+        return False
+    name = sample.path.rpartition("/")[2]
+    return record.path in (name, f"{source.classes[sample.label].folder}/{name}")
+
+
+def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[str], set[str]]:
+    """Return the sets that can be compared, and those of them that a release has one digest of: then all samples are needed."""
     specs = specs_of(data.manifest)
     followers = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
     alone = {s.id for s in specs if not has_rows(data, s.id)} - followers
@@ -111,25 +121,11 @@ def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[S
         notes.append(f"{len(followers)} sets follow a model, and their images are not there: they are not compared.")
     if alone and not whole:
         notes.append(f"{len(alone)} sets have one digest each: `--rederive all` compares them.")
-    left_out = followers if whole else followers | alone
-    return [s for s in specs if s.id not in left_out], {s.id: blake3() for s in specs if whole and s.id in alone}
+    return [s.id for s in specs if s.id not in followers and (whole or s.id not in alone)], alone if whole else set()
 
 
-def _difference(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
+def _deviation(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
     """Return how many values an image has, how many of them differ from those that are stored, and by how much at most."""
     again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
     difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
     return difference.size, int(np.count_nonzero(difference)), int(difference.max())
-
-
-def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
-    got = pixel_digest(image)
-    if got != record.pixels:
-        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
-        return
-    for stored in record.files:
-        raw = stored.row is not None and encoding.lossless
-        sha256 = sha256_bytes(np.ascontiguousarray(image).data if raw else encoding_of(stored.path, encoding).encode(image))
-        if sha256 != stored.sha256:
-            where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
-            yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")

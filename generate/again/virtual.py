@@ -13,13 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import ParameterError, VerificationError
-from ...manifests.disk.atomic import inside
-from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
-from ...manifests.layout import set_path
 from ...manifests.reader import DataSet, FamilyOf
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
-from ...manifests.records.digests import set_digest, sha256_bytes
+from ...manifests.records.digests import set_digest
 from ...manifests.records.models import ImageRecord, SetRecord
 from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
@@ -29,8 +26,8 @@ from ..plan.builds import Build
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
-from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_code, refuse_unrecorded_source
-from .from_manifest import opened_source, recorded_build, specs_of
+from .agreement import clean_difference, differences, held_to_records, refuse_unrecorded_code
+from .from_manifest import recorded_build, specs_of
 from .release_folder import release_folder
 from .remake_options import RemakeOptions
 
@@ -109,17 +106,15 @@ class VirtualImages:
 
     @cached_property
     def build(self) -> Build:
-        """The build that the records are of."""
-        manifest = self.data.manifest
+        """The build that the records are of, with the sets that can be made."""
         refuse_unrecorded_code(self.data)
-        makeable = [s.id for s in specs_of(manifest) if not s.needs_surrogate]
+        makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
                 f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: they cannot be made "
                 "when they are asked for. Use a release with images, or `corruptset rebuild --surrogate FILE.toml`."
             )
-        sets = None if len(makeable) == len(manifest.sets) else makeable
-        return recorded_build(self.data, opened_source(self.data, self.options), self.options, sets=sets)
+        return recorded_build(self.data, self.options, sets=makeable)
 
     @cached_property
     def chains(self) -> dict[str, Chain]:
@@ -132,42 +127,26 @@ class VirtualImages:
         All of it is read, and hashed, but for ``check="never"``: then an image is compared only when it is read.
         """
         read_release(self.data, ())
-        build = self.build
-        if self.check == "never":
-            records = self.data.samples
-            problems = [p for r, s in zip(records, build.selected, strict=True) for p in differing(r, s, r.sha256)]
-            refuse_unrecorded_source(self.data, problems, [(r.id, r.label, r.sha256) for r in records])
-        else:
-            matched(self.data, build.source, progress)
+        if self.check != "never":
+            held_to_records(self.data, self.build.source, self.build.source.fingerprint, progress)
         return list(self.chains)  # they are made here, so that forked workers share them
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
         """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""
         for index, image in zip(indices, self.pixels(record.id, indices), strict=True):
-            encoding = self.build.encoding_of(self.build.selected[index])
-            data = None if encoding.lossless else encoding.encode(image)
             if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
                 self._begun.add(record.id)
-                self._compare(record, index, image, data)
-            yield image if data is None else decode(data, encoding.format)
+                self._compare(record.id, index, image)
+            encoding = self.build.encoding_of(self.build.selected[index])
+            yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
-    def _compare(self, record: SetRecord, index: int, image: Pixels, data: bytes | None) -> None:
+    def _compare(self, set_id: str, index: int, image: Pixels) -> None:
         """Raise if an image is not the recorded one: its clean pixels first, which are known of every release."""
-        sample = self.data.samples[index]
-        self._hold("clean", sample.id, pixel_digest(self.clean(index)), [sample.pixels], "pillow")
-        if not has_rows(self.data, record.id):
-            return
-        row = row_at(inside(self.path, set_path(record.id)), ImageRecord, index)
-        self._hold(record.id, sample.id, pixel_digest(image), [row.pixels], *PIXEL_LIBRARIES)
-        if data is not None:
-            self._hold(f"{record.id}, encoded,", sample.id, sha256_bytes(data), [f.sha256 for f in row.files], "opencv-python-headless")
-
-    def _hold(self, what: str, sample: str, made: str, recorded: Sequence[str], *libraries: str) -> None:
-        if made not in recorded:
-            raise VerificationError(
-                f"{self.path}: {sample} of {what} is {made}, made again; recorded is {recorded[0]}. "
-                f"{library_advice(self.data.manifest, *libraries)}"
-            )
+        difference = clean_difference(self.data, index, self.clean(index))
+        if difference is None and has_rows(self.data, set_id):
+            difference = next((text for _, text in differences(self.data, set_id, index, image, self.build.encoding, raw=False)), None)
+        if difference is not None:
+            raise VerificationError(f"{self.path}: {difference}")
 
     def clean(self, index: int) -> Pixels:
         """Return the clean image of a sample, (H, W, C); it is not to be changed."""
@@ -183,14 +162,18 @@ class VirtualImages:
         """
         chain = self.chains[set_id]
         starts = [self._start(chain, index) for index in indices]
-        made = [image for _, image in starts]
-        for depth in sorted({depth for depth, _ in starts}):
-            positions = [p for p, start in enumerate(starts) if start[0] == depth]
-            for batch in batches([made[p] for p in positions]):
-                group = [positions[p] for p in batch]
-                images = self._walk(chain, depth, [made[p] for p in group], [indices[p] for p in group])
-                for position, image in zip(group, images, strict=True):
-                    made[position] = image
+        made = [image.copy() for _, image in starts]
+        for depth, node in enumerate(chain[1:], 1):
+            left = [position for position, (there, _) in enumerate(starts) if there < depth]
+            step = Node(None, node.key, children={b"": replace(node, set_id="", children={})})
+            for batch in batches([made[p] for p in left]):
+                some = [left[p] for p in batch]
+                ids = [self.data.samples[indices[p]].id for p in some]
+                ((_, images),) = self.build.maker.images(step, np.stack([made[p] for p in some]), ids)
+                for p, image in zip(some, images, strict=True):
+                    made[p] = image
+                    if len(node.children) + (node.set_id is not None) > 1:  # other sets begin with it
+                        self._keep(node, indices[p], image.copy())
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
@@ -201,20 +184,6 @@ class VirtualImages:
                 return depth, image
         self._keep(chain[0], index, image := self.build.clean(index))
         return 0, image
-
-    def _walk(self, chain: Chain, depth: int, images: Sequence[Pixels], indices: Sequence[int]) -> Pixels:
-        """Return the images at the end of a chain, made from those at a depth; keep what other sets begin with."""
-        tree = Node(None, chain[depth].key)
-        below = tree
-        for number in range(depth + 1, len(chain)):
-            below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
-        batch = made = np.stack(images)
-        for depth_made, made in self.build.maker.images(tree, batch, [self.data.samples[i].id for i in indices]):
-            node = chain[int(depth_made)]
-            if len(node.children) + (node.set_id is not None) > 1:
-                for index, image in zip(indices, made, strict=True):
-                    self._keep(node, index, image.copy())
-        return made
 
     def _keep(self, node: Node, index: int, image: Pixels) -> None:
         """Keep an image, and drop those that were not asked for longest."""

@@ -9,6 +9,7 @@ from typing import Literal
 from ...corruptions.registry import corruption_names
 from ...corruptions.rows import severity_text
 from ...manifests.records.models import SetRecord
+from ..pixels.contact_sheet import joined, link
 
 Kind = Literal["severities", "levels", "grid", "others"]
 _NAMED = 4
@@ -78,11 +79,11 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
         else:
             others.append(record)
     stages = {name for pair in chains for name in pair}
-    for name in [n for n, own in severities.items() if len(own) == 1 and _link(own[0].id) in stages]:  # it has no curve of its own
+    for name in [n for n, own in severities.items() if len(own) == 1 and link(own[0].id) in stages]:  # it has no curve of its own
         others += severities.pop(name)
     blocks = [Block("severities", name, sorted(severities[name], key=_number)) for name in sorted(severities, key=_order)]
     blocks += [Block("levels", name, sorted(levels[name], key=_number)) for name in sorted(levels, key=_order)]
-    single = {_link(s.id): s for s in named.values() if "+" not in s.id}
+    single = {link(s.id): s for s in named.values() if "+" not in s.id}
     pairs = _grid_blocks(chains, single, {s.id for block in blocks for s in block.sets})
     placed = {s.id for block in pairs for s in block.sets}
     if left := [s for s in others if s.id not in placed]:
@@ -101,18 +102,13 @@ def _order(name: str) -> tuple[int, str]:
     return known.get(name, len(known)), name
 
 
-def _link(set_id: str) -> str:
-    """Return what a single set is called in a chain."""
-    return "-".join(set_id.rsplit("/", 1))
-
-
 def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord], placed: Collection[str]) -> list[Block]:
     """Return the chains as grids of what comes first x what comes last; a stage alone has the first row and the first column.
 
     Sets that are `placed` in another block stay there, and are only named.
     """
     blocks = []
-    for number, pairs in enumerate(_linked(chains), 1):
+    for number, pairs in enumerate(joined({pair: pair for pair in chains}), 1):
         firsts, lasts = dict.fromkeys(row for row, _ in pairs), dict.fromkeys(column for _, column in pairs)
         # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
         columns = [*(row for row in firsts if row in lasts), *(column for column in lasts if column not in firsts)]
@@ -127,13 +123,3 @@ def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[st
         what = ", ".join(names) if len(names) <= _NAMED else f"grid {number}"
         blocks.append(Block("grid", f"Two factors: {what}", list(sets.values()), rows, columns))
     return blocks
-
-
-def _linked(pairs: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Return pairs in groups that have no stage in common."""
-    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
-    for pair in pairs:
-        met = [group for group in groups if not group[0].isdisjoint(pair)]
-        joined = set(pair).union(*(names for names, _ in met)), [*(p for _, own in met for p in own), pair]
-        groups = [group for group in groups if group not in met] + [joined]
-    return [own for _, own in groups]

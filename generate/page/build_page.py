@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Sequence
 from typing import Any
 
 from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
-from ...pages.curves import Curve
 from ...pages.document import render
 from ..pixels.contact_sheet import thinned
 from .blocks import Block, blocks_of
-from .drawn_values import drawn_values
-from .known import OTHER, Known, known_corruption
+from .known import OTHER, drawn_values, known_corruption
 from .loaders import fitting_loaders
+from .pictures import CleanOf, Pictures, region_pictures
 from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, most_psnr, rises_of, value_of
-from .region_pictures import region_pictures
-from .set_pictures import Picture, PictureMaker
-from .shown_samples import CleanOf, ShownSamples
 
 MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
@@ -28,30 +23,6 @@ _SPARKS = ("MS-SSIM", "SSIM")
 _MOST_NAMED = 100
 MOST_LISTED = 2000
 """Sets in tables; of more, so many."""
-
-
-@dataclass(frozen=True)
-class ShownBlock:
-    """A block of sets, as the template writes it out."""
-
-    block: Block
-    id: str
-    known: Sequence[Known]
-    """Of each of its corruptions."""
-    pictures: Mapping[str, Picture]
-    """Set id -> picture."""
-    differences: Sequence[Picture]
-    curves: Sequence[Curve]
-    spark: Curve | None
-    """The curve that stands beside the pictures."""
-    rises: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    """The table of its sets."""
-    drawn: Mapping[str, Sequence[str]]
-    """Draw -> its values for the samples shown, a line a set."""
-    role: str
-    family: str = field(default=OTHER)
 
 
 def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
@@ -76,66 +47,79 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         Images or records cannot be read.
     """
     manifest = data.manifest
-    shown = ShownSamples(data, clean_of)
     blocks = blocks_of(manifest.sets)
     ids = [record.id for block in blocks for record in block.pictured]
-    pictured = set(thinned(ids, MOST_SHOWN))
-    maker = PictureMaker(shown, [s for s in manifest.sets if s.id in pictured], len(manifest.sets) - len(pictured))
-    first = data[data.set_ids[0]].single(shown.indices[0])
-    ids_shown = [record.id for record in shown.records[: maker.samples]]
+    some = set(thinned(ids, MOST_SHOWN))
+    pictures = Pictures(data, clean_of, [s.id for s in manifest.sets if s.id in some])
+    shown = pictures.records[: pictures.samples]
     tops = {kind: most_psnr([block for block in blocks if block.kind == kind]) for kind in {block.kind for block in blocks}}
     values: dict[str, Any] = {
         "m": manifest,
         "title": manifest.recipe.get("title") or manifest.name,
         "description": manifest.recipe.get("description") or "",
         "folder": f"{manifest.name}-{manifest.version}",
-        "samples": shown.count,
+        "samples": pictures.count,
         "images": sum(s.count for s in manifest.sets),
         "bytes": sum(s.bytes for s in manifest.sets),
-        "blocks": [_shown(manifest, block, maker, pictured, number, ids_shown, tops[block.kind]) for number, block in enumerate(blocks)],
+        "blocks": [
+            _block(manifest, block, pictures, some, number, [record.id for record in shown], tops[block.kind])
+            for number, block in enumerate(blocks)
+        ],
         "families": list(dict.fromkeys(_family(block) for block in blocks)),
         "corruptions": list(dict.fromkeys(name for block in blocks for name in block.corruptions)),
         "severities": _numbers(blocks),
-        "clean": maker.clean(),
-        "loaders": fitting_loaders(manifest, shown.records, (first.shape[0], first.shape[1], first.shape[2])),
+        "clean": pictures.clean(),
+        "loaders": fitting_loaders(manifest, pictures.records, pictures.shape),
         "regions": region_pictures(data),
         "aimed": aimed_rows(blocks),
         "about_metrics": about_metrics(manifest),
-        "odd": _odd(manifest, len(ids) - len(pictured)),
-        "shown_samples": [(record.id, record.class_) for record in shown.records[: maker.samples]],
+        "odd": _odd(manifest, len(ids) - len(some)),
+        "shown_samples": [(record.id, record.class_) for record in shown],
     }
     return render("build.html", __package__, **values)
 
 
-def _shown(
-    manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[str], number: int, ids: Sequence[str], top: float | None
-) -> ShownBlock:
-    known = [known_corruption(name) for name in block.corruptions]
-    pictures = {s.id: maker.of(s, _caption(block, s), _filters(block, s)) for s in block.sets if s.id in pictured}
-    parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if _plain(block) else []
+def _block(
+    manifest: Manifest, block: Block, maker: Pictures, pictured: Container[str], number: int, ids: Sequence[str], top: float | None
+) -> dict[str, Any]:
+    """Return what the template writes out of a block of sets; `ids` are of the samples shown, `top` is that of the axis of PSNR."""
+    plain, few = _plain(block), [s for s in block.sets if s.id in pictured]
+    captions = {s.id: _caption(block, s) for s in block.sets}
+    parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if plain else []
     metrics = [metric for metric in METRICS if any(value_of(s, metric[0]) is not None for s in block.sets)]
-    measures = [f"{name}{unit}" for _, name, unit, _ in metrics]
-    columns = ["set", *(parameters or ["stages"]), *measures, "images"]
-    if aliased := any(s.aliases for s in block.sets):
-        columns.append("also called")
+    aliased = any(s.aliases for s in block.sets)
     rows = []
     for s in block.sets[:MOST_LISTED]:
         cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters] or [" then ".join(map(stage_text, s.stages))]
-        rows.append([_caption(block, s), *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])])
-    differing = [] if all(s.reproducible for s in block.sets) else [s for s in block.sets if s.id in pictured]
-    differences = [picture for s in differing if (picture := maker.difference(s, _caption(block, s))) is not None]
+        rows.append([captions[s.id], *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])])
+    differing = [] if all(s.reproducible for s in block.sets) else few
     drawn: dict[str, list[str]] = {}
-    for s in block.sets[:_MOST_DRAWN] if _plain(block) else []:
+    for s in block.sets[:_MOST_DRAWN] if plain else []:
         for draw, values in drawn_values(manifest, s, ids).items():
-            drawn.setdefault(draw, []).append(f"{_caption(block, s)}: {values}")
-    name = block.name if _plain(block) else f"{block.kind}-{number}"
-    roles = ", ".join(dict.fromkeys(s.role for s in block.sets))
-    curves = curves_of(block, top) if _plain(block) else []
+            drawn.setdefault(draw, []).append(f"{captions[s.id]}: {values}")
+    curves = curves_of(block, top) if plain else []
     spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
-    rises = rises_of(spark) if spark is not None else ""
-    return ShownBlock(
-        block, f"sets-{name}", known, pictures, differences, curves, spark, rises, columns, rows, drawn, roles, _family(block)
-    )
+    return {
+        "block": block,
+        "id": f"sets-{block.name if plain else f'{block.kind}-{number}'}",
+        "known": [known_corruption(name) for name in block.corruptions],
+        "pictures": {s.id: maker.of(s.id, captions[s.id], _filters(s)) for s in few},
+        "differences": [picture for s in differing if (picture := maker.difference(s.id, captions[s.id])) is not None],
+        "curves": curves,
+        "spark": spark,
+        "rises": rises_of(spark) if spark is not None else "",
+        "columns": [
+            "set",
+            *(parameters or ["stages"]),
+            *(f"{name}{unit}" for _, name, unit, _ in metrics),
+            "images",
+            *["also called"] * aliased,
+        ],
+        "rows": rows,
+        "drawn": drawn,
+        "role": ", ".join(dict.fromkeys(s.role for s in block.sets)),
+        "family": _family(block),
+    }
 
 
 def _plain(block: Block) -> bool:
@@ -152,7 +136,7 @@ def _caption(block: Block, record: SetRecord) -> str:
     return f"{'severity' if block.kind == 'severities' else 'level'} {block.number(record)}" if _plain(block) else record.id
 
 
-def _filters(block: Block, record: SetRecord) -> dict[str, str]:
+def _filters(record: SetRecord) -> dict[str, str]:
     numbers = {f"{s.severity or s.level}" for s in record.stages if s.severity is not None or s.level is not None}
     return {"severity": " ".join(sorted(numbers)), "corruption": " ".join(dict.fromkeys(s.corruption for s in record.stages))}
 

@@ -14,19 +14,11 @@ from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
 from ..views.fits import placed, unexpected
-from ..views.layouts import get_layout
+from ..views.layouts import Layout, get_layout
 from ..views.subject import SetRef, Subject, ViewOptions
 from ..views.view import View
 
 _TOKEN = re.compile(r"@(\w+)@")
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is typed: lines of a shell or of Python."""
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -35,7 +27,8 @@ class Loader:
 
     id: str
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[Mapping[str, str]]
+    """What is typed: `text`, lines of a shell or of Python, and which of them, the `kind`."""
 
 
 @cache
@@ -79,7 +72,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
     for entry in loader_table():
         more = _fit(entry, manifest, subject, shape, bool(tabled))
         if more is not None:
-            steps = [Step(step["kind"], filled(step["text"], values | more)) for step in entry["steps"]]
+            steps = [{**step, "text": filled(step["text"], values | more)} for step in entry["steps"]]
             loaders.append(Loader(entry["id"], entry["name"], steps))
     return loaders
 
@@ -88,28 +81,27 @@ def _fit(
     entry: Mapping[str, Any], manifest: Manifest, subject: Subject, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
     """Return further values for a loader's lines; None where the data set does not go into it."""
-    encoding = manifest.encoding
-    if entry.get("container", encoding["containers"][0]) not in encoding["containers"]:
-        return None
-    if entry.get("format", encoding["format"]) != encoding["format"]:
-        return None
-    if entry.get("samples") not in (None, max((s.count for s in manifest.sets), default=0)) or (entry.get("severities") and not tabled):
-        return None
-    if "has" in entry and not any(ref.corruption == entry["has"] for ref in subject.sets):
-        return None
-    if "view" not in entry:
-        return {}
-    top = _top(entry["view"], subject.only(ref.id for ref in placed(get_layout(entry["view"]), subject.sets)), shape)
-    if top is not None:
-        return None if entry.get("top", top) != top else {"top": top, "globs": ""}
-    top = _top(entry["view"], subject.only(ref.id for ref in subject.sets if ref.severity is not None), shape)
-    return None if top is None or entry.get("top", top) != top else {"top": top, "globs": " --sets '*/*'"}
+    encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
+    fits = (
+        entry.get("container", encoding["containers"][0]) in encoding["containers"]
+        and entry.get("format", encoding["format"]) == encoding["format"]
+        and entry.get("samples", count) == count
+        and (tabled or not entry.get("severities"))
+        and ("has" not in entry or any(ref.corruption == entry["has"] for ref in subject.sets))
+    )
+    if not fits or "view" not in entry:
+        return {} if fits else None
+    layout = get_layout(entry["view"])
+    tabled_sets = [ref for ref in subject.sets if ref.severity is not None]
+    for sets, globs in ((placed(layout, subject.sets), ""), (tabled_sets, " --sets '*/*'")):
+        if (top := _top(layout, subject.only(ref.id for ref in sets), shape)) is not None:
+            return {"top": top, "globs": globs} if entry.get("top", top) == top else None
+    return None
 
 
-def _top(view: str, subject: Subject, shape: tuple[int, int, int]) -> str | None:
+def _top(layout: Layout, subject: Subject, shape: tuple[int, int, int]) -> str | None:
     """Return the top folder of a view of some sets, or None where it refuses them."""
     named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in subject.samples]
-    layout = get_layout(view)
     try:
         top = View(layout, subject, ViewOptions(allow_missing_classes=layout.numbers_classes)).top
     except CorruptsetError:

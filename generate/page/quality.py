@@ -17,16 +17,10 @@ _RISE, _RISES = 0.005, 3
 NONE = "–"
 
 
-def value_of(record: SetRecord, field: str) -> float | None:
-    """Return a metric of a set, the fraction of changed pixels in per cent; None where there is none."""
-    value = None if record.metrics is None else getattr(record.metrics, field)
-    return 100 * value if value is not None and field == "changed" else value
-
-
-def spread_of(record: SetRecord, field: str) -> float | None:
-    """Return the standard deviation of a metric over images."""
-    spread = None if record.metrics is None else record.metrics.spread
-    value = None if spread is None else getattr(spread, field)
+def value_of(record: SetRecord, field: str, *, spread: bool = False) -> float | None:
+    """Return a metric of a set, or its standard deviation over images, of changed pixels in per cent; None where there is none."""
+    metrics = record.metrics.spread if spread and record.metrics is not None else record.metrics
+    value: float | None = None if metrics is None else getattr(metrics, field)
     return 100 * value if value is not None and field == "changed" else value
 
 
@@ -39,15 +33,14 @@ def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = M
     """Return the metrics of a set as a table has them: mean and standard deviation."""
     cells = []
     for field, _, _, decimals in metrics:
-        spread = spread_of(record, field)
-        more = "" if spread is None or value_of(record, field) is None else f" ± {shown(spread, decimals)}"
-        cells.append(shown(value_of(record, field), decimals) + more)
+        value, spread = value_of(record, field), value_of(record, field, spread=True)
+        cells.append(shown(value, decimals) + ("" if spread is None or value is None else f" ± {shown(spread, decimals)}"))
     return cells
 
 
 def most_psnr(blocks: Sequence[Block]) -> float | None:
     """Return the greatest PSNR of any set, with its deviation: the top of an axis that curves share."""
-    values = [(value_of(s, "psnr"), spread_of(s, "psnr") or 0.0) for block in blocks for s in block.sets]
+    values = [(value_of(s, "psnr"), value_of(s, "psnr", spread=True) or 0.0) for block in blocks for s in block.sets]
     return max((value + spread for value, spread in values if value is not None), default=None)
 
 
@@ -62,7 +55,7 @@ def curves_of(block: Block, most_psnr: float | None = None) -> list[Curve]:
         marks = [Mark(aim, f"aim at {s}") for s, aim in AIMED_AT.items()] if field == "ms_ssim" and block.kind == "severities" else []
         bounds = {"psnr": (0.0, most_psnr), "changed": (0.0, 100.0)}.get(field, (0.0, 1.0))
         number = "severity" if block.kind == "severities" else "level"
-        spread = [spread_of(s, field) for s in block.sets]
+        spread = [value_of(s, field, spread=True) for s in block.sets]
         curves.append(Curve(name + (f" ({unit.strip()})" if unit else ""), number, x, y, spread, bounds, marks))
     return curves
 

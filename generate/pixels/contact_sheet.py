@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ...pages.sheets.sheet import Cell, Line, Picture, sheet
 from ...pages.sheets.style import LARGEST
+from ..sources.selection import spread
 
+K = TypeVar("K", bound=Hashable)
 SEVERITIES_A_LINE = 6
 LEVELS_A_LINE = 10
 ORDER = "first (down), then (across):"
@@ -38,16 +41,16 @@ def sheet_lines(cells: Iterable[tuple[str, Picture]]) -> list[Line]:
         if "+" not in name:
             corruption, _, number = name.rpartition("/")
             families.setdefault(corruption, []).append((number, name))
-    alone = {_link(name): named[name] for family in families.values() for _, name in family if _link(name) in columns_of}
+    alone = {link(name): named[name] for family in families.values() for _, name in family if link(name) in columns_of}
     severities: list[Line] = []
     levels: list[Line] = []
     for corruption, family in families.items():
-        if corruption and not all(_link(name) in alone for _, name in family):
+        if corruption and not all(link(name) in alone for _, name in family):
             gradual = all(_LEVEL.fullmatch(number) for number, _ in family)
             shown = [(number, named[name]) for number, name in family]
             (levels if gradual else severities).extend(_wrapped(corruption, shown, LEVELS_A_LINE if gradual else SEVERITIES_A_LINE))
     others = _wrapped("", [(name, named[name]) for _, name in families.get("", []) if name not in alone], SEVERITIES_A_LINE)
-    grids = [line for rows in _grids(columns_of) for line in _grid(rows, chains, alone)]
+    grids = [line for rows in joined(columns_of) for line in _grid({row: columns_of[row] for row in rows}, chains, alone)]
     return [*severities, *levels, *others, *grids]
 
 
@@ -67,7 +70,7 @@ def _by_number(names: Iterable[str]) -> list[str]:
     return sorted(order, key=order.__getitem__)
 
 
-def _link(name: str) -> str:
+def link(name: str) -> str:
     """Return what a single set is called in a chain."""
     return "-".join(name.rsplit("/", 1))
 
@@ -77,14 +80,21 @@ def _wrapped(label: str, cells: Sequence[Cell], width: int) -> list[Line]:
     return [Line("" if start else label, cells[start : start + width]) for start in range(0, len(cells), width)]
 
 
-def _grids(columns_of: Mapping[str, Sequence[str]]) -> list[dict[str, Sequence[str]]]:
-    """Return rows and their columns in groups that have neither a row nor a column in common."""
-    grids: list[frozenset[str]] = []
-    for row, columns in columns_of.items():
-        met = [grid for grid in grids if any(not set(columns).isdisjoint(columns_of[other]) for other in grid)]
-        grids = [grid for grid in grids if grid not in met] + [frozenset({row}).union(*met)]
-    in_order = dict.fromkeys(next(grid for grid in grids if row in grid) for row in columns_of)
-    return [{row: columns for row, columns in columns_of.items() if row in grid} for grid in in_order]
+def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
+    """Return things in groups that have no key in common, directly or by way of others; groups and things in their order.
+
+    Examples
+    --------
+    >>> joined({1: "ab", 2: "cd", 3: "ef", 4: "be"})
+    [[1, 3, 4], [2]]
+    """
+    groups: list[tuple[set[str], list[K]]] = []
+    for one, keys in keys_of.items():
+        met = [group for group in groups if not group[0].isdisjoint(keys)]
+        groups = [group for group in groups if group not in met]
+        groups.append((set(keys).union(*(known for known, _ in met)), [*(other for _, own in met for other in own), one]))
+    place = {one: number for number, one in enumerate(keys_of)}
+    return sorted((sorted(own, key=place.__getitem__) for _, own in groups), key=lambda own: place[own[0]])
 
 
 def _grid(rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], Picture], alone: Mapping[str, Picture]) -> list[Line]:
@@ -117,15 +127,11 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
         return list(ids)
     stages = list(dict.fromkeys(stage for name in ids if "+" in name for stage in name.split("+")))
     for count in range(len(stages), 1, -1):
-        kept = set(_spread(stages, count))
+        kept = set(spread(stages, count))
         shown = [name for name in ids if "+" not in name or kept.issuperset(name.split("+"))]
         if len(shown) <= most and any("+" in name for name in shown):
             return shown
-    return _spread(ids, most)
-
-
-def _spread(items: Sequence[str], count: int) -> list[str]:
-    return [items[(i * len(items)) // count] for i in range(count)]
+    return spread(ids, most)
 
 
 def contact_sheet(cells: Iterable[tuple[str, Picture]], *, clean: Picture | None = None, title: str = "", side: int = LARGEST) -> bytes:

@@ -18,7 +18,8 @@ from ..recipes.region_table import RegionGroup, RegionTable
 from .block_draws import region_rows
 
 _MARK = (230, 30, 30)
-_STEPS = (-1, 0, 1)
+STEPS = (-1, 0, 1)
+"""From a region to its neighbours, down and across."""
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
@@ -59,15 +60,15 @@ def _lines(
 
     shrunk = f"; shrunk {group.side - 2}" if table.kind == "crop" else ""
     yield Line(f"{group.name}: side {group.side} at y {anchor.y}, x {anchor.x}{shrunk}")
-    for step_y in _STEPS:
+    for step_y in STEPS:
         cells: list[Cell] = []
         if table.kind == "crop":
             marked = _marked(image, anchor, max(table.size, READABLE)) if step_y == 0 else BLANK
             cells.append(("in its image" if step_y == 0 else "", marked))
-        for step_x in _STEPS:
+        for step_x in STEPS:
             name = "the region" if step_y == step_x == 0 else f"y{step_y:+d} x{step_x:+d}"
             cells.append(cell(name, group.side, anchor.y + step_y, anchor.x + step_x))
-        for step_x in _STEPS if table.kind == "crop" else ():
+        for step_x in STEPS if table.kind == "crop" else ():
             cells.append(cell(f"shrunk y+{step_y + 1} x+{step_x + 1}", group.side - 2, anchor.y + step_y + 1, anchor.x + step_x + 1))
         yield Line("", cells)
 

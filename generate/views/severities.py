@@ -50,9 +50,14 @@ def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedS
     BuildError
         A set has no place, a corruption lacks severities, or the file of severities has mistakes: all of them listed.
     """
-    if layout.names == "any":
+    if layout.names == "letters":
+        known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
+        otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
+        then = f"It takes {known} and clean. Choose what fits with --sets{otherwise}"
+        refuse(layout.name, _misfits(layout, subject.sets), then)
+    if layout.names in ("any", "letters"):
         return [(ref.id, {}) for ref in subject.sets], []
-    return _lettered(layout, subject) if layout.names == "letters" else _by_corruption(layout, subject, options)
+    return _by_corruption(layout, subject, options)
 
 
 def _misfit(layout: Layout, ref: SetRef) -> str | None:
@@ -76,17 +81,6 @@ def _misfits(layout: Layout, refs: Iterable[SetRef]) -> list[str]:
         if (why := _misfit(layout, ref)) is not None:
             lines.setdefault((ref.id if ref.level is None else ref.corruption, why), []).append(ref.id)
     return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]
-
-
-def _lettered(layout: Layout, subject: Subject) -> NamedSets:
-    """Name the sets of corruptions that have a letter, and the clean images, which have none."""
-    known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
-    otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
-    then = f"It takes {known} and clean. Choose what fits with --sets{otherwise}"
-    refuse(layout.name, _misfits(layout, subject.sets), then)
-    names = {ref.id: (f"{ref.corruption}/{ref.severity}", f"_{layout.letters[ref.corruption]}") for ref in subject.sets if ref.corruption}
-    named = [(ref.id, *names.get(ref.id, ("clean", ""))) for ref in subject.sets]
-    return [(set_id, {"lettered_set": folder, "letter": letter}) for set_id, folder, letter in named], []
 
 
 def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:

@@ -94,7 +94,15 @@ class View:
             groups.setdefault((split, position // SHARD if "{shard" in place else 0), []).append(index)
         rows: Counter[str] = Counter()
         for set_id, names in sets:
-            of_set = {"set": set_id, "marked_set": marked(set_id), "lettered_set": set_id, "letter": "", **self.subject.labels[set_id]}
+            ref = self.subject.by_name[set_id]
+            letter = self.layout.letters.get(ref.corruption or "") if ref.severity is not None else None
+            of_set = {
+                "set": set_id,
+                "marked_set": marked(set_id),
+                "lettered_set": f"{ref.corruption}/{ref.severity}" if letter else set_id,
+                "letter": f"_{letter}" if letter else "",
+                **self.subject.labels[set_id],
+            }
             for (split, shard), indices in groups.items():
                 words = self._words | of_set | names | {"split": split, "shard": shard}
                 path = place.format(**words)

@@ -23,7 +23,7 @@ from ...digests import digits
 from ...errors import CorruptsetError
 from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
-from ...manifests.images.arrays import ArrayFile, NotAShard
+from ...manifests.images.arrays import ArrayFile
 from ...manifests.images.pictures import NotAPicture, decode
 from ...manifests.layout import MANIFEST
 from ...manifests.manifest_file import MANIFEST_CAP
@@ -143,24 +143,22 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
         if owner:
             inside[owner][path] = listing.files[path]
     known = {VIEW}.union(*inside.values())
-    problems = list(file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known))
-    sound = {path for path, f in files.items() if listing.files.get(path) == f.bytes}
-    for done, path in enumerate((*sorted(sound), *folders)):
-        progress("files", done, len(sound) + len(folders))
-        if path in folders:
-            problem = _folder_problem(root, folders[path], inside[path])
-            report.add([], Counter(bytes=sum(inside[path].values()), images=len(inside[path])))
-        else:
-            problem = hash_problem(root, files[path])
-            report.add([], Counter(bytes=files[path].bytes))
-        if problem is not None:
-            problems.append(problem)
-            sound.discard(path)
+    problems: list[Problem | None] = [*file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known)]
+    there = [path for path, f in files.items() if listing.files.get(path) == f.bytes]
+    wrong: dict[str, Problem | None] = {}
+    for done, path in enumerate((*there, *folders)):
+        progress("files", done, len(there) + len(folders))
+        problem = _folder_problem(root, folders[path], inside[path]) if path in folders else hash_problem(root, files[path])
+        wrong[path] = problem
+        if problem is None or problem.kind == "hash":  # else nothing was read
+            images = inside.get(path, {})
+            report.add([], Counter(bytes=sum(images.values()) if path in folders else files[path].bytes, images=len(images)))
     for done, part in enumerate(record.sets):
         progress("sets", done, len(record.sets))
-        if part.pixel_digest is not None and part.row is not None and part.path in sound:
-            report.add(_pixel_problems(root, part, part.row), Counter(images=part.count))
-    report.problems = sorted({*report.problems, *problems})
+        if part.pixel_digest is not None and part.row is not None and part.path in there and wrong[part.path] is None:
+            problems.append(_pixel_problem(root, part, part.row))
+            report.add([], Counter(images=part.count))
+    report.problems = sorted({*report.problems, *(problem for problem in (*problems, *wrong.values()) if problem is not None)})
     return report
 
 
@@ -169,30 +167,26 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
     if (count := len(sizes)) != record.images:
         kind = "missing" if count < record.images else "unexpected"
         return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
+    if (total := sum(sizes.values())) != record.bytes:
+        return Problem(record.path, "size", f"its images have {total} bytes, recorded are {record.bytes}")
     try:
         found = folder_record(record.path, ((path, sha256_file(root / path), size) for path, size in sizes.items()))
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
-    if found.bytes != record.bytes:
-        return Problem(record.path, "size", f"its images have {found.bytes} bytes, recorded are {record.bytes}")
     if found.sha256 != record.sha256:
         detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
         return Problem(record.path, "hash", detail)
     return None
 
 
-def _pixel_problems(root: Path, part: ViewSetRecord, start: int) -> Iterator[Problem]:
-    try:
-        array = ArrayFile(root / part.path)
-    except (NotAShard, OSError, ValueError) as e:
-        yield Problem(part.path, "decode", f"is not an array of images: {e}")
-        return
-    if start + part.count > array.rows:
-        yield Problem(part.path, "shape", f"has {array.rows} rows, set {part.id} ends at row {start + part.count}")
-        return
-    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in array.stream(start, start + part.count))
+def _pixel_problem(root: Path, part: ViewSetRecord, start: int) -> Problem | None:
+    rows = _rows(root / part.path)
+    if rows is None or len(rows) < start + part.count:
+        return Problem(part.path, "shape", f"is no array of images with {start + part.count} rows, where set {part.id} ends")
+    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows[start : start + part.count])
     if digest != part.pixel_digest:
-        yield Problem(part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}")
+        return Problem(part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}")
+    return None
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -220,7 +214,6 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     report.digest = data.digest
     if record is None:
         return report
-    report.problems = []
     if record.digest != data.digest:
         report.add([Problem(VIEW, "digest", f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}")])
         return report
@@ -231,7 +224,6 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
-    report.add(listing.problems)
     expected, present = dict.fromkeys(paths(made)), listing.files.keys() - {VIEW}
     report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
     done: list[str] = []
@@ -263,13 +255,13 @@ def _images(view: View, root: Path, present: Container[str]) -> Iterator[_Stored
         if container != "files" and path not in present:
             continue
         tar = _regular(root / path) if container == "tars" else iter(())
-        rows = _rows(root / path, view.array_rows[path]) if container == "arrays" else None
+        rows = _rows(root / path) if container == "arrays" else None
+        whole = rows is not None and len(rows) == view.array_rows[path]
         for images in slices:
             for position, index in enumerate(images.samples):
-                data: bytes | NDArray[np.uint8] | None = None
                 if container == "arrays":
                     row = (images.row or 0) + position
-                    yield images.set_id, index, f"{path}#{row}", None if rows is None else rows[row]
+                    yield images.set_id, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
                 elif container == "tars":
                     wanted = list(members(view, images, index))
                     found = [next(tar, ("", b"")) for _ in wanted]
@@ -277,18 +269,15 @@ def _images(view: View, root: Path, present: Container[str]) -> Iterator[_Stored
                     good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
                     yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
                 elif (file := view.path(images, index)) in present:
-                    with suppress(OSError):
-                        data = (root / file).read_bytes()
-                    yield images.set_id, index, file, data
+                    yield images.set_id, index, file, (root / file).read_bytes()
         if next(tar, None) is not None:
             yield slices[-1].set_id, slices[-1].samples[-1], f"{path}: what follows its last image", None
 
 
-def _rows(path: Path, count: int) -> NDArray[np.uint8] | None:
-    """Return an array of so many images, mapped into memory; None where it is no such array."""
-    with suppress(NotAShard, OSError):
-        array = ArrayFile(path)
-        return array.images if array.rows == count else None
+def _rows(path: Path) -> NDArray[np.uint8] | None:
+    """Return an array of images, mapped into memory; None where it is none."""
+    with suppress(ValueError, OSError):
+        return ArrayFile(path).images
     return None
 
 
@@ -296,7 +285,7 @@ def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of the members of a tar, as far as it can be read."""
     with suppress(OSError, tarfile.TarError), tarfile.open(path, "r|") as archive:
         for info in archive:
-            file = archive.extractfile(info) if info.isreg() else None
+            file = archive.extractfile(info) if info.isreg() and not info.issparse() else None
             yield info.name, b"" if file is None else file.read()
 
 

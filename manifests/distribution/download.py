@@ -153,12 +153,14 @@ def small_file(remote: Remote, path: str, cap: int) -> bytes:
     return data
 
 
-def download_all(remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Counted) -> Generator[list[F], None, None]:
+def download_all(
+    remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Counted
+) -> Generator[list[tuple[F, Path]], None, None]:
     """Bring files to their places, several at once; yield those that are whole, as many as there are, until all were."""
 
-    def bring(file: F, path: Path, counted: Counted, stop: threading.Event) -> F:
+    def bring(file: F, path: Path, counted: Counted, stop: threading.Event) -> tuple[F, Path]:
         download(remote, file, path, counted, stop)
-        return file
+        return file, path
 
     return in_threads([partial(bring, file, path) for file, path in files], connections, told)
 
@@ -208,7 +210,7 @@ def in_threads(calls: Sequence[Callable[[Counted, threading.Event], T]], at_once
             if failure := next((each for each in batch if isinstance(each, BaseException)), None):
                 raise failure
             left -= len(batch)
-            yield batch
+            yield [each for each in batch if not isinstance(each, BaseException)]
             heard = time.monotonic()
             room.release(len(batch))
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,11 +20,11 @@ from ..disk.atomic import write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import MANIFEST, PARTIAL, UNPACK_STATE
+from ..layout import MANIFEST, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
 from .addresses import remote_of
@@ -156,78 +156,86 @@ class _Fetcher:
 
     def __init__(self, remote: Remote, index: ReleaseIndex, out: Path, connections: int, progress: Progress) -> None:
         self.remote, self.index, self.out, self.connections, self.progress = remote, index, out, connections, progress
-        self.work = out / f".fetch-{index.folder}"
-        self.target = out / index.folder
+        self.target, self.work = out / index.folder, out / f".fetch-{index.folder}"
 
     def fetch_data_set(self, whole: bool, chosen: set[str], level: Level, jobs: int) -> Fetched:
         """Fetch, unpack and verify; what is new comes into place in one step, to what is there the archives are added."""
-        present, staged = self._present()
+        staged = not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir()))
         place = self.work / "data" if staged else self.out
         root = place / self.index.folder
-        in_part = not (self.target / MANIFEST).exists() or (self.target / PARTIAL).exists()
+        present, in_part = (set[str](), True) if staged else self._present()
         needed = [a for a in self.index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)]
-        with self._working():
-            missing = [a for a in needed if not self._note(a).exists()]
-            ahead = sum(nlargest(AHEAD * self.connections, (a.bytes for a in missing)))  # archives that wait to be unpacked
-            with closing(self._download(missing, ahead + sum(a.bytes for a in missing))) as batches:
-                for batch in batches:
-                    with self._refusing(staged):
-                        self._unpack(batch, place)
+        unpacked = self.work / "unpacked"
+        missing = [a for a in needed if not (unpacked / digits(a.sha256)).exists()]
+        with self._downloading(missing, ahead=True) as batches:
+            for batch in batches:
+                with self._refusing(staged):
+                    digest = unpack([path for _, path in batch], place, progress=False).digest
+                    if digest != self.index.digest:
+                        raise VerificationError(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}")
+                for archive, path in batch:
+                    write_atomic(unpacked / digits(archive.sha256))
+                    path.unlink()
             with self._refusing(staged):
-                report = verify_directory(root, level=level, jobs=jobs, progress=self.progress)
-                report.raise_for_problems()
-                manifest, partial = load_manifest(root), load_partial(root)
-                sets = sorted(s.id for s in manifest.sets) if partial is None else partial.sets
-                if lacking := sorted(chosen - set(sets)):
+                verify_directory(root, level=level, jobs=jobs, progress=self.progress).raise_for_problems()
+                every, sets, _ = _sets(root)
+                if lacking := sorted(chosen - sets):
                     raise VerificationError(f"its archives lack sets that {INDEX} names: {first_few(lacking)}")
             if staged:
                 os.replace(root, self.target)
-        return self._fetched(self.target, needed, sets, {s.id for s in manifest.sets})
+        return self._fetched(self.target, needed, sets, every)
 
     def fetch_packed(self, whole: bool, chosen: set[str]) -> Fetched:
         """Fetch archives and what lies beside them, the index last."""
         archives = [a for a in self.index.archives if whole or set(a.sets) & chosen]
-        files: list[IndexedFile] = [*archives, *self.index.files]
-        missing = [f for f in files if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
+        missing = [f for f in (*archives, *self.index.files) if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
         if differing := [f.path for f in missing if os.path.lexists(self.out / f.path)]:
             raise ReleaseError(f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out.")
-        with self._working():
-            with closing(self._download(missing, sum(f.bytes for f in missing))) as batches:
-                for file in chain.from_iterable(batches):
-                    (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
-                    os.replace(self._part(file), self.out / file.path)
+        with self._downloading(missing) as batches:
+            for file, path in chain.from_iterable(batches):
+                (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, self.out / file.path)
             write_atomic(self.out / INDEX, self.index.encode())
-        sets = {s for a in archives for s in a.sets}
-        return self._fetched(self.out, archives, sorted(sets), {s for a in self.index.archives for s in a.sets})
+        return self._fetched(self.out, archives, *({s for a in some for s in a.sets} for some in (archives, self.index.archives)))
 
-    def _fetched(self, path: Path, archives: Sequence[IndexedArchive], sets: list[str], every: set[str]) -> Fetched:
-        absent = sorted(every - set(sets))
-        return Fetched(path, self.index.digest, sets, absent, [a.name for a in archives], sum(a.bytes for a in archives))
+    def _fetched(self, path: Path, archives: Sequence[IndexedArchive], sets: set[str], every: set[str]) -> Fetched:
+        names, size = [a.name for a in archives], sum(a.bytes for a in archives)
+        return Fetched(path, self.index.digest, sorted(sets), sorted(every - sets), names, size)
 
     def _present(self) -> tuple[set[str], bool]:
-        """Return the sets that are in place, and whether there is nothing of the data set."""
-        if not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir())):
-            return set(), True
-        if (self.target / MANIFEST).is_file():
-            manifest, partial = load_manifest(self.target), load_partial(self.target)
-            if manifest.digest != self.index.digest:
-                raise ReleaseError(
-                    f"{self.target} holds another data set ({manifest.digest}) than {self.remote.name}. Choose another --out."
-                )
-            return ({s.id for s in manifest.sets} if partial is None else set(partial.sets)), False
-        if not (self.target / UNPACK_STATE).is_file():
+        """Return the sets that are in place, and whether they are a part of the data set."""
+        if not (self.target / MANIFEST).is_file():
+            if (self.target / UNPACK_STATE).is_file():  # unpacking was interrupted: it keeps what is there
+                return set(), True
             raise ReleaseError(f"{self.target} exists, and is no data set. Choose another --out.")
-        return set(), False  # unpacking was interrupted: it keeps what is there
+        if (digest := load_manifest(self.target).digest) != self.index.digest:
+            raise ReleaseError(f"{self.target} holds another data set ({digest}) than {self.remote.name}. Choose another --out.")
+        return _sets(self.target)[1:]
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
-        """Hold the hidden folder, which goes when all went well, or when the release was refused."""
+    def _downloading(self, files: Sequence[F], *, ahead: bool = False) -> Iterator[Iterator[list[tuple[F, Path]]]]:
+        """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole in it, as they come.
+
+        `ahead`: some wait there until they are unpacked.
+        """
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose another --out."
         with locked(self.work / "lock", busy):
             for name in ("parts", "unpacked"):
                 (self.work / name).mkdir(exist_ok=True)
+            places = [(f, self.work / "parts" / f.name) for f in files]
+            waiting = sum(nlargest(AHEAD * self.connections, (f.bytes for f in files))) if ahead else 0
+            standing = sum(path.stat().st_size for _, path in places if path.exists())
+            total, done = sum(f.bytes for f in files), 0
+            check_space(self.out, total + waiting - standing, "the release", "Free some space, choose another --out, or fetch fewer sets.")
+
+            def more(count: int) -> None:
+                nonlocal done
+                done += count
+                self.progress("bytes", min(done, total), total)
+
             try:
-                yield
+                with closing(download_all(self.remote, places, self.connections, more)) as batches:
+                    yield batches
             except Refused:
                 shutil.rmtree(self.work)
                 raise
@@ -244,31 +252,8 @@ class _Fetcher:
             kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
             raise Refused(f"{self.remote.name} was refused: {e}. {'Nothing was kept.' if staged else kept}") from None
 
-    def _unpack(self, archives: Sequence[IndexedArchive], place: Path) -> None:
-        """Unpack archives, and remove them."""
-        digest = unpack([self._part(a) for a in archives], place, progress=False).digest
-        if digest != self.index.digest:
-            raise VerificationError(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}")
-        for a in archives:
-            self._note(a).touch()
-            self._part(a).unlink()
 
-    def _part(self, file: IndexedFile) -> Path:
-        return self.work / "parts" / file.name
-
-    def _note(self, archive: IndexedArchive) -> Path:
-        """Return what stands where an archive was unpacked."""
-        return self.work / "unpacked" / digits(archive.sha256)
-
-    def _download(self, files: Sequence[F], needed: int) -> Generator[list[F], None, None]:
-        """Yield files that are whole in the hidden folder, as they come."""
-        standing = sum(part.stat().st_size for f in files if (part := self._part(f)).exists())
-        check_space(self.out, needed - standing, "the release", "Free some space, choose another --out, or fetch fewer sets.")
-        total, done = sum(f.bytes for f in files), 0
-
-        def more(count: int) -> None:
-            nonlocal done
-            done += count
-            self.progress("bytes", min(done, total), total)
-
-        yield from download_all(self.remote, [(f, self._part(f)) for f in files], self.connections, more)
+def _sets(root: Path) -> tuple[set[str], set[str], bool]:
+    """Return the ids of a data set's sets, of those that are there, and whether it is a part."""
+    every, partial = {s.id for s in load_manifest(root).sets}, load_partial(root)
+    return every, every if partial is None else set(partial.sets), partial is not None

@@ -35,6 +35,9 @@ _TEXT_CAP = 1 << 30
 """Bytes of a small file; the table of a million samples has some 400 MB."""
 
 
+Content = bytes | Path
+
+
 @dataclass(frozen=True)
 class PublishedFile:
     """A file at its place: its path there, its record, and its bytes or the file that has them."""
@@ -42,16 +45,17 @@ class PublishedFile:
     path: str
     bytes: int
     sha256: str
-    content: bytes | Path
+    content: Content
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield its bytes."""
-        if isinstance(self.content, bytes):
-            yield self.content
-            return
-        with self.content.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                yield chunk
+
+def chunks_of(file: PublishedFile) -> Iterator[bytes]:
+    """Yield the bytes of a file."""
+    if isinstance(file.content, bytes):
+        yield file.content
+        return
+    with file.content.open("rb") as opened:
+        while chunk := opened.read(CHUNK):
+            yield chunk
 
 
 @dataclass(frozen=True)

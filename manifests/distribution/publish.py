@@ -24,7 +24,7 @@ from ..records.digests import sha256_file
 from ..records.report import Progress
 from ..release.bag import INDEX
 from .addresses import HUB, hub_address
-from .layouts import LAYOUTS, LayoutName, PublishedFile, ReleaseFolder, limit_notes, open_release_folder, published_files
+from .layouts import LAYOUTS, LayoutName, PublishedFile, ReleaseFolder, chunks_of, limit_notes, open_release_folder, published_files
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def publish(
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that are there and differ. Objects of a store are read where their own checksums do not match.
+        Overwrite files that are there and differ. Objects of a store are read to be compared.
     private : bool
         Of a data set that is made on the hub.
     creators : sequence of str
@@ -218,7 +218,7 @@ class FolderPlace:
             target.parent.mkdir(parents=True, exist_ok=True)
             for stray in target.parent.glob(".*.part"):  # of a call that was killed
                 stray.unlink()
-            done += write_large(target, f.chunks())[0]
+            done += write_large(target, chunks_of(f))[0]
             sent(done)
 
 
@@ -314,6 +314,6 @@ def _same(file: PublishedFile, there: Any) -> bool:
     if there.lfs is not None:
         return file.sha256 == f"sha256:{there.lfs.sha256}"
     blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
-    for chunk in file.chunks():
+    for chunk in chunks_of(file):
         blob.update(chunk)
     return bool(there.blob_id == blob.hexdigest())

@@ -51,7 +51,7 @@ def shard_pieces(
     }
     frame = _frame(rows.shape, len(set_id.encode()), build) if isinstance(rows, np.ndarray) else None
     if frame is None or not isinstance(rows, np.ndarray):
-        return [by_hdf5(rows, columns, set_id, build, encoding)]
+        return [by_hdf5(rows, columns, set_id, build, encoding)[0]]
     values: dict[Slot, Piece] = {name: column.reshape(-1).view(np.uint8).data for name, column in columns.items()}
     values |= {_SET: set_id.encode(), _END: b""}
     flat, size = rows.reshape(-1).data, rows[0].nbytes
@@ -59,15 +59,6 @@ def shard_pieces(
     for between, slot in frame:
         pieces += [between, flat[slot[0] * size : slot[1] * size] if isinstance(slot, tuple) else values[slot]]
     return pieces
-
-
-def by_hdf5(rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id: str, build: str, encoding: str) -> bytes:
-    """Return a shard as HDF5 itself makes it."""
-    with _file_in_memory() as file:
-        _write(file, rows, columns, set_id, build, encoding)
-        file.flush()
-        image: bytes = file.id.get_file_image()
-        return image
 
 
 def chunk_rows(count: int, row_bytes: int) -> int:
@@ -82,54 +73,50 @@ def chunk_rows(count: int, row_bytes: int) -> int:
     return -(-count // chunks)
 
 
-def _file_in_memory() -> Any:
+def by_hdf5(
+    rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id: str, build: str, encoding: str
+) -> tuple[bytes, list[tuple[int, int, Slot]]]:
+    """Return a shard as HDF5 itself makes it, and offset, bytes and slot of its columns and its chunks of pixels."""
     import h5py
 
+    slots: list[tuple[int, int, Slot]] = []
     # The core driver looks files up by name among those that are open, so each has a name of its own.
-    return h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER)
-
-
-def _write(file: Any, rows: Any, columns: Columns, set_id: str, build: str, encoding: str) -> None:
-    for name, value in shard_attributes(set_id, build, encoding).items():
-        file.attrs[name] = np.int64(value) if isinstance(value, int) else value
-    if isinstance(rows, np.ndarray):
-        chunk = chunk_rows(len(rows), rows[0].nbytes)
-        images = file.create_dataset(RAW, rows.shape, np.uint8, chunks=(chunk, *rows.shape[1:]), track_times=False)
-        for start in range(0, len(rows), chunk):
-            images[start : start + chunk] = rows[start : start + chunk]
+    with h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER) as file:
+        for name, value in shard_attributes(set_id, build, encoding).items():
+            file.attrs[name] = np.int64(value) if isinstance(value, int) else value
+        if isinstance(rows, np.ndarray):
+            chunk = chunk_rows(len(rows), rows[0].nbytes)
+            images = file.create_dataset(RAW, rows.shape, np.uint8, chunks=(chunk, *rows.shape[1:]), track_times=False)
+            for start in range(0, len(rows), chunk):
+                images[start : start + chunk] = rows[start : start + chunk]
+        else:
+            images = file.create_dataset(ENCODED, (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
+            images.attrs[ENCODING] = encoding
+            for i, row in enumerate(rows):  # one by one: h5py takes a list of arrays of equal length for a matrix
+                images[i] = np.frombuffer(row, np.uint8)
         del images  # closed, its last chunk takes its place in the file before the columns take theirs
-    else:
-        import h5py
-
-        encoded = file.create_dataset(ENCODED, (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
-        encoded.attrs[ENCODING] = encoding
-        for i, row in enumerate(rows):  # one by one: h5py takes a list of arrays of equal length for a matrix
-            encoded[i] = np.frombuffer(row, np.uint8)
-        del encoded
-    for name, values in columns.items():
-        file.create_dataset(name, data=values, track_times=False)
+        for name, values in columns.items():
+            file.create_dataset(name, data=values, track_times=False)
+        file.flush()
+        shard: bytes = file.id.get_file_image()
+        if isinstance(rows, np.ndarray):
+            slots = [(file[name].id.get_offset(), values.nbytes, name) for name, values in columns.items()]
+            for info in map(file[RAW].id.get_chunk_info, range(file[RAW].id.get_num_chunks())):
+                first, stop = info.chunk_offset[0], min(info.chunk_offset[0] + chunk, len(rows))
+                slots.append((info.byte_offset, (stop - first) * rows[0].nbytes, (first, stop)))
+    return shard, slots
 
 
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[bytes, Slot], ...] | None:
     """Return the bytes between the values of a shard of pixels, each with the slot that follows; None where the id's place is not clear."""
-    mark = "\x7f" * name_length
-    count, zeros = shape[0], np.zeros(shape, np.uint8)  # the system gives memory for it only where it is written to
+    mark, count = "\x7f" * name_length, shape[0]
     columns: Columns = {LABELS: np.zeros(count, np.int64), INDEX: np.zeros(count, np.int64), PIXELS: np.zeros((count, 32), np.uint8)}
-    with _file_in_memory() as file:
-        _write(file, zeros, columns, mark, build, "raw")
-        file.flush()
-        image = file.id.get_file_image()
-        chunk = file[RAW].chunks[0]
-        chunks = [file[RAW].id.get_chunk_info(i) for i in range(file[RAW].id.get_num_chunks())]
-        slots: list[tuple[int, int, Slot]] = [(file[name].id.get_offset(), v.nbytes, name) for name, v in columns.items()]
+    # zeros: the system gives memory for them only where it is written to
+    image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")
     if not name_length or image.count(mark.encode()) != 1:
         return None
     slots.append((image.index(mark.encode()), name_length, _SET))
-    for info in chunks:
-        first = info.chunk_offset[0]
-        length = min(chunk, count - first)
-        slots.append((info.byte_offset, length * zeros[0].nbytes, (first, first + length)))
     frame, end = [], 0
     for offset, size, slot in sorted(slots, key=lambda s: s[0]):
         frame.append((image[end:offset], slot))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from .report import printable
 
@@ -28,3 +30,18 @@ def markdown_code(text: str) -> str:
     "`frost'1/2`"
     """
     return f"`{printable(' '.join(text.split())).replace('`', chr(39)).replace('|', '/')}`"
+
+
+def one_line(text: object) -> str:
+    """Return text as one line, which breaks no table and no tag file."""
+    return " ".join(str(text).split())
+
+
+def filled(template: str, **words: Any) -> str:
+    """Return a card from its template; the filters of this module are text, code, line, and json, with sorted keys."""
+    from jinja2 import Environment
+
+    cards = Environment(trim_blocks=True, keep_trailing_newline=True)
+    json_text = lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True)  # noqa: E731
+    cards.filters |= {"text": markdown_text, "code": markdown_code, "line": one_line, "json": json_text}
+    return cards.from_string(template).render(words)

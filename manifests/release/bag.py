@@ -22,7 +22,7 @@ from ..checksums import sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
-from ..records.markdown import markdown_code, markdown_text
+from ..records.markdown import filled, markdown_text, one_line
 from ..records.models import FileRecord, Manifest, Record
 from ..records.parsing import record_or_mistakes
 from .contents import top_folder
@@ -158,17 +158,14 @@ def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Map
 
 def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samples: int, lacks: Lacks) -> bytes:
     """Return the README.md beside the archives; `lacks` says what of the data set is in none of them."""
-    from jinja2 import Environment
-
-    words = Environment(trim_blocks=True, keep_trailing_newline=True)
-    words.filters |= {"text": markdown_text, "code": markdown_code, "line": _line, "ranges": _ranges, "json": _json}
-    text = words.from_string(files(__package__).joinpath("card.md").read_text("utf-8")).render(
+    text = filled(
+        files(__package__).joinpath("card.md").read_text("utf-8"),
         m=manifest,
         title=markdown_text(title(manifest)),
         top=top_folder(manifest),
-        source=_line(manifest.source.name),
+        source=one_line(manifest.source.name),
         example=next((s.id for s in manifest.sets if s.stages), manifest.sets[0].id if manifest.sets else "clean"),
-        archives=archives,
+        archives=[(a, _ranges(a.sets)) for a in archives],
         samples=samples,
         lacks=lacks,
     )
@@ -187,13 +184,4 @@ def _ranges(sets: Sequence[str]) -> str:
 
 def title(manifest: Manifest) -> str:
     """Return the title of a data set, as one line."""
-    return _line(manifest.recipe.get("title") or manifest.name)
-
-
-def _line(text: object) -> str:
-    """Return text as one line, which breaks no table and no tag file."""
-    return " ".join(str(text).split())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return one_line(manifest.recipe.get("title") or manifest.name)

@@ -31,6 +31,7 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
+from ..verify.rules import manifest_witness
 from .archives import member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
 from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
@@ -222,8 +223,7 @@ class _Packer:
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
             self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path)))
-        line = f"{digits(self.files[MANIFEST].sha256)}  {MANIFEST}".encode()
-        if line not in (root / SHA256SUMS).read_bytes().splitlines():
+        if manifest_witness(self.files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
             raise VerificationError(
                 f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
             )

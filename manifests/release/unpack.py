@@ -23,7 +23,7 @@ from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
+from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, SampleRecord
@@ -164,8 +164,6 @@ def _check_target(root: Path, manifest: bytes) -> None:
 def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
     """Refuse to begin where the content of the archives does not fit; what is on the disk already needs no room."""
     needed = sum(head.archive.stat().st_size for head in heads)
-    # the small files that every archive has are written once
-    needed -= (len(heads) - 1) * sum(f.bytes for f in heads[0].record.files if not f.path.startswith(SETS))
     if root.exists() and shutil.disk_usage(root).free < needed:
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")

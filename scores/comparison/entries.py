@@ -19,8 +19,6 @@ from .correlations import reference_point
 
 SHORT = 8
 """Letters of a digest that tell data sets apart."""
-
-
 PRINTED = "sha256:" + "0" * 64
 """In place of a data set's digest, of scores that were printed."""
 PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
@@ -69,11 +67,24 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
         Lists every file that is not valid, models that are there twice, and scores of other data sets than the first's.
     """
     entries, problems = read_entries(given, any_data=any_data)
-    if not any_data:
-        problems += _others(entries)
+    own = [e for e in entries if e.scores.digest != PRINTED]
+    for e in [] if any_data else own:
+        if e.scores.digest != own[0].scores.digest:
+            problems.append(
+                f"{e.file} has scores of another data set, {_data_set(e)}, than {own[0].file}, {_data_set(own[0])}: score both models on "
+                "one data set, or put different ones side by side with --any-data"
+            )
     if problems:
         raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
     return entries
+
+
+def _data_set(entry: Entry) -> str:
+    return f"{entry.scores.name} ({_short(entry)})"
+
+
+def _short(entry: Entry) -> str:
+    return entry.scores.digest.removeprefix("sha256:")[:SHORT]
 
 
 def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
@@ -81,20 +92,29 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
 
     That is: files that are not valid, and models that are there twice.
     """
-    problems, found = list[str](), list[tuple[str, Scores]]()
+    problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(given, 1):
-        if isinstance(one, Scores):
-            found.append((f"scores {number}", one))
-            continue
         try:
-            found += [(str(one), scores) for scores in (read_printed(Path(one)) if str(one).endswith(".csv") else [load_scores(one)])]
+            read = [one] if isinstance(one, Scores) else read_printed(Path(one)) if str(one).endswith(".csv") else [load_scores(one)]
+            entries += [Entry(scores.model, scores, f"scores {number}" if isinstance(one, Scores) else str(one)) for scores in read]
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
-    labels = _labels([scores for _, scores in found], any_data)
-    problems += _doubles(labels, [file for file, _ in found])
-    if not found and not problems:
+    # a model is called with its data set and condition where these are not the same for all
+    of_several = any_data and len({own.scores.digest for own in entries} - {PRINTED}) > 1
+    conditions = len({own.scores.condition for own in entries}) > 1
+    files: dict[str, list[str]] = {}
+    for place, own in enumerate(entries):
+        more = [f"{own.scores.name}, {_short(own)}"] * of_several + [own.scores.condition or "all images"] * conditions
+        entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
+        files.setdefault(entries[place].label, []).append(own.file)
+    problems += [
+        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, and score it again"
+        for label, named in files.items()
+        if len(named) > 1
+    ]
+    if not entries and not problems:
         problems.append("no scores were given: name the files that `corruptset score --json` wrote")
-    return [Entry(label, scores, file) for label, (file, scores) in zip(labels, found, strict=True)], problems
+    return entries, problems
 
 
 def read_printed(path: Path) -> list[Scores]:
@@ -171,39 +191,3 @@ def reference_of(entries: Sequence[Entry]) -> Reference | None:
     if not shown:
         return None
     return entries[0].reference or Reference(*reference_point(*zip(*shown, strict=True)), "mean of the models")
-
-
-def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
-    """Return what models are called: with the data set and the condition where these are not the same for all."""
-    of_several = any_data and len({scores.digest for scores in compared} - {PRINTED}) > 1
-    conditions = len({scores.condition for scores in compared}) > 1
-    labels = []
-    for scores in compared:
-        more = [f"{scores.name}, {_short(scores)}"] * of_several + [scores.condition or "all images"] * conditions
-        labels.append(f"{scores.model} ({'; '.join(more)})" if more else scores.model)
-    return labels
-
-
-def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
-    of_label: dict[str, list[str]] = {}
-    for label, file in zip(labels, files, strict=True):
-        of_label.setdefault(label, []).append(file)
-    return [
-        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, and score it again"
-        for label, named in of_label.items()
-        if len(named) > 1
-    ]
-
-
-def _others(entries: Sequence[Entry]) -> list[str]:
-    return [
-        f"{e.file} has scores of another data set, {e.scores.name} ({_short(e.scores)}), than {first.file}, {first.scores.name} "
-        f"({_short(first.scores)}): score both models on one data set, or put different ones side by side with --any-data"
-        for first in [e for e in entries if e.scores.digest != PRINTED][:1]
-        for e in entries
-        if e.scores.digest not in (first.scores.digest, PRINTED)
-    ]
-
-
-def _short(scores: Scores) -> str:
-    return scores.digest.removeprefix("sha256:")[:SHORT]

@@ -164,7 +164,7 @@ def _correlations(entries: Sequence[Entry]) -> Table:
     shown = [(t.cv_percent, t.mean_accuracy, e.clean) for e in entries if (t := e.scores.two_factor) is not None]
     rows: list[list[Cell]] = []
     for (a, first), (b, second) in combinations(enumerate(("CV", "mean accuracy", "clean accuracy")), 2) if shown else ():
-        pairs = [(x, y) for own in shown if (x := own[a]) is not None and (y := own[b]) is not None]
+        pairs = [(one, other) for own in shown if (one := own[a]) is not None and (other := own[b]) is not None]
         x, y = ([pair[place] for pair in pairs] for place in (0, 1))
         rows.append([first, second, len(pairs), pearson(x, y), spearman(x, y)])
     columns = [*texts("score", "and"), Column("models", "whole"), Column("Pearson", "number"), Column("Spearman", "number")]

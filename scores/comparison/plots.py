@@ -9,7 +9,7 @@ from ...manifests.disk.atomic import write_atomic
 from ...pages.charts import Chart, Shape
 from ...pages.drawing import Figure, png, svg
 from ..published import EXTRA, FIFTEEN
-from .entries import Entry
+from .entries import Entry, reference_of
 from .figures import (
     MEAN_OF_FIFTEEN,
     MEASURES,
@@ -78,7 +78,9 @@ def _side_by_side(entries: Sequence[Entry], charts: Sequence[Chart]) -> Figure:
     """Return charts with their titles, and right of them the names of the models that are in them."""
     columns = min(COLUMNS, len(charts))
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
-    shapes = [Shape("title", ((4, 14),), text=charts[0].y_name)]
+    reference = reference_of(entries) if charts[0].middle else None
+    crossing = "" if reference is None else f"; the lines cross at the reference point: {short(reference.words)}"
+    shapes = [Shape("title", ((4, 14),), text=f"{charts[0].y_name}{crossing}")]
     for place, chart in enumerate(charts):
         x, y = place % columns * wide, place // columns * high + 20
         shapes += [Shape("title", ((x + chart.box.left, y + 14),), text=chart.title), *_moved(chart.shapes(), x, y + 16)]

@@ -203,16 +203,7 @@ class Layout:
 def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str | None, names: int) -> Layout:
     """Return what a table's columns say; BadTable has all that is wrong with them.
 
-    Parameters
-    ----------
-    columns : mapping
-        The table's.
-    classes, images : int
-        Of the data set.
-    set_id : str or None
-        Of the one set that the table must be of; None where it must name them.
-    names : int
-        How many names of sets there are.
+    `set_id` is that of the one set that the table must be of, None where it must name them; `names` is how many names of sets there are.
     """
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
     if not kinds:

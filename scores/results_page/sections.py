@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ...pages.charts import Chart
 from ...pages.document import text_file
@@ -69,7 +69,8 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
     errors, profiles = severity_charts(entries), {name: profile_charts(entries, name) for name in MEASURES}
     own = [_of_charts("severity", "Error by corruption and severity", "corruption", "severity", entries, errors)]
     for name, words in MEASURES.items():
-        title, kind = f"Profiles: {words.removesuffix(', %')}", cast(Kind, "number" if name == "rank" else "percent")
+        kind: Kind = "number" if name == "rank" else "percent"
+        title = f"Profiles: {words.removesuffix(', %')}"
         own.append(_of_charts(f"profile_{name}", title, "degradation", "level", entries, profiles[name], kind))
     made = {table.name: table for table in [*tables(entries, found), *own, sets_in_full(entries)] if table.rows}
     drawn: dict[str, dict[str, Any]] = {

@@ -10,8 +10,8 @@ from scipy.interpolate import interp1d
 
 import corruptset
 from corruptset.corruptions.calibrations import get_calibration
+from corruptset.corruptions.call import resolve
 from corruptset.corruptions.registry import get_corruption
-from corruptset.corruptions.resolution import resolve
 from corruptset.corruptions.rows import ZERO, row_between
 from corruptset.corruptions.stages import parse_chain, resolve_stage, set_id
 from corruptset.errors import CorruptsetError, ParameterError, UnknownCorruption

@@ -265,7 +265,8 @@ def test_the_calibration_follows_from_size_and_channels():
 
 
 def test_a_corruption_without_a_row_falls_back_to_cifar(monkeypatch):
-    from corruptset.corruptions import calibrations, resolution
+    from corruptset.corruptions import calibrations
+    from corruptset.corruptions import call as resolution
 
     mnist = shipped("mnist")
     short = calibrations.Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))

@@ -14,7 +14,7 @@ from skimage import data
 
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.noise import noise, tables
-from corruptset.corruptions.random.tails import inverse_upper_tail, upper_tail
+from corruptset.corruptions.random.normal import inverse_upper_tail, upper_tail
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.corruptions import resolution
+from corruptset.corruptions import call as resolution
 from corruptset.corruptions.calibrations import shipped
 from pictures import painted
 

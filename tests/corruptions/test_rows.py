@@ -10,7 +10,8 @@ import pytest
 
 import corruptset
 from corruptset import corruptions
-from corruptset.corruptions import calibrations, resolution
+from corruptset.corruptions import calibrations
+from corruptset.corruptions import call as resolution
 from corruptset.errors import RecipeError
 from pictures import painted
 

@@ -106,7 +106,7 @@ def test_another_source_is_refused(copied: Path, tmp_path: Path) -> None:
 def test_a_source_that_is_decoded_otherwise_is_refused(copied: Path, shared: layouts.Shared, tmp_path: Path) -> None:
     rows = (copied / "samples.jsonl").read_text(encoding="utf-8")
     (copied / "samples.jsonl").write_text(re.sub(r"blake3:[0-9a-f]{64}", f"blake3:{'0' * 64}", rows), encoding="utf-8")
-    with pytest.raises(VerificationError, match="is decoded or resized otherwise here"):
+    with pytest.raises(VerificationError, match="is decoded or resized otherwise"):
         page(copied, source=source_of(shared), out=tmp_path / "page.html")
 
 

@@ -17,7 +17,7 @@ import corruptset
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, VerificationError
-from corruptset.generate.again import sample_check
+from corruptset.generate.again import from_manifest, sample_check
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import tree as set_maker
@@ -47,7 +47,7 @@ def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_other_lossy_bytes_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pixel digests are right, and so are all hashes: only the encoding is another."""
-    monkeypatch.setattr(sample_check, "parse_encoding", lambda record: JpegEncoding(quality=84))
+    monkeypatch.setattr(from_manifest, "parse_encoding", lambda record: JpegEncoding(quality=84))
     report = corruptset.verify(whole.directory, rederive=1, jobs=1)
     assert {p.kind for p in report.problems} == {"rederive"}
     assert len(report.problems) == 2 * len(whole.manifest.sets)
@@ -60,7 +60,7 @@ def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.Mon
     monkeypatch.setattr(sample_check, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
     report = corruptset.verify(whole.directory, rederive=3, jobs=1)
     assert [p.path for p in report.problems] == ["samples.jsonl"] * 3
-    assert "the clean pixels are" in report.problems[0].detail
+    assert "the image of clean is blake3:" in report.problems[0].detail
 
 
 def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from corruptset import corrupt
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.stages import parse_chain
-from corruptset.generate.page.drawn_values import drawn_values
-from corruptset.generate.page.known import known_corruption
+from corruptset.generate.page.known import drawn_values, known_corruption
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import SetRecord
 
@@ -20,7 +19,7 @@ NAMED = {"motion_blur": "angle_deg", "snow": "angle_deg", "shear": "sign", "rota
 
 
 def test_these_have_numbers_to_show() -> None:
-    found = {c: draw.name for c in corruption_names() for draw in get_corruption(c).draws if draw.drawn is not None}
+    found = {c: draw.name for c in corruption_names() for draw in get_corruption(c).draws if draw.drawn is not None and draw.is_number}
     assert found == NAMED
 
 

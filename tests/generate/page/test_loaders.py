@@ -30,11 +30,11 @@ def loaders(directory: Path, **changes: object) -> dict[str, Loader]:
 
 
 def test_lines_have_the_names_of_the_data_set(plain: Path) -> None:
-    python = loaders(plain)["python"].steps[0].text
+    python = loaders(plain)["python"].steps[0]["text"]
     assert f'corruptset.open("{plain.name}")' in python
     assert 'data["brightness/1"][0]' in python
     exec(python.replace(f'"{plain.name}"', repr(str(plain))), {})
-    shards = loaders(plain)["h5py"].steps[0].text
+    shards = loaders(plain)["h5py"].steps[0]["text"]
     assert "(n, 32, 32, 3)" in shards
     names: dict[str, object] = {}
     exec(shards.replace(f'"{plain.name}/', f'"{plain}/'), names)
@@ -48,11 +48,11 @@ def test_what_fits_is_shown(plain: Path, levels: Path) -> None:
 
 
 def test_sets_that_a_view_has_no_place_for_are_left_out_by_a_glob(plain: Path) -> None:
-    export, load = (step.text for step in loaders(plain)["numpy"].steps)
+    export, load = (step["text"] for step in loaders(plain)["numpy"].steps)
     assert export == f"corruptset export cifar-c {plain.name} --out data --sets '*/*'"
     assert 'np.load("data/CIFAR-10-C/brightness.npy")' in load
     only = [s for s in DataSet(plain).manifest.sets if "/" in s.id]
-    assert loaders(plain, sets=only)["numpy"].steps[0].text == f"corruptset export cifar-c {plain.name} --out data"
+    assert loaders(plain, sets=only)["numpy"].steps[0]["text"] == f"corruptset export cifar-c {plain.name} --out data"
 
 
 def test_robustbench_takes_ten_thousand_rows(plain: Path) -> None:

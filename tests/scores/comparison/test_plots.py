@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 import xml.etree.ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import made_scores
@@ -135,6 +136,14 @@ def test_order_effects_have_opposite_signs_across_the_diagonal():
     assert {matrix.rows[n][n] for n in range(4)} == {("", "")}
 
 
+@pytest.mark.parametrize("models", [1, 2, 9, 50])
+def test_models_stand_beside_each_other(models: int) -> None:
+    places = figures.apart(models)
+    assert all(a < b for a, b in pairwise(places))
+    assert max(map(abs, places)) < 0.5
+    assert sum(places) == pytest.approx(0, abs=1e-9)
+
+
 def test_a_png_has_the_colours_of_its_shapes():
     shapes = [
         Shape("line", ((10, 10), (90, 10)), 0),
@@ -153,6 +162,12 @@ def test_a_png_has_the_colours_of_its_shapes():
     assert tuple(pixels[121, 100]) == colours[2]
     assert tuple(pixels[160, 50]) == colours[3]
     assert (pixels[100:190, 104:124] < 128).any()
+
+
+def test_a_large_figure_has_fewer_pixels_a_unit():
+    with Image.open(io.BytesIO(png(Figure(8000, 4000, [Shape("name", ((10, 10),), text="x")])))) as picture:
+        assert picture.size[0] == pytest.approx(2 * picture.size[1], abs=2)
+        assert picture.size[0] * picture.size[1] <= 16_100_000
 
 
 def test_long_names_keep_both_ends():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from itertools import pairwise
 
 import pytest
 
 from corruptset.pages.charts import Chart, Line, Point, classes, line_chart, look, quadrant_chart
 from corruptset.pages.drawing import AREAS, COLOURS, MARKERS
-from corruptset.scores.comparison.figures import apart
 
 STYLE = resources.files("corruptset.pages").joinpath("templates/page.css").read_text("utf-8") + resources.files(
     "corruptset.scores.results_page"
@@ -67,14 +65,6 @@ def test_models_look_different() -> None:
     assert len({marker for _, marker, _ in looks[:8]}) == len(MARKERS) == 8
     for name in {name for n in range(32) for name in classes(n).split()}:
         assert f".{name} {{" in STYLE or f".{name}," in STYLE or name == "d0"
-
-
-@pytest.mark.parametrize("models", [1, 2, 9, 50])
-def test_models_stand_beside_each_other(models: int) -> None:
-    places = apart(models)
-    assert all(a < b for a, b in pairwise(places))
-    assert max(map(abs, places)) < 0.5
-    assert sum(places) == pytest.approx(0, abs=1e-9)
 
 
 def luminance(colour: str) -> float:
