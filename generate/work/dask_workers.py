@@ -119,12 +119,14 @@ def _workers(client: Client) -> dict[str, str]:
 
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
     """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
+    from distributed.comm import CommClosedError
+
     running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
     try:
         _fit(client, file)
         _hand_out(client, file, parts, running, done)
     except Exception as e:
-        if client.status == "running" or isinstance(e, CorruptsetError):
+        if isinstance(e, CorruptsetError) or (client.status == "running" and not isinstance(e, CommClosedError)):
             raise
         raise MachineError(
             f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was committed stands: start it "
