@@ -33,7 +33,7 @@ class Keys(NamedTuple):
         from .random.philox import uniform_rows
 
         drawn: NDArray[np.float64] = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
-        return drawn.reshape(-1, *shape)
+        return drawn.reshape(len(self.samples), *shape)
 
     def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> NDArray[np.int64]:
         """Return whole numbers, (N, K): column k is uniform on 0 .. counts[k] - 1, and comes from word k of the stream."""

@@ -16,8 +16,6 @@ from .registry import Images, choice
 TRUNCATE = 4.0
 """A filter ends this many sigmas from its centre."""
 AXES = choice("axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does")
-# What lies beyond the edges: the outermost value, the reflection about the edge, or 0
-REPEATED, REFLECTED, BLACK = (np.uint8(i) for i in range(3))
 _AT_ONCE = 1024  # sums, which stay in the first-level cache from the first pair to the last
 _LEAST_ROWS = 32  # of a band
 
@@ -87,40 +85,17 @@ def block_rows(wide):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def reflected(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an index about the outer edges (cba|abcd|dcb)."""
-    once = -1 - i if i < 0 else i
-    once = once if once < n else 2 * n - 1 - once
-    if once >= 0:  # nearly always, and cheaper than a division
-        return once
-    i = i % (2 * n)
-    return i if i < n else 2 * n - 1 - i
-
-
-@inlined
-def _inside(i, n, edges):  # type: ignore[no-untyped-def]
-    """Return the place within 0 .. n - 1 that is read for `i`; -1 where that is black."""
-    if edges == REFLECTED:
-        return reflected(i, n)
-    if edges == BLACK:
-        return i if 0 <= i < n else np.int64(-1)
-    return min(max(i, 0), n - 1)
-
-
-@inlined
 def _whole(value, half):  # type: ignore[no-untyped-def]
     return np.uint8(np.int32(min(value, 1.0) * 255.0 + half))
 
 
 @kernel
-def smooth(images, weights, inwards, edges, single, across, half, out):  # type: ignore[no-untyped-def]
-    """Filter images (N, H, W, C) down, and across where asked, into `out`: layers of float64, or bytes, which are taken as 0..1.
-
-    `single`: layers are kept in float32 between the two directions. `half` is added before bytes are floored.
-    """
+def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
+    out = np.empty_like(images)
     radius = weights.size - 1
-    n, pad = width * channels, radius * channels
+    n = width * channels
+    pad = radius * channels
     wide = n + 2 * pad
     band = band_rows(height, radius)
     block = block_rows(wide)
@@ -131,54 +106,28 @@ def smooth(images, weights, inwards, edges, single, across, half, out):  # type:
         for top in range(0, height, band):
             rows = min(band, height - top)
             for k in range(rows + 2 * radius):
+                source = images[i, min(max(top + k - radius, 0), height - 1)].reshape(n)
                 line = tall[k * wide : (k + 1) * wide]
-                y = _inside(top + k - radius, height, edges)
-                if y < 0:
-                    line[:] = 0.0
-                    continue
-                source, middle = images[i, y].reshape(n), line[pad : pad + n]
-                if images.itemsize == 1:
-                    for x in range(n):
-                        middle[x] = double_over_255(source[x])
-                else:
-                    for x in range(n):
-                        middle[x] = source[x]
-                for x in range(radius):
-                    left, right = _inside(x - radius, width, edges), _inside(width + x, width, edges)
-                    for c in range(channels):
-                        line[x * channels + c] = middle[left * channels + c] if left >= 0 else 0.0
-                        line[pad + n + x * channels + c] = middle[right * channels + c] if right >= 0 else 0.0
+                middle = line[pad : pad + n]
+                for x in range(n):
+                    middle[x] = double_over_255(source[x])
+                for x in range(pad):
+                    line[pad - 1 - x] = line[pad - 1 - x + channels]
+                    line[pad + n + x] = line[pad + n + x - channels]
             for first in range(0, rows, block):
                 last = min(first + block, rows)
                 size = (last - first) * wide
-                weigh(tall, (radius + first) * wide, wide, weights, inwards, down[:size])
-                if single:
-                    for p in range(size):
-                        down[p] = np.float64(np.float32(down[p]))
+                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
                 if across:
-                    weigh(down, pad, channels, weights, inwards, both[: size - 2 * pad])
+                    weigh(down, pad, channels, weights, True, both[: size - 2 * pad])
                 for y in range(last - first):
                     blurred = both[y * wide : y * wide + n] if across else down[y * wide + pad : y * wide + pad + n]
                     target = out[i, top + first + y].reshape(n)
-                    if images.itemsize == 1:
-                        for x in range(n):
-                            target[x] = _whole(blurred[x], half)
-                    else:
-                        for x in range(n):
-                            target[x] = blurred[x]
-
-
-def smooth_layers(
-    layers: NDArray[np.float64], weights: NDArray[np.float64], edges: np.uint8, *, inwards: bool = True, single: bool = False
-) -> NDArray[np.float64]:
-    """Return layers (N, H, W), filtered in both directions."""
-    out = np.empty_like(layers)
-    smooth(layers[..., None], weights, inwards, edges, single, True, 0.0, out[..., None])
+                    for x in range(n):
+                        target[x] = _whole(blurred[x], half)
     return out
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
     """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254, as published."""
-    out = np.empty_like(images)
-    smooth(images, half_gaussian(sigma), True, REPEATED, False, axes == "both", float(half), out)
-    return out
+    return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))

@@ -55,8 +55,9 @@ class SetFiles:
     places: frozenset[str]
     """Folders and arrays of their images."""
 
-    def __contains__(self, path: str) -> bool:
+    def __contains__(self, path: object) -> bool:
         """Return whether a relative path is one of these files."""
+        path = str(path)
         if _TEMPORARY.fullmatch(path) or (set_of_rows(path) or set_of_shard(path)) in self.sets:
             return True
         return not self.places.isdisjoint(accumulate(path.split("/"), "{}/{}".format))

@@ -19,7 +19,6 @@ SWAPS = np.int64(1)
 """The stream of which pixels are exchanged: word e belongs to displacement e."""
 GREATEST_DELTA = 127
 """Displacements are kept as int8."""
-_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 _WORDS = 16384
 """About how many words are drawn at a time."""
 
@@ -27,22 +26,29 @@ _WORDS = 16384
 @inner
 def _pack(image, packed):  # type: ignore[no-untyped-def]
     """Join the channels of each pixel into one word, so that a copy is one load and one store."""
-    flat = image.reshape(-1)
-    if image.shape[2] == 3:
-        for p in range(np.uint64(packed.size)):
-            q = np.uint64(3) * p
-            packed[p] = np.uint32(flat[q]) | (np.uint32(flat[q + _1]) << np.uint32(8)) | (np.uint32(flat[q + _2]) << np.uint32(16))
+    height, width, channels = image.shape
+    if channels == 3:
+        for y in range(height):
+            for x in range(width):
+                packed[y * width + x] = (
+                    np.uint32(image[y, x, 0]) | (np.uint32(image[y, x, 1]) << np.uint32(8)) | (np.uint32(image[y, x, 2]) << np.uint32(16))
+                )
     else:
-        for p in range(np.uint64(packed.size)):
-            packed[p] = flat[p]
+        for y in range(height):
+            for x in range(width):
+                packed[y * width + x] = image[y, x, 0]
 
 
 @inner
 def _unpack(packed, image):  # type: ignore[no-untyped-def]
-    flat, step = image.reshape(-1), np.uint64(image.shape[2])
-    for p in range(np.uint64(packed.size)):
-        for c in range(step):
-            flat[p * step + c] = np.uint8((packed[p] >> np.uint32(c << _3)) & np.uint32(255))
+    height, width, channels = image.shape
+    for y in range(height):
+        for x in range(width):
+            word = packed[y * width + x]
+            image[y, x, 0] = np.uint8(word & np.uint32(255))
+            if channels == 3:
+                image[y, x, 1] = np.uint8((word >> np.uint32(8)) & np.uint32(255))
+                image[y, x, 2] = np.uint8((word >> np.uint32(16)) & np.uint32(255))
 
 
 @kernel

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exact_exp, sine_cosine
 from ..kernels import inlined, kernel
-from ..separable import REFLECTED, half_gaussian, reflected, smooth_layers
+from ..separable import band_rows, block_rows, half_gaussian, weigh
 
 _TRUNCATE = 3.0
 _DIRECT = 24
@@ -88,6 +88,50 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
 
 
 @inlined
+def _reflected(i, n):  # type: ignore[no-untyped-def]
+    """Reflect an index about the outer edges (cba|abcd|dcb)."""
+    once = -1 - i if i < 0 else i
+    once = once if once < n else 2 * n - 1 - once
+    if once >= 0:  # nearly always, and cheaper than a division
+        return once
+    i = i % (2 * n)
+    return i if i < n else 2 * n - 1 - i
+
+
+@kernel
+def _narrow(noise, weights, fields):  # type: ignore[no-untyped-def]
+    """Filter fields (N, H, W) weight by weight, the nearest first."""
+    count, height, width = noise.shape
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    band = band_rows(height, radius)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
+    block = block_rows(wide)
+    down = np.empty(block * wide, np.float64)
+    both = np.empty(block * wide, np.float64)
+    for i in range(count):
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                source, line = noise[i, _reflected(top + k - radius, height)], tall[k * wide : (k + 1) * wide]
+                middle = line[radius : radius + width]
+                for x in range(width):
+                    middle[x] = source[x]
+                for x in range(radius):
+                    line[x] = source[_reflected(x - radius, width)]
+                    line[radius + width + x] = source[_reflected(width + x, width)]
+            for first in range(0, rows, block):
+                last = min(first + block, rows)
+                size = (last - first) * wide
+                weigh(tall, (radius + first) * wide, wide, weights, False, down[:size])
+                weigh(down, radius, 1, weights, False, both[: size - 2 * radius])
+                for y in range(first, last):
+                    target, line = fields[i, top + y], both[(y - first) * wide : (y - first) * wide + width]
+                    for x in range(width):
+                        target[x] = line[x]
+
+
+@inlined
 def _turn(turn, enter, leave, now, last, far, near):  # type: ignore[no-untyped-def]
     """Return a cosine's sum at the next row."""
     return turn * now - last + (enter * far - leave * near)
@@ -143,12 +187,12 @@ def _cosines_down(x, out, radius, steps, first):  # type: ignore[no-untyped-def]
         for k in range(np.uint64(_TERMS * _STRIP)):
             work[k + np.uint64(_TERMS * _STRIP)] = work[k]
         for y in range(0, rows, 2):
-            a = x[reflected(y + radius, rows), left : left + wide]
-            b = x[reflected(y + radius + 1, rows), left : left + wide]
-            c = x[reflected(y + radius + 2, rows), left : left + wide]
-            d = x[reflected(y - radius - 1, rows), left : left + wide]
-            e = x[reflected(y - radius, rows), left : left + wide]
-            f = x[reflected(y - radius + 1, rows), left : left + wide]
+            a = x[_reflected(y + radius, rows), left : left + wide]
+            b = x[_reflected(y + radius + 1, rows), left : left + wide]
+            c = x[_reflected(y + radius + 2, rows), left : left + wide]
+            d = x[_reflected(y - radius - 1, rows), left : left + wide]
+            e = x[_reflected(y - radius, rows), left : left + wide]
+            f = x[_reflected(y - radius + 1, rows), left : left + wide]
             for j in range(np.uint64(wide)):
                 far[j] = b[j] + d[j]
                 near[j] = a[j] + e[j]
@@ -178,9 +222,10 @@ def smooth(noise: NDArray[np.float64], kit: Smoother) -> NDArray[np.float64]:
     """Return noise smoothed, both (N, H, W) ndarrays of float64."""
     if kit.radius == 0:
         return noise
-    if kit.weights.size > 0:
-        return smooth_layers(noise, kit.weights, REFLECTED, inwards=False)
     fields = np.empty_like(noise)
+    if kit.weights.size > 0:
+        _narrow(noise, kit.weights, fields)
+        return fields
     # First down the columns, then, turned, along the rows.
     turned = np.empty(noise.shape[:0:-1])
     for source, target in zip(noise, fields, strict=True):

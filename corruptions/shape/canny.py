@@ -11,23 +11,44 @@ from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
-from ..separable import BLACK, half_gaussian, smooth_layers
+from ..separable import half_gaussian, weigh
 
 _EPSILON = 2.0**-52
 
 
-@kernel
-def _lumas(images, out):  # type: ignore[no-untyped-def]
-    """Write the images' luma in 0..1."""
-    count, height, width, channels = images.shape
-    for n in range(count):
-        for y in range(height):
-            for x in range(width):
-                level = np.int64(images[n, y, x, 0])
-                if channels == 3:
-                    # integers, so that three equal channels have exactly their own level
-                    level = (19595 * level + 38470 * np.int64(images[n, y, x, 1]) + 7471 * np.int64(images[n, y, x, 2]) + 32768) >> 16
-                out[n, y, x] = level / 255.0
+@inlined
+def _luma(image, out):  # type: ignore[no-untyped-def]
+    """Write the image's luma in 0..1."""
+    height, width, channels = image.shape
+    for y in range(height):
+        for x in range(width):
+            if channels == 3:
+                # integers, so that three equal channels have exactly their own level
+                level = (
+                    19595 * np.int64(image[y, x, 0]) + 38470 * np.int64(image[y, x, 1]) + 7471 * np.int64(image[y, x, 2]) + 32768
+                ) >> 16
+            else:
+                level = np.int64(image[y, x, 0])
+            out[y, x] = level / 255.0
+
+
+@inlined
+def _smooth(image, weights, framed, down, across):  # type: ignore[no-untyped-def]
+    """Filter in place; outside are zeros, as in the frame of `framed`.
+
+    On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last bit.
+    """
+    height, width = image.shape
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    for y in range(height):
+        for x in range(width):
+            framed[(y + radius) * wide + radius + x] = image[y, x]
+    weigh(framed, radius * wide, wide, weights, True, down)
+    weigh(down, radius, 1, weights, True, across)
+    for y in range(height):
+        for x in range(width):
+            image[y, x] = across[y * wide + x]
 
 
 @inlined
@@ -45,10 +66,17 @@ def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _outline(images, smooths, inside, low, high):  # type: ignore[no-untyped-def]
-    """Write the edges of smoothed images; pixels beyond the image, of which `inside` has none, do not count in the gaussian."""
+def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
     out = np.empty_like(images)
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    framed = np.zeros((height + 2 * radius) * wide, np.float64)
+    down_sums = np.empty(height * wide, np.float64)
+    sums = np.empty(height * wide - 2 * radius, np.float64)
+    smooth = np.empty((height, width), np.float64)
+    inside = np.ones((height, width), np.float64)
+    _smooth(inside, weights, framed, down_sums, sums)
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
@@ -56,10 +84,12 @@ def _outline(images, smooths, inside, low, high):  # type: ignore[no-untyped-def
     ridge = np.empty((height, width), np.uint8)
     queue = np.empty(height * width, np.int64)
     for n in range(count):
-        smooth = smooths[n]
+        _luma(images[n], smooth)
+        _smooth(smooth, weights, framed, down_sums, sums)
+        # pixels outside do not count
         for y in range(height):
             for x in range(width):
-                smooth[y, x] /= inside[0, y, x] + _EPSILON
+                smooth[y, x] /= inside[y, x] + _EPSILON
         _gradient(smooth, down, right, magnitude)
         ridge[:] = 0
         waiting = 0
@@ -114,7 +144,6 @@ def _outline(images, smooths, inside, low, high):  # type: ignore[no-untyped-def
         Parameter("high", float, 0.0, 10.0, "gradient above which an edge begins"),
     ),
     deterministic=True,
-    held=8,
 )
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).
@@ -134,8 +163,4 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
     """
     if low > high:
         raise ParameterError(f"canny_edges: low is {low:g} and high is {high:g}; expected low to be at most high.")
-    layers = np.ones((len(images) + 1, *images.shape[1:3]))
-    _lumas(images, layers[:-1])
-    # On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from the last bit of a sum.
-    smooth = smooth_layers(layers, half_gaussian(sigma), BLACK)
-    return np.asarray(_outline(images, smooth[:-1], smooth[-1:], float(low), float(high)))
+    return np.asarray(_outline(images, half_gaussian(sigma), float(low), float(high)))

@@ -108,8 +108,8 @@ def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, 
 
 
 @kernel
-def grow_plasmas(side, wibble_decay, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    """Draw maps, (N, side, side) float32 in [0, 1]."""
+def grow_plasmas(side, height, width, wibble_decay, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
+    """Draw maps, (N, side, side) float32, in [0, 1] in their upper left part (height, width)."""
     count = sample_keys.size
     half = max(side // 2, 1)
     maps = np.empty((count, side * side), np.float32)
@@ -153,14 +153,16 @@ def grow_plasmas(side, wibble_decay, stage_key, sample_keys, stream):  # type: i
             most = high[j] if high[j] > most else most
         # A flat map, which no draw makes, counts as 0.
         span = most - least if most > least else np.float32(1.0)
-        for p in range(np.uint64(side * side)):
-            large[p] = (large[p] - least) / span
+        for i in range(height):
+            row = grid[i, :width]
+            for j in range(np.uint64(width)):
+                row[j] = (row[j] - least) / span
     return maps.reshape(count, side, side)
 
 
 def _draw_plasma(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float32]:
     side = plasma_side(max(shape[:2]), parameters.get("map_side") or 1)
-    return np.asarray(grow_plasmas(side, float(parameters["wibble_decay"]), *keys, PLASMA_STREAM))
+    return np.asarray(grow_plasmas(side, *shape[:2], float(parameters["wibble_decay"]), *keys, PLASMA_STREAM))
 
 
 def _given_plasma(plasma: NDArray[np.float32], shape: Shape, parameters: Given) -> NDArray[np.float32]:
@@ -237,7 +239,7 @@ def _lay(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
             _given_plasma,
         ),
     ),
-    held=2,
+    held=1,
 )
 def fog(
     images: Images,

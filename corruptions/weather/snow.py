@@ -174,7 +174,7 @@ def _given_layer(normals: NDArray[np.float64], shape: Shape, parameters: Given) 
             high=36000.0,
         ),
     ),
-    held=8,
+    held=4,
 )
 def snow(
     images: Images,

@@ -12,14 +12,14 @@ from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
 from ..registry import Draw, Given, Images, Parameter, Shape, corruption
-from ..separable import REPEATED, half_gaussian, smooth_layers
+from ..separable import band_rows, block_rows, half_gaussian, weigh
 from .edges import canny
 from .water import deepen
 
 NORMALS_STREAM = 0
 # Pixels from its edge at which water stops deepening
 _REACH = 20.0
-# What a layer of liquid is smoothed for, see `_pour`
+# What a layer of liquid is smoothed for, see `_smooth`
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 # Splashes of mud weaker than this, once softened, are not seen
 _FAINTEST = 0.8
@@ -32,23 +32,53 @@ _MUD = {3: (63 / 255.0, 42 / 255.0, 20 / 255.0)}
 
 
 @kernel
-def _pour(layers, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
-    """Cut smoothed layers (N, H, W) off: a value below the threshold becomes 0.
+def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
+    """Smooth layers (N, H, W), edges repeated; a value below the threshold becomes 0.
 
     By `kind`: water's liquid is 255 times the layer, floored; mud's is 1 above the threshold; both go to `liquids`. A
     splash's strength is the layer itself, in single precision, and goes to `strengths`.
     """
+    count, height, width = layers.shape
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    band = band_rows(height, radius)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
+    block = block_rows(wide)
+    down = np.empty(block * wide, np.float64)
+    both = np.empty(block * wide, np.float64)
     faintest = np.float32(threshold)
-    smooth, liquid, strength = layers.reshape(-1), liquids.reshape(-1), strengths.reshape(-1)
-    for x in range(np.uint64(smooth.size)):
-        value = smooth[x]
-        if kind == _SPLASH:
-            strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
-        elif kind == _MUDDY:
-            liquid[x] = np.uint8(value > threshold)
-        else:
-            # The published cast keeps the low eight bits of what exceeds 255.
-            liquid[x] = np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
+    for i in range(count):
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                source, line = layers[i, min(max(top + k - radius, 0), height - 1)], tall[k * wide : (k + 1) * wide]
+                middle = line[radius : radius + width]
+                for x in range(width):
+                    middle[x] = source[x]
+                for x in range(radius):
+                    line[x] = source[0]
+                    line[radius + width + x] = source[width - 1]
+            for first in range(0, rows, block):
+                last = min(first + block, rows)
+                size = (last - first) * wide
+                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
+                if kind == _SPLASH:
+                    # The published filter keeps its result between the two directions in single precision.
+                    for p in range(size):
+                        down[p] = np.float64(np.float32(down[p]))
+                weigh(down, radius, 1, weights, True, both[: size - 2 * radius])
+                for y in range(first, last):
+                    smooth = both[(y - first) * wide : (y - first) * wide + width]
+                    liquid, strength = liquids[i, top + y], strengths[i, top + y]
+                    for x in range(width):
+                        value = smooth[x]
+                        if kind == _SPLASH:
+                            strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
+                        elif kind == _MUDDY:
+                            liquid[x] = np.uint8(value > threshold)
+                        else:
+                            # The published cast keeps the low eight bits of what exceeds 255.
+                            liquid[x] = np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
 
 
 @inlined
@@ -166,15 +196,13 @@ def spatter(
     Borgefors 1986, Distance Transformations in Digital Images.
     """
     magnified = _magnification(liquid_scale)
+    weights = half_gaussian(float(sigma))
     color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[images.shape[3]], np.float32)
     liquids, strengths = np.empty(normals.shape, np.uint8), np.empty(normals.shape, np.float32)
-    smooth = smooth_layers(normals, half_gaussian(float(sigma)), REPEATED)
-    _pour(smooth, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
+    _smooth(normals, weights, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
     if mud:
-        # The published filter keeps its result between the two directions in single precision.
         softness = half_gaussian(float(intensity) * magnified)
-        smooth = smooth_layers(liquids.astype(np.float64), softness, REPEATED, single=True)
-        _pour(smooth, _FAINTEST, _SPLASH, liquids, strengths)
+        _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
     else:
         edges = np.empty_like(liquids)
         canny(liquids, 50, 150, edges)

@@ -42,22 +42,15 @@ def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozen
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
     """Return PSNR, SSIM and the fraction of changed pixels of an (H, W, C) image of uint8 against its clean one.
 
-    All are None where the shapes differ; PSNR is None where nothing changed.
+    All are None where the shapes differ; PSNR is None where nothing changed. SSIM has 7x7 uniform windows, sample covariance, and the mean
+    over channels: scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)`` at a small part of the time: window sums
+    of 8-bit values are exact integers that slide down the image. H and W are at least 7.
     """
     if clean.shape != image.shape:
         return None, None, None
     squares, changed, similarity = _compare(np.ascontiguousarray(clean), np.ascontiguousarray(image))
     psnr = 10 * math.log10(255 * 255 * clean.size / squares) if squares else None
     return psnr, float(similarity), int(changed) / (clean.shape[0] * clean.shape[1])
-
-
-def ssim(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
-    """Return the mean structural similarity of two (H, W, C) images of uint8: 7x7 uniform windows, sample covariance, mean over channels.
-
-    It is scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)`` at a small part of the time: window
-    sums of 8-bit values are exact integers, which slide down the image. H and W are at least 7.
-    """
-    return float(_compare(np.ascontiguousarray(a), np.ascontiguousarray(b))[2])
 
 
 @inner

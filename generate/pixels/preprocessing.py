@@ -170,12 +170,12 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     return preprocessing
 
 
-def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -> NDArray[np.uint8]:
+def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.uint8]:
     """Return an image as the benchmark's clean image.
 
     Parameters
     ----------
-    image : (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8, or a Pillow image of mode L or RGB
+    image : (H, W, 1) or (H, W, 3) ndarray of uint8
     spec : Preprocessing
 
     Returns
@@ -185,18 +185,16 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -
     Raises
     ------
     ImageError
-        The image is of another kind, or would become too large (`Preprocessing.problem`).
+        The image would become too large, or does not fit (`Preprocessing.problem`).
 
     References
     ----------
     torchvision.transforms (Resize, CenterCrop) on PIL images; the fractions and sizes of the released generators
     (hendrycks/robustness, ImageNet-C/create_c: 224, 299 and 64).
     """
-    if isinstance(spec, Unchanged) and isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim == 3:
-        kept = (1, 3) if spec.channels == "keep" else (3,)
-        if image.shape[2] in kept:  # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
-            return np.array(image, order="C")
-    picture = _picture(image)
+    if isinstance(spec, Unchanged) and image.shape[2] in ((1, 3) if spec.channels == "keep" else (3,)):
+        return np.array(image, order="C")  # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
+    picture = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image))
     problem = spec.problem(*picture.size)
     if problem:
         raise ImageError(f"The image {problem}.")
@@ -214,16 +212,6 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -
     if spec.channels == "rgb" and out.shape[2] == 1:
         out = np.repeat(out, 3, axis=2)
     return out
-
-
-def _picture(image: NDArray[np.uint8] | Image.Image) -> Image.Image:
-    if isinstance(image, Image.Image):
-        if image.mode not in ("L", "RGB"):
-            raise ImageError(f"The image is of Pillow's mode {image.mode}; expected L or RGB. Decode files with corruptset's decoder.")
-        return image
-    if image.dtype != np.uint8 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
-        raise ImageError(f"The image is {image.dtype} of shape {image.shape}; expected uint8 of (H, W), (H, W, 1) or (H, W, 3).")
-    return Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.ndim == 3 and image.shape[2] == 1 else image))
 
 
 def _center_cropped(picture: Image.Image, width: int, height: int) -> Image.Image:

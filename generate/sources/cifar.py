@@ -22,7 +22,7 @@ from .labels import check_labels, named_classes
 from .pickles import Refused, load_fields, pixels, texts, whole_numbers
 from .rows import Rows, Table, row_source, wanted_splits
 from .source import Source
-from .tarred import named_files
+from .tarred import named_files, reading
 
 PIXELS = 3 * 32 * 32
 
@@ -99,27 +99,24 @@ def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
         )
     binary = data_set.meta not in files
     name, tables = names_file if binary else data_set.meta, []
-    try:
+    with reading(path / name):
         if binary:
             names = [line.strip() for line in files[name].decode("utf-8", "replace").splitlines() if line.strip()]
         else:
             names = texts(load_fields(files[name])[key])
-        classes = named_classes(names, f"{path}: {name}")
-        for split in splits:
-            batches = [batch + ".bin" * binary for batch in data_set.batches[split]]
-            if missing := [batch for batch in batches if batch not in files]:
-                raise SourceError(
-                    f"{path} has no {', '.join(missing)} of the split {split}; it holds {first_few(held, 12)}. Download the archive "
-                    "again, or choose another --split."
-                )
-            for name in batches:
+    classes = named_classes(names, f"{path}: {name}")
+    for split in splits:
+        batches = [batch + ".bin" * binary for batch in data_set.batches[split]]
+        if missing := [batch for batch in batches if batch not in files]:
+            raise SourceError(
+                f"{path} has no {', '.join(missing)} of the split {split}; it holds {first_few(held, 12)}. Download the archive "
+                "again, or choose another --split."
+            )
+        for name in batches:
+            with reading(path / name):
                 rows, labels = _binary(files[name], which) if binary else _pickled(files[name], which)
-                check_labels(labels, len(classes) - 1, f"{path}: {name}")
-                tables.append(Table(split, rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels))
-    except Refused as e:
-        raise SourceError(f"{path}: {name} cannot be used: {e}. Download it again from where it is published.") from None
-    except KeyError as e:
-        raise SourceError(f"{path}: {name} holds no {e.args[0]}, so it is no file of {data_set.title}.") from None
+            check_labels(labels, len(classes) - 1, f"{path}: {name}")
+            tables.append(Table(split, rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels))
     return classes, tables
 
 

@@ -30,8 +30,6 @@ from __future__ import annotations
 import io
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,31 +71,6 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     BadSample
         One sentence: what is wrong, and what to do.
     """
-    with _decoding(data) as picture:
-        picture.load()
-        array = np.array(_eight_bit(picture))
-    return array[:, :, None] if array.ndim == 2 else array
-
-
-def probe(data: bytes) -> tuple[int, int, int]:
-    """Decode an image fully, as `decode` does, and return its (width, height, channels).
-
-    A JPEG is decoded at an eighth of its size: all its bytes are read and its entropy coding is decoded, so it raises
-    where `decode` does, in half the time.
-    """
-    with _decoding(data) as picture:
-        width, height = picture.size
-        if picture.format not in ("JPEG", "MPO"):
-            return width, height, decode(data).shape[2]
-        channels = 1 if picture.mode == "L" else 3
-        picture.draft(None, (max(1, width // 8), max(1, height // 8)))
-        picture.load()
-    return width, height, channels
-
-
-@contextmanager
-def _decoding(data: bytes) -> Iterator[Image.Image]:
-    """Give a picture whose header is read, and turn what Pillow raises into `BadSample`."""
     kind = "image"
     with _pillow, warnings.catch_warnings():  # Pillow's settings are those of the process
         warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
@@ -106,7 +79,8 @@ def _decoding(data: bytes) -> Iterator[Image.Image]:
         try:
             picture = _opened(data)
             kind = picture.format or kind
-            yield picture
+            picture.load()
+            array = np.array(_eight_bit(picture))
         except BadSample:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
@@ -116,6 +90,7 @@ def _decoding(data: bytes) -> Iterator[Image.Image]:
             ) from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
+    return array[:, :, None] if array.ndim == 2 else array
 
 
 def _opened(data: bytes) -> Image.Image:

@@ -71,20 +71,15 @@ def _open_folders(path: Path, grouping: str) -> Source:
 
 
 def _read(path: Path, grouping: str) -> Rows:
-    try:
-        fields = load_saved_fields(read_whole(path))
-        images = pixels(fields["image"])
-        if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
-            images = images.transpose(0, 2, 3, 1)
-        labels, groups = whole_numbers(fields["class"]), texts(fields[grouping])
-        if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3 or len(groups) != len(images):
-            raise Refused(f"it has images of shape {images.shape} and {len(groups)} in {grouping!r}; expected (icons, 3, 32, 32)")
-        labels = whole_labels(labels, len(images), f"{path}: class")
-        for row, name in enumerate(groups):
-            if (problem := group_problem(name) if name else "is empty") is not None:
-                raise Refused(f"the {grouping} of row {row}, {name!r}, {problem}")
-    except KeyError as e:
-        raise SourceError(f"{path} holds no {e.args[0]}. {EXPECTED}") from None
-    except Refused as e:
-        raise SourceError(f"{path} cannot be used: {e}. {EXPECTED}") from None
+    fields = load_saved_fields(read_whole(path))
+    images = pixels(fields["image"])
+    if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
+        images = images.transpose(0, 2, 3, 1)
+    groups = texts(fields[grouping])
+    if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3 or len(groups) != len(images):
+        raise Refused(f"it has images of shape {images.shape} and {len(groups)} in {grouping!r}; expected (icons, 3, 32, 32)")
+    labels = whole_labels(whole_numbers(fields["class"]), len(images), f"{path}: class")
+    for row, name in enumerate(groups):
+        if (problem := group_problem(name) if name else "is empty") is not None:
+            raise Refused(f"the {grouping} of row {row}, {name!r}, {problem}")
     return numbered_classes(int(labels.max())), [Table("data", images, labels, groups)]

@@ -5,20 +5,41 @@
 * a folder, or a tar, of wnid folders.
 
 Every form gives the same samples: the id is the file's stem, the class is the wnid, labels number the sorted wnids.
+
+The devkit's ``data/meta.mat`` has the synsets with their ILSVRC2012 ids (1 to 1000 are the classes, the others stand above them in
+the hierarchy), ``data/ILSVRC2012_validation_ground_truth.txt`` has an id a line, for the images in the order of their
+numbers.
+
+References
+----------
+Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015; the kit's readme.txt.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ...errors import SourceError, listed
+from ...files import read_text
 from ...manifests.records.models import ClassRecord
-from .devkit import NAMES, WNID, Truth, find_devkit, read_truth
 from .listing import Listing, list_images
 from .naming import shown
 from .source import Source
+from .tarred import MOST_BYTES, named_files
 
 ARCHIVE = "ILSVRC2012_img_val.tar"
+WNID = re.compile(r"n\d{8}")
+META = "meta.mat"
+TRUTH = "ILSVRC2012_validation_ground_truth.txt"
+NAMES = ("ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_devkit_t12")
+EXPECTED = f"Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
 
 
 def open(path: Path, *, labels: str | None = None) -> Source:
@@ -91,3 +112,88 @@ def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
             f"folder, or a tar of one, is folder:{listing.path}."
         )
     return wnid_of
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The class of every image."""
+
+    wnid_of: Mapping[str, str]
+    """Image's stem -> wnid."""
+    wnids: tuple[str, ...]
+    """All classes."""
+    complete: bool
+    """Whether it names exactly the images that there are, as a devkit does; a file of labels may name more."""
+    path: Path
+
+
+def find_devkit(*folders: Path) -> Path | None:
+    """Return the first devkit in the folders; one of another year too, which `read_truth` refuses."""
+    found = (kit for folder in folders for pattern in (*NAMES, "*devkit*") for kit in sorted(folder.glob(pattern)))
+    return next(found, None)
+
+
+def read_truth(path: Path) -> Truth:
+    """Read a devkit (folder or tar.gz) or a file of labels.
+
+    Raises
+    ------
+    SourceError
+        It is not there, is of another year, or does not agree with itself.
+    """
+    if not path.exists():
+        raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
+    if not path.is_dir() and "devkit" not in path.name.lower() and not path.name.lower().endswith((".tar.gz", ".tgz", ".tar")):
+        return _read_labels(path)
+    _, contents = named_files(path, re.compile(f"{META}|{TRUTH}"), "data/*", "*/data/*")
+    files = {name.rpartition("/")[2]: data for name, data in contents.items()}
+    if missing := [f"data/{wanted}" for wanted in (META, TRUTH) if wanted not in files]:
+        raise SourceError(f"{path} has no {missing[0]}; is it the devkit of another year? {EXPECTED}")
+    wnids = _wnids(files[META], path)
+    ids = files[TRUTH].decode("ascii", "replace").split()
+    known = {str(i): wnid for i, wnid in enumerate(wnids, 1)}
+    wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known] or ["it has no line"] * (not ids)
+    if wrong:
+        what = f"{path}: {TRUTH} has lines that are no ids from 1 to {len(wnids)}"
+        raise SourceError(f"{what}:\n{listed(wrong, 10)}\nDownload the devkit again.")
+    return Truth({f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, tuple(wnids), True, path)
+
+
+def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
+    """Return the wnids of the classes in meta.mat, in the order of their ids, which count from 1."""
+    from scipy.io import loadmat
+
+    try:
+        synsets = np.atleast_1d(loadmat(io.BytesIO(data), squeeze_me=True)["synsets"])
+        classes = sorted((int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0)
+    except Exception as e:  # scipy raises many kinds for what is no MATLAB file
+        raise SourceError(f"{path}: {META} cannot be read as a MATLAB file with the synsets of ILSVRC2012 ({e}). {EXPECTED}") from None
+    wnids = [wnid for _, wnid in classes]
+    if not wnids or [i for i, _ in classes] != list(range(1, len(set(wnids)) + 1)) or not all(map(WNID.fullmatch, wnids)):
+        raise SourceError(f"{path}: {META} does not give every class a wnid such as n01440764 of its own, and an id from 1 on. {EXPECTED}")
+    return wnids
+
+
+def _read_labels(path: Path) -> Truth:
+    """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
+    except (OSError, csv.Error) as e:
+        raise SourceError(f"The labels {path} cannot be read: {e}. Expected a line an image.") from None
+    if rows and WNID.fullmatch(rows[0][0]):
+        rows = [["file", "label"], *([f"ILSVRC2012_val_{i:08d}", *row] for i, row in enumerate(rows, 1))]
+    if not rows or rows[0] not in (["file", "label"], ["ImageId", "PredictionString"]):
+        raise SourceError(
+            f"The labels {path} begin with {','.join(*rows[:1])[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
+            "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
+        )
+    wnid_of: dict[str, str] = {}
+    problems = [] if rows[1:] else ["they have no row"]
+    for i, (name, *cells) in enumerate(rows[1:], 2):
+        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), cells[0].partition(" ")[0] if len(cells) == 1 else ""
+        if not WNID.fullmatch(wnid) or stem in wnid_of:
+            problems.append(f"line {i}: {stem} was given before" if stem in wnid_of else f"line {i}: {wnid!r} is no wnid such as n01440764")
+        wnid_of[stem] = wnid
+    if problems:
+        raise SourceError(f"The labels {path} have mistakes:\n{listed(problems)}")
+    return Truth(wnid_of, tuple(set(wnid_of.values())), False, path)

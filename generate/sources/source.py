@@ -117,9 +117,9 @@ class Source:
 
     def probe(self, sample: Sample) -> Probe:
         """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
-        data = self.read(sample)
-        size = decoding.probe(data) if isinstance(data, bytes) else (data.shape[1], data.shape[0], data.shape[2])
-        return Probe(_sha256(data), *size)
+        loaded = self.load(sample)
+        height, width, channels = loaded.image.shape
+        return Probe(loaded.sha256, width, height, channels)
 
 
 def _sha256(data: bytes | NDArray[np.uint8]) -> str:

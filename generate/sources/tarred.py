@@ -38,6 +38,8 @@ def reading(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is cut: it ends in the middle of its compressed data. Download it again.") from None
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError, ValueError, RecursionError) as e:
         raise SourceError(f"{path} is not what it should be, or is cut or damaged: {e}. Download it again.") from None
+    except KeyError as e:
+        raise SourceError(f"{path} holds no {e.args[0]}, so it is not what its name says. Download it again.") from None
     except OSError as e:
         raise SourceError(f"{path} cannot be read: {reason(e)}.") from None
 

@@ -112,7 +112,8 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
     equal = [names for names in folded.values() if len(names) > 1]
     problems += [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in equal]
     # a pattern chooses what fits where every other set has no "/": <corruption>/<severity> and nothing else
-    split = all(any("/" in name for name in ref.names) == (ref not in unplaced) for ref in subject.sets)
+    misfits = {ref.id for ref in unplaced}
+    split = all(any("/" in name for name in ref.names) == (ref.id not in misfits) for ref in subject.sets)
     pattern = " '*/*'" if five and not problems and split else ""
     how = "build without --view: `corruptset export` takes a file that says which sets a name is."
     if subject.manifest is not None:

@@ -119,12 +119,14 @@ def _workers(client: Client) -> dict[str, str]:
 
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
     """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
+    from distributed.comm import CommClosedError
+
     running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
     try:
         _fit(client, file)
         _hand_out(client, file, parts, running, done)
     except Exception as e:
-        if client.status == "running" or isinstance(e, CorruptsetError):
+        if isinstance(e, CorruptsetError) or (client.status == "running" and not isinstance(e, CommClosedError)):
             raise
         raise MachineError(
             f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was committed stands: start it "
@@ -149,6 +151,8 @@ def _hand_out(
 
     def submit(part: Part) -> None:
         fit = frozenset(_workers(client).keys() - unfit.keys()) if unfit else frozenset[str]()
+        if unfit and not fit:
+            time.sleep(LOOK_S)  # those that are there would say it again at once
         place = part.run.number, part.run.first, part.run.stop, part.sets
         task = _submit(client, fit or None, "make", str(file), *place)
         running[task] = part, fit
@@ -159,19 +163,18 @@ def _hand_out(
     while running:
         with suppress(Empty):
             task = ended.get(timeout=LOOK_S)
-            part, _ = running.get(task, (None, None))
-            if client.status != "running":
-                raise ConnectionError("the scheduler is gone")
-            if part is not None:
+            if client.status == "running" and task in running:
+                part, _ = running[task]
                 trouble = _trouble(task, part)
                 del running[task]
                 if trouble is None:
                     done(PartDone(part.name, part.images))
                     continue
-                if trouble[0] not in unfit and trouble[0]:
-                    unfit[trouble[0]] = trouble[1]
-                    called = _workers(client).get(trouble[0], trouble[0])
-                    warnings.warn(f"The worker {called} gets no more parts: {trouble[1]}.", CorruptsetWarning, stacklevel=2)
+                address, why = trouble
+                if address and address not in unfit:
+                    unfit[address] = why
+                    called = _workers(client).get(address, address)
+                    warnings.warn(f"The worker {called} gets no more parts: {why}.", CorruptsetWarning, stacklevel=2)
                 submit(part)
         if client.status != "running":
             raise ConnectionError("the scheduler is gone")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -87,11 +87,11 @@ def row_at(path: Path, model: type[R], index: int) -> R:
     return record
 
 
-def _index(line: bytes) -> float:
-    """Return the number of a row; behind the last one, infinity; of what is no row, -1: it is then looked for elsewhere, and not found."""
+def _index(line: bytes) -> int:
+    """Return the number of a row; behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and not found."""
     try:
-        index = json.loads(line)["index"] if line else math.inf
-        return index if isinstance(index, int | float) else -1
+        index = json.loads(line)["index"] if line else sys.maxsize
+        return index if isinstance(index, int) else -1
     except (ValueError, KeyError, TypeError, RecursionError):
         return -1
 

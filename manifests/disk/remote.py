@@ -36,12 +36,7 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 def url_of(text: str | os.PathLike[str]) -> str | None:
     """Return the URL of a store that a text is, or a path that was made of one and has lost a slash; None of a local path.
 
-    Raises
-    ------
-    StoreError
-        A user name, a password or a signature is in it.
-    ParameterError
-        It has a NUL character.
+    StoreError: a user name, a password or a signature is in it. ParameterError: it has a NUL character.
 
     Examples
     --------
@@ -65,10 +60,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
 def local_folder(path: str | os.PathLike[str], what: str) -> Path:
     """Return a path on a disk, the only place that `what`, as the beginning of a sentence, goes with.
 
-    Raises
-    ------
-    StoreError
-        It is a URL, or a link to itself.
+    StoreError: it is a URL, or a link to itself.
 
     Examples
     --------
@@ -113,12 +105,8 @@ def redacted(text: str) -> str:
 class Store:
     """A place in an object store. It may be pickled and forked: each process makes its own connections.
 
-    Raises
-    ------
-    StoreError
-        Of each method: the bucket is not there, nothing may be read or written there, or there are no credentials.
-    MachineError
-        Of each method: the store does not answer, `TRIES` times in a row.
+    Each method raises StoreError (the bucket is not there, nothing may be read or written there, or there are no credentials) or
+    MachineError: the store does not answer, `TRIES` times in a row.
     """
 
     def __init__(self, url: str) -> None:

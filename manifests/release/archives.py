@@ -103,12 +103,7 @@ class Member:
 def read_members(archive: Path) -> Iterator[Member]:
     """Yield the members of a tar in their order.
 
-    Raises
-    ------
-    BadArchive
-        It is no tar, is damaged, or has a member that is not a plain, uncompressed file.
-    OSError
-        It cannot be read.
+    BadArchive: it is no tar, is damaged, or has a member that is not a plain, uncompressed file. OSError: it cannot be read.
     """
     with open_regular(archive) as file:
         end = os.fstat(file.fileno()).st_size

@@ -101,10 +101,7 @@ class Contents:
     def files(self, root: Path, unit: Unit) -> list[FileRecord]:
         """Return the files that hold the images of a unit, sorted by path.
 
-        Raises
-        ------
-        VerificationError
-            Rows are missing, do not have the manifest's digest, or name files outside the folder of their set.
+        VerificationError: rows are missing, do not have the manifest's digest, or name files outside the folder of their set.
         """
         files = [*self.containers[unit], *(file for set_id in unit for file in self.images(root, set_id))]
         different = len({f.path.casefold() for f in files})
@@ -153,14 +150,8 @@ class ArchiveHead:
 def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
     """Return the heads of archives of one data set, checked against each other, and its contents.
 
-    Raises
-    ------
-    BadArchive
-        An archive is damaged, or its record contradicts the manifest.
-    VerificationError
-        The manifest contradicts itself.
-    BuildError
-        The archives are of different data sets.
+    BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts itself. BuildError: the
+    archives are of different data sets.
     """
     heads = [_read_head(archive) for archive in archives]
     first = heads[0]

@@ -78,10 +78,7 @@ class ArchiveSizes:
 def divide(sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], max_bytes: int) -> dict[str, list[UnitRecord]]:
     """Return the archives of a build but for that of metadata: the end of each one's name -> its units.
 
-    Raises
-    ------
-    BuildError
-        A single file does not fit into `max_bytes`, or two archives would share a name.
+    BuildError: a single file does not fit into `max_bytes`, or two archives would share a name.
     """
     groups: dict[str, list[Unit]] = {}
     for unit in sizes.contents.containers:

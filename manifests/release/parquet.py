@@ -36,13 +36,7 @@ def configurations(manifest: Manifest, files: Iterable[FileRecord]) -> list[dict
 
 
 def check_parquet(manifest: Manifest) -> None:
-    """Refuse what cannot be written, before anything is.
-
-    Raises
-    ------
-    BuildError
-        pyarrow is not installed, or two sets would be one configuration.
-    """
+    """Raise BuildError before anything is written where pyarrow is not installed, or two sets would be one configuration."""
     if importlib.util.find_spec("pyarrow") is None:
         raise BuildError("--parquet needs pyarrow, which is not installed: pip install 'corruptset[hub]'.")
     if len({_name(record) for record in manifest.sets}) < len(manifest.sets):

@@ -46,10 +46,7 @@ def has_rows(data: DataSet, set_id: str) -> bool:
 def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     """Check the records of a release, with the rows of some of its sets, and return them.
 
-    Raises
-    ------
-    VerificationError
-        Records are missing, contradict each other, or are not those that the manifest lists; says all of it.
+    VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest lists.
     """
     problems = list(manifest_problems(data.manifest))
     sums = data.path / SHA256SUMS

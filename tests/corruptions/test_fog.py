@@ -15,7 +15,7 @@ from pictures import numbers, painted, photograph
 
 def draw_plasma(side, wibble_decay, stage_key, sample_key, stream):
     """One map, (side, side) of float32 in [0, 1]."""
-    return grow_plasmas(side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)[0]
+    return grow_plasmas(side, side, side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)[0]
 
 
 def octaves(plasma: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

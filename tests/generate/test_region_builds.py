@@ -19,7 +19,7 @@ import corruptset
 from corruptset.errors import BuildError
 from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
-from corruptset.generate.sources.source import Sample, Source
+from corruptset.generate.sources.source import Probe, Sample, Source
 from corruptset.generate.work import worker
 from corruptset.manifests.release.unpack import unpack
 
@@ -102,11 +102,17 @@ def test_an_image_is_decoded_once_for_its_regions_in_a_run(
         decoded.append(sample)
         return real(source, sample)
 
+    def probed(source: Source, sample: Sample) -> Probe:
+        loaded = real(source, sample)
+        height, width, channels = loaded.image.shape
+        return Probe(loaded.sha256, width, height, channels)
+
     def noted(job: Any, part: Any, *made: Any) -> Any:
         runs.add(part.run.number)
         return process(job, part, *made)
 
     monkeypatch.setattr(Source, "load", counted)
+    monkeypatch.setattr(Source, "probe", probed)  # the check decodes them too
     monkeypatch.setattr("corruptset.generate.work.pool.process", noted)
     built = build(recipes["photos"], f"folder:{photos}", tmp_path, jobs=1)
     assert len(runs) > 3

@@ -124,7 +124,7 @@ def test_other_files_and_options_are_refused(tmp_path, monkeypatch):
     fields = icons.fields()
     del fields["style"], fields["class"]
     np.save("Icons-50.npy", fields, allow_pickle=True)
-    assert "holds no class. Expected Icons-50.npy" in refused("icons50:.")
+    assert "holds no style, so it is not what its name says" in refused("icons50:.")
     icons.write_file(whole, style=[Hostile()])
     assert "asks Python to run 'posix.system'" in refused("icons50:.")
     assert not (tmp_path / "hacked").exists()
