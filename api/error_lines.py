@@ -78,6 +78,8 @@ def expected(details: ErrorDetails) -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind == "string_pattern_mismatch":
         return PATTERNS[context["pattern"]]
+    if kind == "literal_error" and " or " not in context["expected"]:
+        return str(context["expected"])
     return EXPECTED[kind].format(**context) if kind in EXPECTED else details["msg"]
 
 

@@ -282,23 +282,34 @@ class Corruption(Declaration):
 
             call, at_a_time = functools.partial(called, self), _CHUNK_BYTES // images[0].size
 
-        def made(part: slice) -> Images:
-            keys = Keys(np.uint64(stage_key), sample_keys[part])
-            own = {draw.name: draw.rows(given.get(draw.name), keys, shape, values) for draw in self.draws}
-            labels = {"labels": given["labels"][part]} if "labels" in given else {}
-            try:
-                return call(images[part], keys, **{**values, **own, **labels})
-            except PluginError as e:
-                count = len(keys.samples)
-                if count == 1:
-                    raise PluginError(str(e), part.start) from e.__cause__
-                for at in range(part.start, part.start + count):  # the image that it fails on is found by itself
-                    made(slice(at, at + 1))
-                raise PluginError(f"{e} on a batch of {count} images, though on none alone") from e.__cause__
-
         step = max(at_a_time, 1)
-        parts = [made(slice(at, at + step)) for at in range(0, len(images), step)]
+        starts = range(0, len(images), step)
+        parts = [self._portion(call, images, np.uint64(stage_key), sample_keys, values, given, slice(at, at + step)) for at in starts]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _portion(
+        self,
+        call: Callable[..., Images],
+        images: Images,
+        stage_key: np.uint64,
+        sample_keys: NDArray[np.uint64],
+        values: Given,
+        given: Given,
+        part: slice,
+    ) -> Images:
+        """Corrupt some images of a batch; where a plugin fails on them, find the image that it fails on by itself."""
+        keys = Keys(stage_key, sample_keys[part])
+        own = {draw.name: draw.rows(given.get(draw.name), keys, images.shape[1:], values) for draw in self.draws}
+        labels = {"labels": given["labels"][part]} if "labels" in given else {}
+        try:
+            return call(images[part], keys, **{**values, **own, **labels})
+        except PluginError as e:
+            count = len(keys.samples)
+            if count == 1:
+                raise PluginError(str(e), part.start) from e.__cause__
+            for at in range(part.start, part.start + count):
+                self._portion(call, images, stage_key, sample_keys, values, given, slice(at, at + 1))
+            raise PluginError(f"{e} on a batch of {count} images, though on none alone") from e.__cause__
 
 
 _registered: dict[str, Corruption] = {}

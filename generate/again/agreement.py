@@ -50,7 +50,7 @@ def held_to_records(
             continue
         compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
         if sample.group is not None:  # a source that is opened without its CSV of groups has none to compare
-            compared.append(("has group", sample.group, record.group))
+            compared.append(("has group", repr(sample.group), repr(record.group)))
         problems += [f"{record.id}: {what} {there}, expected {recorded}" for what, there, recorded in compared if there != recorded]
         samples.append(sample)
         rows.append((sample.id, sample.label, sha256))
