@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 from ...corruptions.cache import cache_root
 from ...errors import SourceError
-from ...manifests.disk.remote import Store, at_once, url_of
+from ...manifests.disk.remote import Store, url_of
 from ...manifests.disk.space import check_space
+
+AT_ONCE = 8
+"""Objects that are fetched at the same time."""
 
 
 def local_copies(rest: str) -> str:
@@ -44,5 +48,6 @@ def local_copy(url: str) -> str:
         advice = f"Free some space, or name another folder for the cache: CORRUPTSET_CACHE (it is {cache_root()})."
         check_space(folder, sum(versions[path][0] for path in missing), f"a copy of {url}", advice)
         folder.mkdir(parents=True, exist_ok=True)
-        at_once(lambda path: store.fetch(path, folder / path, versions[path][0]), missing)
+        with ThreadPoolExecutor(AT_ONCE, "store") as pool:  # the first error stops what was not begun
+            list(pool.map(lambda path: store.fetch(path, folder / path, versions[path][0]), missing))
     return os.fspath(folder if one is None else folder / name)

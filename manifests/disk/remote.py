@@ -7,8 +7,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,8 +24,6 @@ FIRST_WAIT_S = 0.25
 """The wait after the first try; each later one is twice as long: 32 s in all, less a random part of up to half."""
 READ_AHEAD = 8 << 20
 """Bytes of one request, of an object that is read piece by piece."""
-AT_ONCE = 8
-"""Requests of one process that wait for the store at the same time."""
 
 _URL = re.compile(r"([a-z][a-z0-9+-]+):/+(.*)", re.DOTALL)
 _SECRET = re.compile(r"SECRET|TOKEN|PASSWORD|CREDENTIAL|ACCESS_KEY|ACCOUNT_KEY|API_KEY")
@@ -195,12 +192,6 @@ class Store:
 def _version(info: Mapping[str, Any]) -> tuple[int, str]:
     names = ("ETag", "etag", "md5Hash", "LastModified", "updated", "mtime", "created")
     return int(info["size"]), next((str(info[name]) for name in names if name in info), "")
-
-
-def at_once(call: Callable[[str], T], paths: Iterable[str]) -> list[T]:
-    """Call a function for each path, `AT_ONCE` of them at the same time; the first error stops what was not begun."""
-    with ThreadPoolExecutor(AT_ONCE, "store") as pool:
-        return list(pool.map(call, paths))
 
 
 def _filesystem(url: str) -> Any:
