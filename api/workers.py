@@ -22,6 +22,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 LOOK_S = 0.2
 """How often tasks that run in workers are looked after."""
+END_S = 10.0
+"""How long other tasks may take to end by themselves, and to remove what they have half written, after the disk failed one."""
 TRIES = 4
 """So often may workers die in a row without a single task being done in between."""
 
@@ -136,7 +138,11 @@ class Workers:
             ready, _ = wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED)
             look()
             for future in ready:
-                result, number = future.result(), running.pop(future)
+                try:
+                    result, number = future.result(), running.pop(future)
+                except OSError:
+                    wait(running, END_S)
+                    raise
                 done(left.pop(number), result)
 
     def later(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Callable[[], T]:

@@ -127,11 +127,12 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
 
 def _check_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int) -> None:
     torch = import_torch()
-    if not isinstance(raw, torch.Tensor) or raw.ndim != 2 or len(raw) != batch or raw.shape[1] < 2 or not raw.is_floating_point():
+    dense = isinstance(raw, torch.Tensor) and raw.layout == torch.strided and not raw.is_meta
+    if not dense or raw.ndim != 2 or len(raw) != batch or raw.shape[1] < 2 or not raw.is_floating_point():
         got = f"{raw.dtype} {tuple(raw.shape)}" if isinstance(raw, torch.Tensor) else type(raw).__name__
         raise ModelError(
             f"{who} returns {got.removeprefix('torch.')} for a batch of shape {shape}; expected one tensor of floats ({batch}, classes), "
-            "with two classes or more. Give a factory whose model returns that tensor alone."
+            "dense, with two classes or more. Give a factory whose model returns that tensor alone."
         )
     values = raw.double().cpu().numpy()
     if not np.isfinite(values).all():

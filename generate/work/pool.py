@@ -82,10 +82,10 @@ def run(
         )
     except WorkersKilled as e:
         raise _killed(job, [part for task in e.left for part in task]) from None
-    except OSError as e:
-        raise machine_error(e, job.directory) from e
-    except BaseException:
+    except BaseException as e:
         workers.stop()  # before the build lets its lock go
+        if isinstance(e, OSError):
+            raise machine_error(e, job.directory) from e
         raise
     finally:
         forget()
