@@ -54,6 +54,8 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     """
     if scheduler is None:
         return (yield None)
+    if scheduler == "":
+        raise BuildError("scheduler is ''; expected an address such as tcp://host:8786.")
     try:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
@@ -64,7 +66,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _fit(scheduler, None)
         return (yield scheduler)
-    if not isinstance(scheduler, str) or not scheduler:
+    if not isinstance(scheduler, str):
         raise BuildError(
             f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
         )
