@@ -20,7 +20,7 @@ from corruptset.corruptions.registry import Images, get_corruption
 from corruptset.corruptions.rows import row_between
 from corruptset.corruptions.stages import Scale, Stage, apply_stage, chain_keys
 from corruptset.errors import ParameterError
-from corruptset.generate.pixels.metrics import ssim
+from corruptset.generate.pixels.metrics import measure
 from corruptset.generate.pixels.ms_ssim import LEAST_SIDE, ms_ssim
 from corruptset.generate.pixels.picture_file import check_output
 from corruptset.generate.pixels.preprocessing import ResizeCrop
@@ -32,7 +32,10 @@ from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.records.digests import source_digest
 
 Metric = Literal["ms-ssim", "ssim"]
-METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
+METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {
+    "ms-ssim": (ms_ssim, LEAST_SIDE),
+    "ssim": (lambda clean, image: measure(clean, image)[1], 8),
+}
 """Metric -> its function, and the pixels of a side that it needs."""
 GRAIN = 32
 """Parts of a severity that a place on the path is found to."""
