@@ -98,7 +98,8 @@ def stream(
             places = range(table.length)
             steps = places[:: table.speed]
             sets = list(islice(walk(table, used, seed), len(steps)))
-            known = build.identity | {
+            known = {
+                **build.identity,
                 "schema_version": 1,
                 "calibration": settings.table().name,
                 "preprocessing": build.identity["preprocessing"] | {"crops": table.crops},
