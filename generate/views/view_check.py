@@ -228,10 +228,12 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
     done: list[str] = []
     for set_id, index, where, stored in _images(made, root, present):
-        if progress is not None and set_id not in done[-1:]:
-            progress("sets", len(done), len(made.subject.sets))
+        if set_id not in done[-1:]:
+            if progress is not None:
+                progress("sets", len(done), len(made.subject.sets))
             done.append(set_id)
-        report.add(_image_problems(data[set_id], index, where, stored), Counter(images=1))
+            images = data[set_id]  # it reads its rows once
+        report.add(_image_problems(images, index, where, stored), Counter(images=1))
     hashes = {p: sha256_file(root / p) for p in made.slices_at if made.layout.container == "tars" and p in present}
     # what pads a tar is no image, and is not made again
     for file in record.files:

@@ -65,7 +65,8 @@ class Writer:
             else:
                 rows = []
                 for images in slices:
-                    rows += [self._image(view.path(images, i), data[images.set_id], i) for i in images.samples]
+                    stored = data[images.set_id]  # it reads its rows once
+                    rows += [self._image(view.path(images, i), stored, i) for i in images.samples]
                     count(images)
                 self.folders.append(folder_record(path, rows))
         for path, text in texts(view, {f.path: f.sha256 for f in self.files}):
