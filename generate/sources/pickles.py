@@ -10,6 +10,7 @@ Python's ``pickletools`` documents the format; numpy.lib.format that of .npy fil
 
 from __future__ import annotations
 
+import codecs
 import math
 import pickle
 import re
@@ -18,6 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+PIECE = 1 << 20
+"""Bytes of a long text that are decoded at once."""
 LONG = 255
 """Bytes of a string, or of a line, that is copied out of the pickle."""
 MOST_HELD = 6 << 20
@@ -176,10 +179,10 @@ def _scalar(dtype: Any, data: Any) -> Any:
     return _column(_frombuffer(data, dtype, (1,), "C"))[0]
 
 
-def _encode(text: Any, coding: Any) -> bytes:
+def _encode(text: Any, coding: Any) -> bytes | bytearray:
     if _text(coding) not in ("latin1", "latin-1"):
         raise Refused("it has bytes that are no text")
-    return _text(text).encode("latin-1")
+    return text if isinstance(text, bytearray) else _text(text).encode("latin-1")
 
 
 _NAMES = {
@@ -195,7 +198,7 @@ _NAMES = {
 """What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later releases."""
 _INSTRUCTIONS = (
     "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING SHORT_BINSTRING BINBYTES "
-    "SHORT_BINBYTES BINUNICODE SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS PUT "
+    "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS PUT "
     "BINPUT LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE"
 ).split()
 
@@ -211,6 +214,7 @@ class _Unpickler(pickle._Unpickler):
     """Python's unpickler, which finds nothing but `_NAMES`."""
 
     append: Any
+    read: Any
     pop_mark: Any
     stack: list[Any]
 
@@ -229,11 +233,30 @@ class _Unpickler(pickle._Unpickler):
             raise Refused("it has a dictionary that no version of Python writes")
         self.append(_Fields())
 
+    def load_text(self) -> None:
+        data = self.read(int.from_bytes(self.read(4), "little"))
+        self.append(data.decode() if isinstance(data, bytes) else _letters(data))
+
     dispatch: ClassVar[dict[int, Any]] = {
         **{getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _INSTRUCTIONS},
         pickle.FRAME[0]: lambda self: self.read(8),  # only says how many bytes may be read at once
         pickle.BUILD[0]: load_build,
         pickle.DICT[0]: load_dict,
         pickle.EMPTY_DICT[0]: lambda self: self.append(_Fields()),
+        pickle.BINUNICODE[0]: load_text,
         pickle.BYTEARRAY8[0]: pickle._Unpickler.dispatch[pickle.BINBYTES8[0]],
     }
+
+
+def _letters(data: memoryview) -> bytearray | None:
+    """Return the bytes that protocol 2 wrote as a long text, each as a letter; None of other text, which nothing needs.
+
+    They are decoded piece by piece: beside each other the forms of the text take four times their size.
+    """
+    decoder, letters = codecs.getincrementaldecoder("utf-8")(), bytearray()
+    try:
+        for start in range(0, len(data), PIECE):
+            letters += decoder.decode(data[start : start + PIECE], start + PIECE >= len(data)).encode("latin-1")
+    except UnicodeError:
+        return None
+    return letters
