@@ -1,12 +1,15 @@
 """Everything that a maintainer uploads: packages for the index, and prebuilt archives of the benchmarks.
 
-    python -m release packages                            # dist/: sdist and wheel of the core and of every add-on, SHA256SUMS, CHANGES.md
-    python -m release archives SOURCES.toml --out OUT     # builds, verifies, packs, and publishes where SOURCES.toml says so
+    python -m release packages                            # dist/: sdist and wheel of the core and of every add-on,
+    SHA256SUMS, CHANGES.md python -m release archives SOURCES.toml --out OUT     # builds, verifies, packs, and
+    publishes where SOURCES.toml says so
 
-SOURCES.toml has a table for each recipe. `source` is what `corruptset build --source` takes; `images = false` publishes the records alone,
-for a source whose licence forbids passing images on; `options` are further ones of `corruptset build`:
+SOURCES.toml has a table for each recipe. `source` is what `corruptset build --source` takes; `images = false` publishes
+the records alone, for a source whose licence forbids passing images on; `options` are further ones of `corruptset
+build`:
 
-    publish = "hf://datasets/USER"                        # or a folder, s3://bucket/prefix; left out, archives are packed and stay here
+    publish = "hf://datasets/USER"                        # or a folder, s3://bucket/prefix; left out, archives are
+    packed and stay here
 
     [imagenet-c]
     source = "imagenet:/data/ILSVRC2012"
@@ -38,7 +41,9 @@ KEYS = {"source", "images", "options"}
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m release", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m release", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     packages_parser = commands.add_parser("packages", help="build and check what goes to the package index")
     packages_parser.add_argument("--out", type=Path, default=Path("dist"), help="receives the files (default: dist)")
@@ -54,7 +59,9 @@ def main() -> None:
 
 
 def packages(out: Path) -> None:
-    """Build sdist and wheel of every package in a copy of this checkout, let twine check them, and add hashes and the changes."""
+    """Build sdist and wheel of every package in a copy of this checkout, let twine check them, and add hashes and the
+    changes.
+    """
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "tree"  # setuptools leaves a build folder behind, and reuses a stale one
@@ -85,13 +92,17 @@ def newest_changes(text: str) -> str:
 
 
 def archives(sources: Path, out: Path, jobs: int | None) -> None:
-    """Build, verify and pack the data set of every recipe, with its records alone beside it; publish both where the file says so."""
+    """Build, verify and pack the data set of every recipe, with its records alone beside it; publish both where the
+    file says so.
+    """
     tables = read_sources(sources)
     place = tables.pop("publish", None)
     for recipe, table in tables.items():
         options = [*table.get("options", []), *([] if jobs is None else ["--jobs", str(jobs)])]
         _corruptset("build", recipe, "--source", table["source"], "--out", out / "sets", *options)
-        (directory,) = (path for path in (out / "sets").iterdir() if re.fullmatch(re.escape(recipe) + r"-\d[\w.]*", path.name))
+        (directory,) = (
+            path for path in (out / "sets").iterdir() if re.fullmatch(re.escape(recipe) + r"-\d[\w.]*", path.name)
+        )
         _corruptset("verify", directory)
         packed = {f"{directory.name}-records": ["--manifest-only"]}
         if table.get("images", True):
@@ -115,13 +126,17 @@ def read_sources(file: Path) -> dict[str, Any]:
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as e:
-        raise SystemExit(f"{file} cannot be read: {e}. Expected TOML, a table for each recipe: python -m release --help") from None
+        raise SystemExit(
+            f"{file} cannot be read: {e}. Expected TOML, a table for each recipe: python -m release --help"
+        ) from None
     mistakes = []
     for name, table in tables.items():
         if name == "publish" and isinstance(table, str):
             continue
         if not isinstance(table, dict) or not isinstance(table.get("source"), str):
-            mistakes.append(f'{name}: expected a table with a source, such as source = "cifar10:/data/cifar-10-python.tar.gz"')
+            mistakes.append(
+                f'{name}: expected a table with a source, such as source = "cifar10:/data/cifar-10-python.tar.gz"'
+            )
         elif unknown := table.keys() - KEYS:
             mistakes.append(f"{name}: unknown keys {', '.join(sorted(unknown))}; known are {', '.join(sorted(KEYS))}")
     if mistakes or tables.keys() <= {"publish"}:

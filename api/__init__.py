@@ -1,20 +1,22 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for data
-pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one picture under every set), `plan` and `build` (a
-recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild` (make one
-again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and
-`fetch` (releases on the network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says
-of a data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with
-pictures).
+`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same
+as callables for data pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one
+picture under every set), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets),
+`open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source), `page`
+(its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and `fetch` (releases on the
+network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a
+data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a
+page with pictures).
 """
 
 from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # typing's own would be the larger part of what an import costs, and of the time before the command hears Ctrl-C
+# typing's own would be the larger part of what an import costs, and of the time before the command hears Ctrl-C
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -86,7 +88,9 @@ _SUPPLIED = {
     "pack": {"family_of": "corruptions.registry"},
     "score": {"describe_level": "corruptions.gradual"},
 }
-"""Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where those are."""
+"""Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where
+those are.
+"""
 
 
 if not TYPE_CHECKING:  # else every misspelt name would pass as Any
@@ -128,7 +132,9 @@ def _supply(function: Any, homes: dict[str, str]) -> Any:
     from functools import partial, update_wrapper
     from inspect import signature
 
-    supplied: Any = update_wrapper(partial(function, **{name: _Later(home, name) for name, home in homes.items()}), function)
+    supplied: Any = update_wrapper(
+        partial(function, **{name: _Later(home, name) for name, home in homes.items()}), function
+    )
     own = signature(function)
     supplied.__signature__ = own.replace(parameters=[p for p in own.parameters.values() if p.name not in homes])
     return supplied

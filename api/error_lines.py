@@ -34,11 +34,16 @@ EXPECTED = {
 PATTERNS = {
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 digits 0-9, a-f",
     r"^blake3:[0-9a-f]{64}$": "blake3: and 64 digits 0-9, a-f",
-    r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$": "a set id such as fog/3: lower-case letters, digits, _ + - and slashes between them",
-    r"^[a-z0-9][a-z0-9._-]*$": "a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with a letter or digit",
-    r"^[0-9A-Za-z][0-9A-Za-z._+-]*$": "a version such as 1.0.0: letters, digits, . _ + and -, beginning with a letter or digit",
-    r"^[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, beginning with a lower-case letter or digit",
-    r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, with data/ before it or nothing",
+    r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$": "a set id such as fog/3: lower-case letters, digits, _ + - and slashes between "
+    "them",
+    r"^[a-z0-9][a-z0-9._-]*$": "a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with a "
+    "letter or digit",
+    r"^[0-9A-Za-z][0-9A-Za-z._+-]*$": "a version such as 1.0.0: letters, digits, . _ + and -, beginning with a letter "
+    "or digit",
+    r"^[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, beginning with a lower-case letter "
+    "or digit",
+    r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, with data/ before it or "
+    "nothing",
     r"^[0-9A-Za-z_][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -",
     r"^[a-z0-9_-]+$": "a short name such as gn010: lower-case letters, digits, _ and -",
     r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$": "a time such as 2026-01-31T23:59:59Z",
@@ -47,7 +52,9 @@ PATTERNS = {
 
 
 def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return each mistake as a line: the key, what was given, what was expected; a near name among the model's keys is suggested."""
+    """Return each mistake as a line: the key, what was given, what was expected; a near name among the model's keys is
+    suggested.
+    """
     # a list whose items are all wrong is also called too short; its items have their own lines
     shown = [details for details in error.errors() if details["type"] != "too_short" or not details["input"]]
     return [_line(details, model) for details in shown]

@@ -131,8 +131,8 @@ NEAR = 3
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known name, and the next two; or an empty string.
 
-    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone; else names that begin with what was given, then those
-    spelled alike, then those of which it is a word.
+    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone; else names that begin with what
+    was given, then those spelled alike, then those of which it is a word.
 
     Examples
     --------
@@ -146,7 +146,10 @@ def suggest(name: str, known: Iterable[str]) -> str:
     names = list(dict.fromkeys(known))
     plain = _plain(name)
     same = [other for other in names if _plain(other) == plain]
-    begins = sorted((other for other in names if len(plain) > 2 and _plain(other).startswith(plain)), key=lambda other: (len(other), other))
+    begins = sorted(
+        (other for other in names if len(plain) > 2 and _plain(other).startswith(plain)),
+        key=lambda other: (len(other), other),
+    )
     holds = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
     near = same or list(dict.fromkeys([*begins, *difflib.get_close_matches(name, names, n=NEAR), *holds]))[:NEAR]
     also = f" Also near: {', '.join(map(repr, near[1:]))}." if near[1:] else ""

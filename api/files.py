@@ -46,7 +46,9 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file that has at most so many; UnfitFile or another OSError says why it cannot be read."""
+    """Return the bytes of a regular file that has at most so many; UnfitFile or another OSError says why it cannot be
+    read.
+    """
     with open_regular(path) as file:
         data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
     if data is None or len(data) > most:
@@ -55,7 +57,9 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines; else as `read_regular`."""
+    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines; else as
+    `read_regular`.
+    """
     try:
         text = read_regular(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as e:
@@ -75,7 +79,11 @@ def file_problem(path: Path) -> str | None:
     try:
         mode = path.stat().st_mode
     except OSError as e:
-        return "is not there" if isinstance(e, FileNotFoundError | NotADirectoryError) else f"cannot be looked at ({reason(e)})"
+        return (
+            "is not there"
+            if isinstance(e, FileNotFoundError | NotADirectoryError)
+            else f"cannot be looked at ({reason(e)})"
+        )
     return "is a folder" if stat.S_ISDIR(mode) else _special(mode)
 
 

@@ -34,7 +34,8 @@ _running = ""
 
 
 class Foreign:
-    """Run foreign code, as a context: what would end the process becomes `Ended`; current folder and signal handlers are put back.
+    """Run foreign code, as a context: what would end the process becomes `Ended`; current folder and signal handlers
+    are put back.
 
     Parameters
     ----------
@@ -51,9 +52,13 @@ class Foreign:
         self._around, _running = _running, self._what
         self._folder = _folder()
         main = threading.current_thread() is threading.main_thread()  # no other sets handlers
-        self._handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+        self._handlers = (
+            {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+        )
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> Literal[False]:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> Literal[False]:
         global _running
         if self._folder is not None and _folder() != self._folder:
             with suppress(OSError):

@@ -15,13 +15,16 @@ class NotInstalled(CorruptsetError, ImportError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not installed, and this needs it: pip install 'corruptset[build]'. Without that extra corruptset opens, verifies, "
+            f"{name} is not installed, and this needs it: pip install 'corruptset[build]'. Without that extra "
+            "corruptset opens, verifies, "
             "fetches, unpacks, exports and scores data sets, and makes none."
         )
 
 
 def not_installed(error: BaseException) -> NotInstalled | None:
-    """Return what is said of a failed import of something that the extra ``build`` brings; None for all else, half-installed ones too."""
+    """Return what is said of a failed import of something that the extra ``build`` brings; None for all else,
+    half-installed ones too.
+    """
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return NotInstalled(name) if name in BUILD and find_spec(name) is None else None
 

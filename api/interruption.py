@@ -25,10 +25,12 @@ _current: Interruption | None = None
 
 
 class Interruption:
-    """What SIGINT and SIGTERM do while this is entered: the first raises KeyboardInterrupt in the main thread, clean-up is not disturbed.
+    """What SIGINT and SIGTERM do while this is entered: the first raises KeyboardInterrupt in the main thread, clean-up
+    is not disturbed.
 
     A signal that is ignored (in a background job, under ``nohup``), or that the program handles itself, is left alone.
-    `own` says that the process is the command's: then a signal ends it at once before this is entered, and is ignored afterwards.
+    `own` says that the process is the command's: then a signal ends it at once before this is entered, and is ignored
+    afterwards.
     """
 
     def __init__(self, *, own: bool = False) -> None:
@@ -66,7 +68,9 @@ class Interruption:
                 signal.signal(number, self._on_signal)
 
     def forget(self) -> None:
-        """Give the signals back, or have the system ignore them: at its very end Python would let them kill the command."""
+        """Give the signals back, or have the system ignore them: at its very end Python would let them kill the
+        command.
+        """
         global _current
         _current = None
         for number, handler in self._before.items():
@@ -95,7 +99,11 @@ class Interruption:
             with suppress(OSError):
                 os.write(2, b"Interrupted.\n")
                 if "--json" in sys.argv:
-                    os.write(1, b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": "Interrupted."}}\n')
+                    os.write(
+                        1,
+                        b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": '
+                        b'"Interrupted."}}\n',
+                    )
             os._exit(130)
         elif first or sys.exception() is None:
             raise KeyboardInterrupt
@@ -116,7 +124,9 @@ class Interruption:
 
 
 def interruption() -> Interruption:
-    """Return what handles the signals, to be entered: the command's, or that of a call around this one, or a new one."""
+    """Return what handles the signals, to be entered: the command's, or that of a call around this one, or a
+    new one.
+    """
     return main_thread_interruption() or Interruption()
 
 

@@ -1,4 +1,6 @@
-"""The processes of corruptset's own: the command, and the workers that are started, which get no Ctrl-C and end with their parent."""
+"""The processes of corruptset's own: the command, and the workers that are started, which get no Ctrl-C and end with
+their parent.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ PARENT_EVERY_S = 1.0
 def prepare_process() -> None:
     """Set up a process that runs nothing but corruptset, before it imports more.
 
-    Python looks for garbage in all that modules make, while they load and once more at the end. Without that, `corruptset corrupt` of
-    one picture takes three quarters of the time, and so does a build of 128 small images by two workers.
+    Python looks for garbage in all that modules make, while they load and once more at the end. Without that,
+    `corruptset corrupt` of one picture takes three quarters of the time, and so does a build of 128 small images by two
+    workers.
     """
     fill_standard_descriptors()
     gc.set_threshold(1_000_000)
@@ -43,21 +46,23 @@ def prepare_process() -> None:
 def fill_standard_descriptors() -> None:
     """Open the null device where standard input, output or error is closed.
 
-    The next file that is opened would get its number, and what a library writes to standard error would go into that file.
+    The next file that is opened would get its number, and what a library writes to standard error would go into that
+    file.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number, which is this one
+            # it gets the lowest free number, which is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
     """Hold Ctrl-C back in this thread, and raise it at the end; processes that start meanwhile never get it.
 
-    A process inherits which signals are blocked. Its own code could not block them before it has imported for a second, and an
-    interrupt in that second would print a traceback.
+    A process inherits which signals are blocked. Its own code could not block them before it has imported for a second,
+    and an interrupt in that second would print a traceback.
     """
     handler = main_thread_interruption()
     if handler is not None:
@@ -74,14 +79,16 @@ def interrupts_held_back() -> Iterator[None]:
 
 @contextmanager
 def loky_workers_starting() -> Iterator[None]:
-    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`. Standard streams may be closed, or None.
+    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`. Standard streams may be closed,
+    or None.
 
     Raises
     ------
     MachineError
         The system does not let them be started.
     """
-    # Both have a process that tracks resources, start it when they first need it, and unblock the signals that they blocked for it.
+    # Both have a process that tracks resources, start it when they first need it, and unblock the signals that they
+    # blocked for it.
     from multiprocessing import resource_tracker
 
     from joblib.externals.loky.backend import resource_tracker as loky_tracker
@@ -99,24 +106,30 @@ def loky_workers_starting() -> Iterator[None]:
                 yield
         except OSError as e:
             raise MachineError(
-                f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may be full or too small "
-                "(in a container: --shm-size), or there are too many processes or open files. Run the same command with --jobs 1."
+                f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may "
+                "be full or too small "
+                "(in a container: --shm-size), or there are too many processes or open files. Run the same command "
+                "with --jobs 1."
             ) from e
 
 
 def worker_pool(count: int) -> ProcessPoolExecutor:
-    """Return an executor with so many worker processes; its first task starts them, and belongs into `loky_workers_starting`."""
+    """Return an executor with so many worker processes; its first task starts them, and belongs into
+    `loky_workers_starting`.
+    """
     from joblib.externals.loky import ProcessPoolExecutor
 
-    # Where psutil is installed, loky replaces a worker that has grown by 300 MB, and warns in the thread that hands out tasks: as an error,
-    # such as python -W error makes it, the warning ends that thread, and everybody waits for ever.
+    # Where psutil is installed, loky replaces a worker that has grown by 300 MB, and warns in the thread that hands out
+    # tasks: as an error, such as python -W error makes it, the warning ends that thread, and everybody waits for ever.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
     with loky_workers_starting():
         return ProcessPoolExecutor(max_workers=count, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD)
 
 
 def start_worker(parent: int) -> None:
-    """Set up a worker, before it imports what its tasks need. It ends soon after its parent is gone, also where it waits for a task."""
+    """Set up a worker, before it imports what its tasks need. It ends soon after its parent is gone, also where it
+    waits for a task.
+    """
     prepare_process()
     # a thread that a plugin left would keep the worker, and with it the command, from ending
     end_with_parent(parent, PARENT_EVERY_S, threading.main_thread().is_alive)
@@ -136,7 +149,9 @@ def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lam
 
 
 def workers_at_most(wanted: int) -> int:
-    """Return how many processes to use of those that are wanted: one, with a warning, where the system has no semaphores."""
+    """Return how many processes to use of those that are wanted: one, with a warning, where the system has no
+    semaphores.
+    """
     if wanted < 2 or (problem := _semaphore_problem()) is None:
         return wanted
     warnings.warn(

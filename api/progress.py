@@ -33,7 +33,9 @@ class ProgressEvent:
     """How far a build is."""
 
     phase: str
-    """``checking``, ``preparing``, ``compiling`` (where the cache lacks kernels), ``building``, ``finishing`` or ``done``."""
+    """``checking``, ``preparing``, ``compiling`` (where the cache lacks kernels), ``building``, ``finishing`` or
+    ``done``.
+    """
     parts_done: int = 0
     """Of ``compiling``: corruptions whose kernels are ready."""
     parts_total: int = 0

@@ -21,7 +21,11 @@ class Reference(NamedTuple):
 
 _HENDRYCKS = "Hendrycks & Dietterich"
 HENDRYCKS_2018 = Reference(
-    _HENDRYCKS, 2018, "Benchmarks for Neural Network Robustness to Common Distortions and Styles", "preprint", "ImageNet-D"
+    _HENDRYCKS,
+    2018,
+    "Benchmarks for Neural Network Robustness to Common Distortions and Styles",
+    "preprint",
+    "ImageNet-D",
 )
 HENDRYCKS_ICONS_2018 = Reference(
     _HENDRYCKS,
@@ -31,7 +35,11 @@ HENDRYCKS_ICONS_2018 = Reference(
     "Icons-50",
 )
 HENDRYCKS_2019 = Reference(
-    _HENDRYCKS, 2019, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations", "ICLR", "ImageNet-C"
+    _HENDRYCKS,
+    2019,
+    "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations",
+    "ICLR",
+    "ImageNet-C",
 )
 MU_2019 = Reference("Mu & Gilmer", 2019, "MNIST-C: A Robustness Benchmark for Computer Vision", "arXiv:1906.02337")
 SRIVASTAVA_2019 = Reference(
@@ -41,7 +49,10 @@ SRIVASTAVA_2019 = Reference(
     "ICLR",
 )
 DAI_2021 = Reference(
-    "Dai & Berleant", 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation", "IEEE Big Data"
+    "Dai & Berleant",
+    2021,
+    "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation",
+    "IEEE Big Data",
 )
 SWINGLER_2022 = Reference(
     "Swingler",
@@ -51,7 +62,10 @@ SWINGLER_2022 = Reference(
     "30 levels; released notebook",
 )
 MADRY_2018 = Reference(
-    "Madry, Makelov, Schmidt, Tsipras & Vladu", 2018, "Towards Deep Learning Models Resistant to Adversarial Attacks", "ICLR"
+    "Madry, Makelov, Schmidt, Tsipras & Vladu",
+    2018,
+    "Towards Deep Learning Models Resistant to Adversarial Attacks",
+    "ICLR",
 )
 MINTUN_2021 = Reference(
     "Mintun, Kirillov & Xie",

@@ -11,13 +11,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def showing(options: type) -> Callable[[F], F]:
-    """Return a decorator: `inspect.signature`, `help` and notebooks show the fields of a dataclass in place of ``**options``."""
+    """Return a decorator: `inspect.signature`, `help` and notebooks show the fields of a dataclass in place of
+    ``**options``.
+    """
 
     def shown(function: F) -> F:
         own = signature(function)
         kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
         more = [
-            Parameter(f.name, Parameter.KEYWORD_ONLY, annotation=f.type, default=Parameter.empty if f.default is MISSING else f.default)
+            Parameter(
+                f.name,
+                Parameter.KEYWORD_ONLY,
+                annotation=f.type,
+                default=Parameter.empty if f.default is MISSING else f.default,
+            )
             for f in fields(options)
             if f.name not in own.parameters
         ]

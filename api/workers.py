@@ -23,7 +23,9 @@ R = TypeVar("R")
 LOOK_S = 0.2
 """How often tasks that run in workers are looked after."""
 END_S = 10.0
-"""How long other tasks may take to end by themselves, and to remove what they have half written, after the disk failed one."""
+"""How long other tasks may take to end by themselves, and to remove what they have half written, after the disk failed
+one.
+"""
 TRIES = 4
 """So often may workers die in a row without a single task being done in between."""
 
@@ -33,7 +35,8 @@ class WorkersKilled(MachineError):
 
     def __init__(self, left: list[Any]) -> None:
         super().__init__(
-            f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine more memory or --jobs 1, "
+            f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine "
+            "more memory or --jobs 1, "
             "and run the same command again."
         )
         self.left = left
@@ -82,12 +85,18 @@ class Workers:
             The system does not let a worker be started.
         """
         assert self._pool is not None
-        with loky_workers_starting():  # the first task starts them, a later one whoever takes the place of one that has ended
+        # the first task starts them, a later one whoever takes the place of one that has ended
+        with loky_workers_starting():
             future: Future[T] = self._pool.submit(call, *arguments, **keywords)
         return future
 
     def run(
-        self, do: Callable[[T], R], tasks: Sequence[T], done: Callable[[T, R], object], *, look: Callable[[], None] = lambda: None
+        self,
+        do: Callable[[T], R],
+        tasks: Sequence[T],
+        done: Callable[[T, R], object],
+        *,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
         """Do tasks, here or in workers, in their order; those of a worker that is killed are handed out again.
 
@@ -122,12 +131,15 @@ class Workers:
             except BrokenProcessPool:
                 self.stop()
                 failures = failures + 1 if len(left) == before else 0
-                # workers are mostly killed for their memory: fewer at a time may get through, and one alone says which task it is
+                # workers are mostly killed for their memory: fewer at a time may get through, and one alone says which
+                # task it is
                 self.most = max(1, self.most // 2) if failures else self.most
                 if failures >= TRIES:
                     raise WorkersKilled(list(left.values())) from None
 
-    def _hand_out(self, do: Callable[[T], R], left: dict[int, T], done: Callable[[T, R], object], look: Callable[[], None]) -> None:
+    def _hand_out(
+        self, do: Callable[[T], R], left: dict[int, T], done: Callable[[T, R], object], look: Callable[[], None]
+    ) -> None:
         """Have what is left done; what is done leaves it."""
         queue = iter(list(left))
         running: dict[Future[R], int] = {}
@@ -188,7 +200,9 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if kind is None:
             self.end()
         else:
@@ -199,14 +213,18 @@ class Workers:
 def _without_loky_traceback() -> Iterator[None]:
     """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
 
-    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
-    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
+    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a
+    task submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
     on the user's screen above the sentence that says how to resume.
     """
     before = threading.excepthook
 
     def hook(failure: threading.ExceptHookArgs) -> None:
-        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
+        if not (
+            failure.exc_type is KeyError
+            and failure.thread is not None
+            and failure.thread.name == "ExecutorManagerThread"
+        ):
             before(failure)
 
     threading.excepthook = hook

@@ -1,7 +1,8 @@
 """The real build of cifar10-c and its export: ``python -m benchmarks.cifar``.
 
-From an archive shaped as CIFAR-10's python version, filled with crops of the sample photographs, all 96 sets are built by one process and
-by two, and exported as ``cifar-c``. Every step runs once, in a process of its own; 10,000 images need 6 GB of temporary space.
+From an archive shaped as CIFAR-10's python version, filled with crops of the sample photographs, all 96 sets are built
+by one process and by two, and exported as ``cifar-c``. Every step runs once, in a process of its own; 10,000 images
+need 6 GB of temporary space.
 """
 
 from __future__ import annotations
@@ -27,12 +28,19 @@ def step(**task: Any) -> dict[str, Any]:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--sets", nargs="+", metavar="GLOB", help="only these of the 96 sets, all five severities of each: contrast/*")
+    parser.add_argument(
+        "--sets", nargs="+", metavar="GLOB", help="only these of the 96 sets, all five severities of each: contrast/*"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         # the default is HDF5 for CIFAR's 10,000 images, and both containers for few
-        task = {"recipe": "cifar10-c", "source": cifar(work / "source", arguments.images), "sets": arguments.sets, "format": "hdf5"}
+        task = {
+            "recipe": "cifar10-c",
+            "source": cifar(work / "source", arguments.images),
+            "sets": arguments.sets,
+            "format": "hdf5",
+        }
         # the first build compiles kernels and makes tables, once on a machine
         step(**task, out=str(work / "warm"), jobs=1, first=8)
         steps: dict[str, dict[str, Any]] = {}
@@ -45,10 +53,15 @@ def main() -> None:
     (count,) = {s["images"] for s in steps.values()}
     (digest,) = {s["digest"] for s in steps.values()}
     show(
-        f"cifar10-c, {count // arguments.images} sets of {arguments.images} images, HDF5, one run; us are of one image of one set",
+        f"cifar10-c, {count // arguments.images} sets of {arguments.images} images, HDF5, one run; us are of one "
+        "image of one set",
         ("what", "s", "CPU s", "us", "CPU us", "peak MB"),
         [
-            (name, *(f"{s[of] / share:.1f}" for share in (1, count / 1e6) for of in ("seconds", "cpu_seconds")), f"{s['peak'] / 1e6:.0f}")
+            (
+                name,
+                *(f"{s[of] / share:.1f}" for share in (1, count / 1e6) for of in ("seconds", "cpu_seconds")),
+                f"{s['peak'] / 1e6:.0f}",
+            )
             for name, s in steps.items()
         ],
     )

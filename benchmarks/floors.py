@@ -1,8 +1,9 @@
-"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
+"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out":
+...}'``.
 
-The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build, `like`, with no
-corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the same bytes in as many files, each
-waited for. The seconds are printed as JSON.
+The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build,
+`like`, with no corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the
+same bytes in as many files, each waited for. The seconds are printed as JSON.
 """
 
 from __future__ import annotations

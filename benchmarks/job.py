@@ -1,6 +1,8 @@
-"""One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., "source": ..., "out": ...}'`` prints JSON.
+"""One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., "source": ..., "out": ...}'`` prints
+JSON.
 
-The other benchmarks run it in a process of its own. `what` is build (the default) or export. Start and imports are left out.
+The other benchmarks run it in a process of its own. `what` is build (the default) or export. Start and imports are left
+out.
 """
 
 from __future__ import annotations
@@ -25,11 +27,16 @@ def main() -> None:
     done = run(**task)
     figures: dict[str, Any] = {"seconds": time.perf_counter() - start, "images": done.images, "digest": done.digest}
     if what == "build":
-        # joblib would keep the workers of the source's check for five minutes, and their time counts when they have ended
+        # joblib would keep the workers of the source's check for five minutes, and their time counts when they have
+        # ended
         from joblib.externals.loky import get_reusable_executor
 
         get_reusable_executor().shutdown(wait=True)
-        figures |= {"sets": len(done.manifest.sets), "directory": str(done.directory), "corruptions": sorted(done.manifest.revisions)}
+        figures |= {
+            "sets": len(done.manifest.sets),
+            "directory": str(done.directory),
+            "corruptions": sorted(done.manifest.revisions),
+        }
     print(json.dumps({**figures, "cpu": processor_seconds() - used, "peak": memory()}))
 
 

@@ -1,7 +1,7 @@
 """Each corruption against one JPEG encode of its output, and against a peer: ``python -m benchmarks.kernels``.
 
-One core, medians over repeats, mean over severities, everything in one run: read the ratios, not the milliseconds. Gradual
-degradations have rows of their own: one level from the one before it, mean over levels 1 to 30.
+One core, medians over repeats, mean over severities, everything in one run: read the ratios, not the milliseconds.
+Gradual degradations have rows of their own: one level from the one before it, mean over levels 1 to 30.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Call = Callable[[], NDArray[np.uint8]]
 
 
 def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
-    """Return the eight sample photographs in turn, shortest side 256, centre crop 224; for other sizes area-averaged."""
+    """Return the eight sample photographs in turn, shortest side 256, centre crop 224; for other sizes
+    area-averaged.
+    """
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")
     crops = [preprocess(source.load(sample).image, spec) for sample in source.samples]

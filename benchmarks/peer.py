@@ -1,4 +1,5 @@
-"""The peer: imagecorruptions-imaug, the one published generator that installs and runs today, in an environment of its own.
+"""The peer: imagecorruptions-imaug, the one published generator that installs and runs today, in an environment of its
+own.
 
 It pulls in another build of OpenCV, so it never shares an environment with corruptset; it is run through a subprocess.
 """

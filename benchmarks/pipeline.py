@@ -1,10 +1,10 @@
 """Whole builds against their floors and a peer: ``python -m benchmarks.pipeline``.
 
-The floor is what any generator must do, see floors.py. One process, everything in one run; read the ratios. ``--only`` and ``--images``
-make it smaller; ``--json`` keeps the figures.
+The floor is what any generator must do, see floors.py. One process, everything in one run; read the ratios. ``--only``
+and ``--images`` make it smaller; ``--json`` keeps the figures.
 
-Image folders stay until the end: ext4 does not use an inode again for up to six minutes after it was deleted, and looks at each of those
-before it finds a free one, so a file made right after many were deleted costs up to ten times as much.
+Image folders stay until the end: ext4 does not use an inode again for up to six minutes after it was deleted, and looks
+at each of those before it finds a free one, so a file made right after many were deleted costs up to ten times as much.
 """
 
 from __future__ import annotations
@@ -58,9 +58,18 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
     builds, floors = [], []
     for repeat in range(repeats):
         out, floor_out = work / f"{case.name} {repeat}", work / f"floor of {case.name} {repeat}"
-        task = {"recipe": case.recipe, "source": source, "format": case.format, **case.options, "out": str(out), "jobs": 1}
+        task = {
+            "recipe": case.recipe,
+            "source": source,
+            "format": case.format,
+            **case.options,
+            "out": str(out),
+            "jobs": 1,
+        }
         builds.append(child("job", task))
-        floors.append(child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"])
+        floors.append(
+            child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"]
+        )
         if case.format != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
@@ -130,7 +139,8 @@ def main() -> None:
     show_builds(results, arguments.repeats)
     if "peer" in figures:
         print(
-            f"{NAME}, the same 75 made, encoded and written: {figures['peer']['seconds'] * 1e3:.0f} ms an image; the build is "
+            f"{NAME}, the same 75 made, encoded and written: {figures['peer']['seconds'] * 1e3:.0f} ms an image; the "
+            "build is "
             f"{figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})"
         )
     save(arguments.json, figures)

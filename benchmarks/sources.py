@@ -1,4 +1,6 @@
-"""Sources made for benchmarks from the sample photographs: JPEGs of an ImageNet image's size, and archives as CIFAR's and MNIST's."""
+"""Sources made for benchmarks from the sample photographs: JPEGs of an ImageNet image's size, and archives as CIFAR's
+and MNIST's.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def photographs(folder: Path, count: int) -> str:
 
 
 def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
-    """Return crops of the sample photographs in turn, (count, side, side, 3); no place comes up again before all others did."""
+    """Return crops of the sample photographs in turn, (count, side, side, 3); no place comes up again before all others
+    did.
+    """
     source = open_source("sample")
     pictures = [source.load(sample).image for sample in source.samples]
     out = np.empty((count, side, side, 3), np.uint8)
@@ -75,5 +79,7 @@ def mnist(folder: Path, count: int) -> str:
         labels = (np.arange(len(images)) * 7 % 10).astype(np.uint8)
         head = struct.pack(">IIII", 2051, len(images), 28, 28)
         (folder / f"{split}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + images.tobytes(), 1))
-        (folder / f"{split}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(struct.pack(">II", 2049, len(labels)) + labels.tobytes(), 1))
+        (folder / f"{split}-labels-idx1-ubyte.gz").write_bytes(
+            gzip.compress(struct.pack(">II", 2049, len(labels)) + labels.tobytes(), 1)
+        )
     return f"mnist:{folder}"

@@ -27,7 +27,10 @@ from .show import list_, show
 from .verify import rebuild, verify
 
 ABOUT = "Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."
-EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
+EPILOG = (
+    "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine "
+    "failed; 130 interrupted."
+)
 HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
@@ -56,7 +59,8 @@ def _version(wanted: bool) -> None:
 @app.callback(help=ABOUT)
 def corruptset(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop."),
     ] = False,
 ) -> None:
     """Take the options that stand before a command."""
@@ -75,7 +79,9 @@ for name, command in OWN.items():
 
 
 def add_installed(arguments: list[str]) -> None:
-    """Add the commands of the packages installed beside corruptset, unless one of its own is asked for; they are imported for it."""
+    """Add the commands of the packages installed beside corruptset, unless one of its own is asked for; they are
+    imported for it.
+    """
     asked = next((word for word in arguments if not word.startswith("-")), None)
     if asked in OWN:
         return
@@ -86,7 +92,9 @@ def add_installed(arguments: list[str]) -> None:
         try:
             add(name, entry.load())
         except Exception as e:  # whatever somebody else's package raises
-            raise PluginError(f"The command {name} of {entry.value} cannot be loaded: {type(e).__name__}: {e}.") from None
+            raise PluginError(
+                f"The command {name} of {entry.value} cannot be loaded: {type(e).__name__}: {e}."
+            ) from None
 
 
 def run() -> None:
@@ -109,7 +117,8 @@ def run() -> None:
 def help_shown(arguments: list[str]) -> bool:
     """Print the help that the arguments ask for, if they do.
 
-    Typer 0.29 loads pydantic to look at an option's type first, even at ``--help``: 0.51 s of CPU time in place of 0.30 s.
+    Typer 0.29 loads pydantic to look at an option's type first, even at ``--help``: 0.51 s of CPU time in place of 0.30
+    s.
     """
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if not set(HELP) & set(before):

@@ -1,4 +1,6 @@
-"""`corruptset plan` and `corruptset build`: from a recipe and a source to a directory; the recipe `pairs`, which the options make."""
+"""`corruptset plan` and `corruptset build`: from a recipe and a source to a directory; the recipe `pairs`, which the
+options make.
+"""
 
 from __future__ import annotations
 
@@ -37,35 +39,51 @@ class _OfBuildAlone:
 
     disjoint_from: list[Path] | None = option(
         "--disjoint-from DIR",
-        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
+        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be "
+        "repeated.",
         None,
     )
     scheduler: str | None = option(
         "--scheduler ADDRESS",
-        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
+        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and "
+        "the source.",
         None,
     )
     part: str | None = option(
-        "--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.", None
+        "--part I/N",
+        "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
+        None,
     )
     finish: bool = option(
-        "--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.", False
+        "--finish",
+        "Make no part: put the manifest together from the parts that --part made, or say what is missing.",
+        False,
     )
     abandon: bool = option(
         "--abandon",
-        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
+        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was "
+        "finished.",
         False,
     )
 
 
 RecipeName = Annotated[
     str | None,
-    argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
+    argument(
+        "RECIPE",
+        "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.",
+        autocompletion=completion.recipes,
+    ),
 ]
 MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
-CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards", "both": "image folders and HDF5 shards"}
+CONTAINERS = {
+    "view": "a view",
+    "folder": "image folders",
+    "hdf5": "HDF5 shards",
+    "both": "image folders and HDF5 shards",
+}
 
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
@@ -103,12 +121,18 @@ def build(
     given = {**given, "source": source, "part": _share(given["part"])}
     ways = [f"--{name}" for name in ("part", "finish", "abandon") if given[name]]
     if len(ways) > 1:
-        raise typer.BadParameter(f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0])
+        raise typer.BadParameter(
+            f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0]
+        )
     if given["abandon"]:
         _build_options(given)
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name] or given[name] == ""}
+    options |= {
+        name: given[name]
+        for name in ("disjoint_from", "scheduler", "part", "finish")
+        if given[name] or given[name] == ""
+    }
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
@@ -125,7 +149,11 @@ def build(
         files = {"directory": built.directory, "digest": built.digest}
         files |= {"contact_sheet": f"{built.directory}/{CONTACT}", "page": page}
         counts = {"sets": len(manifest.sets), "images": built.images, "bytes": disk.bytes}
-        more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
+        more = {
+            "excluded": [e.as_json() for e in manifest.excluded],
+            "notes": built.notes,
+            "seconds": round(built.seconds, 3),
+        }
         return put_json({"ok": True, **files, **counts, **more})
     written = sum(s.count for s in manifest.sets)
     new = "all there already" if not built.images else f"{built.images} made now" if built.images < written else "made"
@@ -135,7 +163,10 @@ def build(
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
     put_notes(built.notes)
     if (built.directory / WORK_FOLDER).is_dir():
-        put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
+        put(
+            "An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.",
+            style="yellow",
+        )
     put(f"Directory:     {built.directory}")
     put(f"Contact sheet: {built.directory}/{CONTACT}")
     if page:
@@ -196,22 +227,36 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
-    groups = [[family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)] for family, sets in planned.families().items()]
+    groups = [
+        [family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)]
+        for family, sets in planned.families().items()
+    ]
     put_table(["family", "sets", "corruptions"], groups, right=["sets"])
     each = "" if list_sets else " (each of them: --list-sets)"
     put(f"Sets:    {len(planned.sets)} of {planned.recipe} {planned.version}{each}")
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     put(f"Source:  {planned.source}, {planned.samples} samples{of_images}")
-    others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
+    others = (
+        f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}"
+        if planned.other_sizes
+        else ""
+    )
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
     put(
-        f"Size:    about {size(planned.bytes)} on disk, as {CONTAINERS[planned.format]} of {planned.encoding['format']}{_sampling(planned)}"
+        f"Size:    about {size(planned.bytes)} on disk, as {CONTAINERS[planned.format]} of "
+        f"{planned.encoding['format']}{_sampling(planned)}"
     )
     put_both(planned.alone, "         ")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
-    put(f"Time:    about {duration(max(planned.seconds, 1))} with {workers}, {planned.images / planned.seconds:,.0f} images/s")
+    put(
+        f"Time:    about {duration(max(planned.seconds, 1))} with {workers}, {planned.images / planned.seconds:,.0f} "
+        "images/s"
+    )
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
-    put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
+    put(
+        f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; "
+        f"{planned.parts} parts"
+    )
     if planned.moves_content:
         put(f"Moved:   the content of {first_few(planned.moves_content)}")
     for name, count in planned.stores.items():
@@ -235,7 +280,9 @@ def _sampling(planned: Plan) -> str:
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
-    """Return the corruptions of sets, a chain's joined by ``+``; single ones with their severities or levels: ``fog 1-5``."""
+    """Return the corruptions of sets, a chain's joined by ``+``; single ones with their severities or levels: ``fog
+    1-5``.
+    """
     numbers: dict[str, set[float]] = {}
     for one in sets:
         found = numbers.setdefault("+".join(stage.corruption for stage in one.stages), set())
@@ -246,11 +293,14 @@ def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
 
 
 PAIRS = "pairs"
-"""The name of the recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with that of the recipe."""
+"""The name of the recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with that of
+the recipe.
+"""
 
 
 def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
-    """Return the recipe that a command means: by name, with other severities, or made of ``--first-stages`` and ``--second-stages``.
+    """Return the recipe that a command means: by name, with other severities, or made of ``--first-stages`` and
+    ``--second-stages``.
 
     Raises
     ------
@@ -272,7 +322,9 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
         calibration = given["calibration"] or calibration_for(given["source"].partition(":")[0])
         options = {name: given[name] for name in ("severities", "levels", "orders") if given[name]}
         return pairs(first, second, calibration=calibration, **options)
-    misplaced = [f"--{name.replace('_', '-')}" for name in ("first_stages", "second_stages", "levels", "orders") if given[name]]
+    misplaced = [
+        f"--{name.replace('_', '-')}" for name in ("first_stages", "second_stages", "levels", "orders") if given[name]
+    ]
     if misplaced:
         raise RecipeError(f"{' and '.join(misplaced)}: only with the recipe 'pairs'; the recipe here is {recipe!r}.")
     if given["severities"] is None:

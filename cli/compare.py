@@ -15,12 +15,14 @@ SHOWN = ("summary", "degradation", "correlations", "fragile")
 def compare(
     scores: list[Path] = argument(
         "SCORES",
-        "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: model, cv, mean, clean).",
+        "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: "
+        "model, cv, mean, clean).",
     ),
     out: Path | None = option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.", None),
     reference: str | None = option(
         "--reference MODELS|CV,MEAN",
-        "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in per cent; by default "
+        "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in "
+        "per cent; by default "
         "all models.",
         None,
     ),
@@ -55,11 +57,14 @@ def compare(
 
 def report(
     directory: Path = argument("DIR", "The data set that the scores are of: pictures come from it."),
-    scores: list[Path] = argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote."),
+    scores: list[Path] = argument(
+        "SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote."
+    ),
     out: Path = option("--out -o FILE", "The HTML file, which is replaced where it is there.", Path("report.html")),
     predictions: list[str] | None = option(
         "--predictions [NAME=]PATH",
-        "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
+        "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the "
+        "model's, "
         "where the predictions do not say it.",
         None,
     ),

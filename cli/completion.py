@@ -25,7 +25,10 @@ def corruptions(incomplete: str) -> list[str]:
 
     names = corruption_names()
     behind = incomplete.rpartition(",")[2].partition("/")
-    return _last(incomplete, [f"{behind[0]}/{severity}" for severity in range(1, 6)] if behind[1] and behind[0] in names else names)
+    return _last(
+        incomplete,
+        [f"{behind[0]}/{severity}" for severity in range(1, 6)] if behind[1] and behind[0] in names else names,
+    )
 
 
 def recipes(incomplete: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""`corruptset corrupt`, `preview` and `check-corruption`: a picture under a corruption or under all; whether one keeps its contract."""
+"""`corruptset corrupt`, `preview` and `check-corruption`: a picture under a corruption or under all; whether one keeps
+its contract.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from . import completion
 from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option
 from .output import progress_of, put, put_json, say
 
-Picture = Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")]
+Picture = Annotated[
+    str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")
+]
 Key = Annotated[
     str | None,
     option(
@@ -29,17 +33,26 @@ Key = Annotated[
 def corrupt(
     image: Picture,
     name: str = argument(
-        "NAME", "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').", autocompletion=completion.corruptions
+        "NAME",
+        "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').",
+        autocompletion=completion.corruptions,
     ),
     severity: float | None = option(
         "--severity -s 0-5", "How strong, for a corruption's name; 2.25 is allowed, 0 is the picture itself.", None
     ),
-    level: int | None = option("--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.", None),
-    ladder: str = option("--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.", "evaluated"),
-    out: Path | None = option("--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None),
+    level: int | None = option(
+        "--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.", None
+    ),
+    ladder: str = option(
+        "--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.", "evaluated"
+    ),
+    out: Path | None = option(
+        "--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None
+    ),
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
-        "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
+        "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, "
+        "points=points.npy). "
         "Can be repeated.",
         None,
     ),
@@ -47,7 +60,8 @@ def corrupt(
     key: Key = None,
     recipe: str | None = option(
         "--recipe RECIPE",
-        "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
+        "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it "
+        "is.",
         None,
         autocompletion=completion.recipes,
     ),
@@ -58,15 +72,17 @@ def corrupt(
     surrogate: Path | None = option(
         "--surrogate FILE", "The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.", None
     ),
-    label: int | None = option("--label N", "The picture's class for such a corruption, as the model counts them.", None),
+    label: int | None = option(
+        "--label N", "The picture's class for such a corruption, as the model counts them.", None
+    ),
     plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Corrupt one picture and write the result.
 
-    The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
-    follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe
+    the table follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 
@@ -79,7 +95,9 @@ def corrupt(
         from ..corruptions.registry import corruption_names, get_corruption
 
         if name not in corruption_names() or "textures" not in get_corruption(name).resources:
-            raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
+            raise ParameterError(
+                f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}."
+            )
         from ..corruptions.weather.textures import load_textures
 
         parameters["textures"] = load_textures(frost_textures)
@@ -134,7 +152,8 @@ def default_name(image: str, name: str, severity: float | None) -> Path:
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` texts as keyword arguments: whole and other numbers, true and false, arrays from ``.npy`` files, words.
+    """Return ``NAME=VALUE`` texts as keyword arguments: whole and other numbers, true and false, arrays from ``.npy``
+    files, words.
 
     Examples
     --------
@@ -180,7 +199,8 @@ def preview(
     out: Path = option("--out -o FILE", "Where to write the contact sheet (.png).", Path("preview.png")),
     recipe: str | None = option(
         "--recipe RECIPE",
-        "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
+        "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's "
+        "size.",
         None,
         autocompletion=completion.recipes,
     ),
@@ -192,7 +212,9 @@ def preview(
     scale: Scale = None,
     frost_textures: FrostTextures = None,
     regions: bool = option(
-        "--regions", "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.", False
+        "--regions",
+        "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
+        False,
     ),
     plugins: Plugins = None,
     force: Force = False,
@@ -201,7 +223,8 @@ def preview(
     """Write a contact sheet: one picture under every corruption at every severity.
 
     Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
-    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
+    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10
+    and so on.
     """
     with progress_of("preview") as progress:
         from ..generate.preview import preview as run
@@ -231,7 +254,9 @@ def preview(
 
 
 def check_corruption(
-    name: str = argument("NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions),
+    name: str = argument(
+        "NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions
+    ),
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated.",
@@ -241,7 +266,8 @@ def check_corruption(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a corruption to its contract: pure, alike in any batch and process, drawn from the keys alone, any size, uint8.
+    """Hold a corruption to its contract: pure, alike in any batch and process, drawn from the keys alone, any size,
+    uint8.
 
     Prints one sentence a failure, and leaves with 1 where there is one.
     """
@@ -250,7 +276,9 @@ def check_corruption(
     checked = run(name, parameters=parse_parameters(param or []), plugins=plugins, large=large)
     if as_json:
         record = {"ok": checked.ok, "corruption": name, "plugin": checked.plugin, "failures": list(checked.failures)}
-        put_json(record | {"checks": list(checked.checks), "seconds": round(checked.seconds, 6) if checked.ok else None})
+        put_json(
+            record | {"checks": list(checked.checks), "seconds": round(checked.seconds, 6) if checked.ok else None}
+        )
     elif checked.ok:
         for check in checked.checks:
             put(f"  {check}")

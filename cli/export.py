@@ -1,4 +1,6 @@
-"""`corruptset export` and `corruptset page`: a finished data set in the layout that a loader opens, and its page made again."""
+"""`corruptset export` and `corruptset page`: a finished data set in the layout that a loader opens, and its page made
+again.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,22 @@ from .output import progress_of, put, put_json, put_notes
 def export(
     view: str = argument(
         "VIEW",
-        "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
+        "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, "
+        "source-tree or "
         "croissant. Left out with --layout.",
         autocompletion=completion.views,
     ),
-    directory: Path | None = argument("DIR", "The directory of a finished build (the one that holds manifest.json).", None),
+    directory: Path | None = argument(
+        "DIR", "The directory of a finished build (the one that holds manifest.json).", None
+    ),
     *,
     out: Path = option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty."),
     layout: Path | None = option("--layout FILE", "A layout of one's own in place of VIEW: a TOML file.", None),
     sets: Sets = None,
     severities: Path | None = option(
-        "--severities FILE", "For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is.", None
+        "--severities FILE",
+        "For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is.",
+        None,
     ),
     images: Path | None = option("--list FILE", "For imagenet-c-5k: the names of its images, one a line.", None),
     allow_missing_classes: bool = option(
@@ -86,7 +93,9 @@ def page(
 
         made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups, progress=progress)
     if as_json:
-        return put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
+        return put_json(
+            {"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest}
+        )
     if not made.clean:
         put_notes(["it shows no clean images: the data set stores none, and no --source was named"])
     put(f"Page:   {made.path} ({size(made.bytes)})")

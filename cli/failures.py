@@ -105,7 +105,9 @@ def describe(error: BaseException) -> tuple[str, int]:
     resume = _resume()
     if isinstance(error, MissingParts):
         calls = [[f"--part={job}/{error.of}" if a == "--finish" else a for a in sys.argv[1:]] for job in error.jobs]
-        return error.with_calls([shlex.join(["corruptset", *a]) for a in calls], shlex.join(["corruptset", *sys.argv[1:]])), error.exit_code
+        return error.with_calls(
+            [shlex.join(["corruptset", *a]) for a in calls], shlex.join(["corruptset", *sys.argv[1:]])
+        ), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
     if not isinstance(error, Exception):
@@ -119,7 +121,10 @@ def describe(error: BaseException) -> tuple[str, int]:
         if error.errno in _MISTAKES:
             return f"{reason}. Check the path and its permissions.", 2
         state = "What was finished stands" if resume else "Nothing half-written was left there"
-        return f"The machine failed: {reason}. {state}; free the space or mend the path, and {next_step}", MACHINE_FAILED
+        return (
+            f"The machine failed: {reason}. {state}; free the space or mend the path, and {next_step}",
+            MACHINE_FAILED,
+        )
     return (
         f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",

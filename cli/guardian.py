@@ -58,7 +58,9 @@ def watched() -> None:
 
 
 def ended(code: int) -> None:
-    """Note that the command has ended with an exit code by itself: nothing that comes later, in a thread or at exit, counts."""
+    """Note that the command has ended with an exit code by itself: nothing that comes later, in a thread or at exit,
+    counts.
+    """
     if _notes is not None:
         try:
             sys.stdout.flush()
@@ -108,6 +110,11 @@ def run_again() -> int:
     status, during = process.returncode, f" while {note} ran" if note else ""
     how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
     if how == "SIGKILL":
-        raise MachineError(f"The command's process was killed{during} (often: out of memory), and its work is not done.")
+        raise MachineError(
+            f"The command's process was killed{during} (often: out of memory), and its work is not done."
+        )
     ended = f"{note} ended" if note else "A thread of a plugin or model, or the system, ended"
-    raise PluginError(f"{ended} the command's process ({how}), and its work is not done. Code of one's own returns, or raises an error.")
+    raise PluginError(
+        f"{ended} the command's process ({how}), and its work is not done. Code of one's own returns, or raises an "
+        "error."
+    )

@@ -28,7 +28,8 @@ OPTIONS = {
 
 
 PANELS = {
-    "Selection": "samples first per-class ids per-super-category skip-bad any-shape labels split groups hold-out train images "
+    "Selection": "samples first per-class ids per-super-category skip-bad any-shape labels split groups hold-out "
+    "train images "
     "disjoint-from",
     "Sets and tables": "optimize view page calibration scale coupling metrics store frost-textures plugin",
     "The recipe 'pairs'": "first-stages second-stages severities levels orders",
@@ -46,12 +47,18 @@ class HintedCommand(TyperCommand):
     """A command whose help fits 80 columns, and whose usage errors say the next step."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help as click does: rich's tables leave 20 of 80 columns to what an option means, and cut its name."""
+        """Write the help as click does: rich's tables leave 20 of 80 columns to what an option means, and cut
+        its name.
+        """
         super(TyperCommand, self).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, under the headings of `PANELS` where there are many."""
-        panel_of = {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()} if len(self.params) > MANY else {}
+        panel_of = (
+            {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()}
+            if len(self.params) > MANY
+            else {}
+        )
         rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS)}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:

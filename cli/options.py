@@ -1,4 +1,6 @@
-"""Options that several commands share, each described once; those of a build, of pairs and of what is made again as one mapping."""
+"""Options that several commands share, each described once; those of a build, of pairs and of what is made again as one
+mapping.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaus
 
 
 def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
-    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a default."""
+    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a
+    default.
+    """
     names = [word for word in words.split() if word.startswith("-")]
     value = [word for word in words.split() if word not in names]
     return typer.Option(default, *names, metavar=" ".join(value) or None, help=help, **more)
@@ -76,11 +80,17 @@ def first_samples(text: str) -> int:
     """Return the number of samples that ``--first`` asks for."""
     if text.isascii() and text.isdigit() and int(text):
         return int(text)
-    pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
+    pairs = (
+        f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}"
+        if text[:1].isalpha()
+        else ""
+    )
     raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}")
 
 
-FinishedBuild = Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")]
+FinishedBuild = Annotated[
+    Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")
+]
 AsJson = Annotated[bool, option("--json", "Print one JSON object on standard output and nothing else there.")]
 Source = Annotated[
     str,
@@ -93,7 +103,9 @@ Source = Annotated[
 OriginalSource = Annotated[
     str | None,
     option(
-        "--source SOURCE", "Where the samples came from, to make them again; not needed for 'sample'.", autocompletion=completion.sources
+        "--source SOURCE",
+        "Where the samples came from, to make them again; not needed for 'sample'.",
+        autocompletion=completion.sources,
     ),
 ]
 Labels = Annotated[
@@ -108,12 +120,16 @@ Groups = Annotated[
     str | None,
     option(
         "--groups GROUPS",
-        "What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or subtype.",
+        "What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or "
+        "subtype.",
     ),
 ]
 Images = Annotated[
     str | None,
-    option("--images NAME|PATTERN", "For hdf5 the dataset of images, by default images; for tree which files are images: 'val2017/*.jpg'."),
+    option(
+        "--images NAME|PATTERN",
+        "For hdf5 the dataset of images, by default images; for tree which files are images: 'val2017/*.jpg'.",
+    ),
 ]
 Seed = Annotated[int, option("--seed N", "What random draws start from: 0 to 2**53 - 1.")]
 Jobs = Annotated[int | None, option("--jobs -j N", "Worker processes; by default one a core.", min=1)]
@@ -140,15 +156,21 @@ Coupling = Annotated[
     option("--coupling", "'independent': every severity draws anew; 'severity': severities share their draws."),
 ]
 Scale = Annotated[
-    Literal["none", "side"] | None, option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side.")
+    Literal["none", "side"] | None,
+    option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side."),
 ]
 FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures.")]
 AnyShape = Annotated[
-    bool, option("--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others.")
+    bool,
+    option(
+        "--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others."
+    ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    option("--plugin MODULE", "A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated."),
+    option(
+        "--plugin MODULE", "A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated."
+    ),
 ]
 Force = Annotated[bool, option("--force", "Overwrite the output file if it exists.")]
 
@@ -165,22 +187,30 @@ class _Build:
     ids: Path | None = option("--ids FILE", "Only the samples that this text file names, one id a line.", None)
     per_super_category: str | None = option(
         "--per-super-category FILE",
-        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
+        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with "
+        "corruptset.",
         None,
     )
     format: Literal["folder", "hdf5", "both"] | None = option(
         "--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says).", None
     )
     optimize: bool = option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.", False)
-    skip_bad: bool = option("--skip-bad", "Build without images that cannot be used, and record them in the manifest.", False)
+    skip_bad: bool = option(
+        "--skip-bad", "Build without images that cannot be used, and record them in the manifest.", False
+    )
     calibration: Calibration = None
     coupling: Coupling = "independent"
     scale: Scale = None
     metrics: str | None = option(
-        "--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.", None, callback=count_or_all
+        "--metrics N|all",
+        "How many images PSNR, SSIM and changed pixels are measured on; by default 64.",
+        None,
+        callback=count_or_all,
     )
     labels: Labels = None
-    split: Literal["test", "train", "all"] | None = option("--split", "Of cifar10, cifar100 and mnist; by default test.", None)
+    split: Literal["test", "train", "all"] | None = option(
+        "--split", "Of cifar10, cifar100 and mnist; by default test.", None
+    )
     groups: Groups = None
     hold_out: list[str] | None = option(
         "--hold-out group=NAME",
@@ -188,7 +218,9 @@ class _Build:
         None,
     )
     train: bool = option(
-        "--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.", False
+        "--train",
+        "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.",
+        False,
     )
     images: Images = None
     frost_textures: FrostTextures = None
@@ -197,11 +229,15 @@ class _Build:
     )
     device: str | None = option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.", None)
     surrogate_batch: int | None = option(
-        "--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", None, min=1
+        "--surrogate-batch N",
+        "Images that the model takes at once; only 1, the default, gives the same bytes in any order.",
+        None,
+        min=1,
     )
     view: str | None = option(
         "--view VIEW",
-        "Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
+        "Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, "
+        "openood, "
         "flageval, source-tree.",
         None,
         autocompletion=completion.views,
@@ -209,7 +245,8 @@ class _Build:
     any_shape: AnyShape = False
     store: Literal["images", "table"] | None = option(
         "--store",
-        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
+        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default "
+        "what plan says.",
         None,
     )
     page: bool = option("--page/--no-page", "Write index.html, which shows what was built.", True)
@@ -237,7 +274,9 @@ class _Pairs:
     severities: str | None = option(
         "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
     )
-    levels: str | None = option("--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers)
+    levels: str | None = option(
+        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers
+    )
     orders: Literal["both", "given"] | None = option(
         "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
     )
@@ -252,7 +291,9 @@ BUILD_OPTIONS = options_of(_Build)
 PAIR_OPTIONS = options_of(_Pairs)
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
-REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}
+REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {
+    name: BUILD_OPTIONS[name] for name in _AGAIN
+}
 
 
 def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -261,7 +302,10 @@ def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[...
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         *first, last, _ = inspect.signature(command, eval_str=True).parameters.values()
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        more = [inspect.Parameter(name, kind, default=default, annotation=option) for name, (option, default) in added.items()]
+        more = [
+            inspect.Parameter(name, kind, default=default, annotation=option)
+            for name, (option, default) in added.items()
+        ]
         parameters = [*first, *more, last]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}

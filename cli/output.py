@@ -25,7 +25,9 @@ PLAIN_WIDTH = 160
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console that takes text as it is, but for control characters, and does not mind a reader that leaves."""
+    """Return a rich console that takes text as it is, but for control characters, and does not mind a reader that
+    leaves.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -69,7 +71,9 @@ def say(text: str, *, style: str | None = None) -> None:
 
 
 def progress_of(command: str) -> ProgressDisplay:
-    """Return what shows how far a command is: a live bar where standard error is a terminal, a plain line now and then elsewhere."""
+    """Return what shows how far a command is: a live bar where standard error is a terminal, a plain line now and then
+    elsewhere.
+    """
     return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
 
 
@@ -89,8 +93,9 @@ def put_rows(
 ) -> None:
     """Write a table to standard output.
 
-    Columns named in `right` are aligned to the right. Where the table is too wide, cells of the columns in `wrapped` (by default the last)
-    take several lines, then the columns in `spare` are left out one after the other; nothing is cut.
+    Columns named in `right` are aligned to the right. Where the table is too wide, cells of the columns in `wrapped`
+    (by default the last) take several lines, then the columns in `spare` are left out one after the other; nothing is
+    cut.
     """
     from rich.table import Table
 
@@ -155,13 +160,16 @@ def unwritable(error: OSError) -> MachineError:
     """Return the error for a standard output that takes no more; what else is written there is dropped."""
     silence(sys.stdout)
     return MachineError(
-        f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where there is space, "
+        f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where "
+        "there is space, "
         "and run the same command again."
     )
 
 
 def prepare_streams() -> None:
-    """Make both streams writable whatever they are: closed ones go nowhere, and a name that the encoding lacks is escaped."""
+    """Make both streams writable whatever they are: closed ones go nowhere, and a name that the encoding lacks is
+    escaped.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -184,12 +192,20 @@ def value(number: Any) -> str:
     >>> value(0.080), value(10.0), value("bilinear"), value(170.8)
     ('0.08', '10', 'bilinear', '170.8')
     """
-    return f"{number:.10g}" if isinstance(number, float) else str(number).lower() if isinstance(number, bool) else str(number)
+    return (
+        f"{number:.10g}"
+        if isinstance(number, float)
+        else str(number).lower()
+        if isinstance(number, bool)
+        else str(number)
+    )
 
 
 def settings(values: Mapping[str, Any]) -> str:
     """Return settings as they stand in a line: ``resize=256, crop=224``; what is None is left out."""
-    return ", ".join(f"{k}={', '.join(v) if isinstance(v, list) else value(v)}" for k, v in values.items() if v is not None)
+    return ", ".join(
+        f"{k}={', '.join(v) if isinstance(v, list) else value(v)}" for k, v in values.items() if v is not None
+    )
 
 
 def chain(stages: Iterable[Mapping[str, Any]]) -> str:

@@ -37,23 +37,31 @@ def pack(
     directory: FinishedBuild,
     out: Path = option("--out -o DIR2", "Receives the archives and what goes with them; new or empty."),
     by: Literal["family", "corruption", "set"] = option(
-        "--by", "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.", "family"
+        "--by",
+        "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.",
+        "family",
     ),
     max_bytes: int = option(
-        "--max-bytes SIZE", "The largest archive, such as 50GB or 4GiB; what is larger is split.", "50GB", parser=bytes_of
+        "--max-bytes SIZE",
+        "The largest archive, such as 50GB or 4GiB; what is larger is split.",
+        "50GB",
+        parser=bytes_of,
     ),
     manifest_only: bool = option(
         "--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.", False
     ),
     digests: Literal["images", "sets"] = option(
-        "--digests", "With --manifest-only: the digest of every image, or one of each set, which makes a small release.", "images"
+        "--digests",
+        "With --manifest-only: the digest of every image, or one of each set, which makes a small release.",
+        "images",
     ),
     parquet: bool = option("--parquet", "Write the images once more, for load_dataset on the Hugging Face hub.", False),
     as_json: AsJson = False,
 ) -> None:
     """Pack a finished build into archives for publishing, with checksums, a data card, BagIt and Croissant files.
 
-    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same command resumes an interrupted pack.
+    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same command resumes
+    an interrupted pack.
     """
     with progress_of("pack") as progress:
         from .. import pack as run
@@ -69,8 +77,18 @@ def pack(
             progress=progress,
         )
     if as_json:
-        archives = [{"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)} for a in done.archives]
-        record = {"ok": True, "path": done.path, "digest": done.digest, "bytes": done.bytes, "kept": done.kept, "archives": archives}
+        archives = [
+            {"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)}
+            for a in done.archives
+        ]
+        record = {
+            "ok": True,
+            "path": done.path,
+            "digest": done.digest,
+            "bytes": done.bytes,
+            "kept": done.kept,
+            "archives": archives,
+        }
         return put_json(record)
     for a in done.archives:
         put(f"{digits(a.file.sha256)}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
@@ -87,8 +105,8 @@ def unpack(
 ) -> None:
     """Unpack archives of a data set: all of them, or those of the sets that are wanted.
 
-    Every file is checked while it is read, and nothing that the records do not name is written. More archives can be added later, and the
-    same command resumes an interrupted unpack.
+    Every file is checked while it is read, and nothing that the records do not name is written. More archives can be
+    added later, and the same command resumes an interrupted unpack.
     """
     with progress_of("unpack") as progress:
         from ..manifests.release.unpack import unpack as run

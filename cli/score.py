@@ -1,4 +1,6 @@
-"""`corruptset predict` and `corruptset score`: what a model says of a data set, and from that to the numbers of papers."""
+"""`corruptset predict` and `corruptset score`: what a model says of a data set, and from that to the numbers of
+papers.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,16 @@ def predict(
     batch: int = option("--batch N", "Images that go through the model at once.", 64, min=1),
     kind: Literal["logits", "probs", "top", "rank"] = option(
         "--kind",
-        "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class.",
+        "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true "
+        "class.",
         "logits",
     ),
     as_json: AsJson = False,
 ) -> None:
     """Ask a model about every image of a data set, and write what it says.
 
-    Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The same
-    command resumes one that was stopped.
+    Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The
+    same command resumes one that was stopped.
     """
     with progress_of("predict") as progress:
         from ..scores.predict import predict as run
@@ -68,32 +71,40 @@ MOST_SETS = 40
 
 def score(
     directory: FinishedBuild,
-    predictions: Path = argument("PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."),
+    predictions: Path = argument(
+        "PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."
+    ),
     baseline: str | None = option(
         "--baseline PREDICTIONS",
-        "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
+        "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as "
+        "published).",
         None,
     ),
     condition: str | None = option(
         "--condition CONDITION",
-        "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
+        "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that "
+        "another one "
         "has right.",
         None,
     ),
     sets: Sets = None,
     profile_over: Literal["ours", "figures", "tables"] = option(
         "--profile-over",
-        "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's figures or tables.",
+        "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's "
+        "figures or tables.",
         "ours",
     ),
     seed: int = option("--seed N", "Of the resamples that intervals come from.", 0),
     out: Path | None = option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.", None),
-    maps: int | None = option("--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", None, min=1),
+    maps: int | None = option(
+        "--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", None, min=1
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Score a model's predictions of a data set by the measures of the papers that its sets come from.
 
-    Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a published one.
+    Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a
+    published one.
     """
 
     if maps is not None and out is None:
@@ -161,8 +172,13 @@ def _put_headlines(scores: Scores) -> None:
             rows.append([words, show(number), _interval(scores.intervals.get(name), show)])
     rows += [[f"{family} accuracy", _percent(accuracy), ""] for family, accuracy in scores.families.items()]
     shown = {name: worst for name, worst in scores.worst_case.items() if name == "all" or name.startswith("pgd")}
-    rows += [[f"right under {worst.sets} sets ({name})", _percent(worst.share), _interval(worst.interval)] for name, worst in shown.items()]
-    rows += [[f"greatest loss ({name})", f"{worst.loss:.4f}", ""] for name, worst in shown.items() if worst.loss is not None]
+    rows += [
+        [f"right under {worst.sets} sets ({name})", _percent(worst.share), _interval(worst.interval)]
+        for name, worst in shown.items()
+    ]
+    rows += [
+        [f"greatest loss ({name})", f"{worst.loss:.4f}", ""] for name, worst in shown.items() if worst.loss is not None
+    ]
     put_table(["score", "value", "95 % interval"], rows, right=["value"])
 
 
@@ -174,13 +190,21 @@ def _put_corruptions(scores: Scores) -> None:
         tables = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
         columns = [c for c in columns if tables.get(c, columns)]
         rows = [
-            [name, *(_short(one.accuracy) for one in at), *(_short(t[name]) if name in t else "-" for t in tables.values() if t)]
+            [
+                name,
+                *(_short(one.accuracy) for one in at),
+                *(_short(t[name]) if name in t else "-" for t in tables.values() if t),
+            ]
             for name, at in curves.items()
         ]
         put_table(columns, rows, right=columns[1:])
     chains = {name: area for name, area in scores.aude.items() if name not in curves}
     if chains:
-        put_rows(["AUDE of chains", "%"], ([name, _short(area)] for name, area in list(chains.items())[:MOST_SETS]), right=["%"])
+        put_rows(
+            ["AUDE of chains", "%"],
+            ([name, _short(area)] for name, area in list(chains.items())[:MOST_SETS]),
+            right=["%"],
+        )
         _put_more(len(chains))
 
 
@@ -197,9 +221,19 @@ def _put_profiles(scores: Scores) -> None:
         return
     levels = [level for level in SHOWN_LEVELS if any(level in profile.levels for profile in profiles.values())]
     columns = ["accuracy % at level", *map(str, levels)]
-    put_table(columns, ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()), right=columns[1:])
+    put_table(
+        columns,
+        ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()),
+        right=columns[1:],
+    )
     rows = [
-        [name, f"{float(threshold):.0%}", str(below.level), below.change, "-" if below.changed is None else f"{below.changed:.0%}"]
+        [
+            name,
+            f"{float(threshold):.0%}",
+            str(below.level),
+            below.change,
+            "-" if below.changed is None else f"{below.changed:.0%}",
+        ]
         for name, profile in profiles.items()
         for threshold, below in profile.first_below.items()
         if below is not None
@@ -214,13 +248,21 @@ def _at(levels: Sequence[int], values: Sequence[float], wanted: Iterable[int]) -
 
 def _put_two_factor(scored: TwoFactor) -> None:
     rows = [
-        [f"{scored.names} names", _percent(scored.mean_accuracy), _interval(scored.mean_accuracy_interval), _cv(scored.cv_percent)],
+        [
+            f"{scored.names} names",
+            _percent(scored.mean_accuracy),
+            _interval(scored.mean_accuracy_interval),
+            _cv(scored.cv_percent),
+        ],
         [f"{scored.distinct} sets", _percent(scored.distinct_mean_accuracy), "", _cv(scored.distinct_cv_percent)],
     ]
     put_table(["two factors: over", "mean accuracy", "95 % interval", "CV"], rows, right=["mean accuracy", "CV"])
     effects = sorted(scored.order_effects, key=lambda effect: -abs(effect.difference))
     if effects:
-        kept = [[e.first, e.second, f"{100 * e.difference:+.1f}", _interval(e.interval, lambda v: f"{100 * v:+.1f}")] for e in effects]
+        kept = [
+            [e.first, e.second, f"{100 * e.difference:+.1f}", _interval(e.interval, lambda v: f"{100 * v:+.1f}")]
+            for e in effects
+        ]
         put_rows(["order: first", "against", "points", "95 % interval"], kept[:MOST_EFFECTS], right=["points"])
         _put_more(len(effects), MOST_EFFECTS)
 
@@ -228,7 +270,9 @@ def _put_two_factor(scored: TwoFactor) -> None:
 def _put_styles(scores: Scores) -> None:
     if scores.style:
         put_rows(
-            ["group", "accuracy"], ([group, _percent(share)] for group, share in list(scores.style.items())[:MOST_SETS]), right=["accuracy"]
+            ["group", "accuracy"],
+            ([group, _percent(share)] for group, share in list(scores.style.items())[:MOST_SETS]),
+            right=["accuracy"],
         )
         _put_more(len(scores.style))
     if scores.style_gap is not None:
@@ -238,10 +282,20 @@ def _put_styles(scores: Scores) -> None:
 def _put_fragile(groups: Mapping[str, Fragile]) -> None:
     rates: list[tuple[str, str, FragileRate]] = []
     for group, scored in groups.items():
-        rates += [(group, kind, rate) for kind in type(scored).model_fields if (rate := getattr(scored, kind)) is not None]
+        rates += [
+            (group, kind, rate) for kind in type(scored).model_fields if (rate := getattr(scored, kind)) is not None
+        ]
     if rates:
         cells = (
-            [group, kind.replace("_", " "), _percent(r.rate), _short(r.positive), _short(r.negative), _interval(r.interval), str(r.anchors)]
+            [
+                group,
+                kind.replace("_", " "),
+                _percent(r.rate),
+                _short(r.positive),
+                _short(r.negative),
+                _interval(r.interval),
+                str(r.anchors),
+            ]
             for group, kind, r in rates
         )
         columns = ["fragile", "", "rate", "pos. %", "neg. %", "95 % interval", "anchors"]

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def score_table(
-    table: Path = argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
+    table: Path = argument(
+        "FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."
+    ),
     corruptions: list[str] | None = option(
         "--corruptions LIST",
         "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
@@ -29,7 +31,8 @@ def score_table(
     out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
     as_json: AsJson = False,
 ) -> None:
-    """Score any metric: mean and relative performance under corruption (mPC, rPC) and robustness index, from its value on each set.
+    """Score any metric: mean and relative performance under corruption (mPC, rPC) and robustness index, from its value
+    on each set.
 
     The metrics come from pycocotools, mmdetection or any other evaluation, in any unit. Missing sets are named.
     """
@@ -45,13 +48,17 @@ def score_table(
 
 def put_table_scores(scores: TableScores) -> None:
     """Print the scores of all metrics, then the means of families and corruptions."""
-    rows = [[name, *map(_value, (one.clean, one.mpc)), _percent(one.rpc), _value(one.rb_index)] for name, one in scores.metrics.items()]
+    rows = [
+        [name, *map(_value, (one.clean, one.mpc)), _percent(one.rpc), _value(one.rb_index)]
+        for name, one in scores.metrics.items()
+    ]
     put_table(["metric", "clean", "mPC", "rPC", "RB-index"], rows, right=["clean", "mPC", "rPC", "RB-index"])
     columns = [title for name in scores.metrics for title in (name, f"{name} / clean")]
     for kind in ("families", "corruptions"):
         of_metric = [getattr(one, kind) for one in scores.metrics.values()]
         cells = [
-            [name, *(text for one in of_metric for text in (_value(one[name].mean), _percent(one[name].relative)))] for name in of_metric[0]
+            [name, *(text for one in of_metric for text in (_value(one[name].mean), _percent(one[name].relative)))]
+            for name in of_metric[0]
         ]
         put_table(["family" if kind == "families" else "corruption", *columns], cells, right=columns)
     put_notes(scores.notes)

@@ -30,7 +30,12 @@ def list_(
     if as_json:
         put_json({what: rows})
     else:
-        {"corruptions": _put_corruptions, "recipes": _put_recipes, "sources": _put_sources, "calibrations": _put_calibrations}[what](rows)
+        {
+            "corruptions": _put_corruptions,
+            "recipes": _put_recipes,
+            "sources": _put_sources,
+            "calibrations": _put_calibrations,
+        }[what](rows)
 
 
 def _put_corruptions(rows: Rows) -> None:
@@ -41,9 +46,25 @@ def _put_corruptions(rows: Rows) -> None:
         family = row["family"]
         options = ", ".join(f"{name}={value(default)}" for name, default in row["options"].items())
         moves = "" if row["preserves_geometry"] else "moves"
-        lines.append([shown, row["name"], row["role"], moves, str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
+        lines.append(
+            [
+                shown,
+                row["name"],
+                row["role"],
+                moves,
+                str(row["revision"]),
+                _strength(row),
+                ", ".join(row["parameters"]),
+                options,
+            ]
+        )
     columns = ["family", "corruption", "role", "content", "revision", "strength", "parameters", "options"]
-    put_rows(columns, lines, spare=["revision", "options", "role", "content", "parameters"], wrapped=["parameters", "options"])
+    put_rows(
+        columns,
+        lines,
+        spare=["revision", "options", "role", "content", "parameters"],
+        wrapped=["parameters", "options"],
+    )
 
 
 def _strength(row: Mapping[str, Any]) -> str:
@@ -65,7 +86,13 @@ def _put_recipes(rows: Rows) -> None:
             about = f"{size(row['bytes_per_sample'])} an image"
         lines.append([row["name"], str(row["sets"]), side, row["source"], images, about, title])
     columns = ["recipe", "sets", "size", "made from", "images", "about", "what"]
-    put_rows(columns, lines, right=["sets", "images"], spare=["made from", "about", "size", "images"], wrapped=["made from", "what"])
+    put_rows(
+        columns,
+        lines,
+        right=["sets", "images"],
+        spare=["made from", "about", "size", "images"],
+        wrapped=["made from", "what"],
+    )
 
 
 def _put_sources(rows: Rows) -> None:
@@ -83,7 +110,9 @@ METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "MS-SSIM": ("ms_ssim", 3), 
 
 def show(
     name: str = argument(
-        "NAME", "A corruption, recipe (or recipe file), calibration, or the directory of a build.", autocompletion=completion.shown
+        "NAME",
+        "A corruption, recipe (or recipe file), calibration, or the directory of a build.",
+        autocompletion=completion.shown,
     ),
     ladder: Literal["evaluated", "text"] | None = option(
         "--ladder",
@@ -96,7 +125,8 @@ def show(
 ) -> None:
     """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds.
 
-    Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured now.
+    Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured
+    now.
     """
     from ..generate.show import show as run
 
@@ -119,16 +149,29 @@ def _put_corruption(record: Mapping[str, Any]) -> None:
 
 def _put_gradual(record: Mapping[str, Any]) -> None:
     _put_heading(record)
-    put(f"Levels 1 to {record['levels']}, {'each from the one before' if record['accumulates'] else 'each from the clean image'}\n")
+    put(
+        f"Levels 1 to {record['levels']}, "
+        f"{'each from the one before' if record['accumulates'] else 'each from the clean image'}\n"
+    )
     if any(record["ladders"].values()):
         _put_parameters("ladder", record["ladders"])
     if record["changes"]:
         put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
         numbers = ("changed", "mean", "colours")
-        rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
-        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"), wrapped=("change",))
+        rows = (
+            [str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"]
+        )
+        put_rows(
+            ["level", "change", "changed %", "mean", "colours"],
+            rows,
+            right=("changed %", "mean", "colours"),
+            wrapped=("change",),
+        )
     else:
-        put("What a level changes depends on the model: the manifest of a build has the share of pixels that each set changes.")
+        put(
+            "What a level changes depends on the model: the manifest of a build has the share of pixels that each set "
+            "changes."
+        )
     put()
     _put_facts(record)
 
@@ -146,7 +189,9 @@ def _put_facts(record: Mapping[str, Any]) -> None:
     if not record["preserves_geometry"]:
         put("Geometry: content moves, and boxes and masks of the clean image do not fit any more")
     put("Draws at random: " + ("nothing" if record["deterministic"] else draws or "values for each pixel only"))
-    options = [f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]]
+    options = [
+        f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]
+    ]
     if options:
         put("Options: " + "; ".join(options))
     put(f"Reference: {record['reference']}")
@@ -193,7 +238,10 @@ def _put_build(record: Mapping[str, Any]) -> None:
     put(f"{record['build']} {record['version']}", style="bold")
     put(f"Digest: {record['digest']}")
     put(f"Seed {record['seed']}, coupling {record['coupling']}, scale {record['scale']}")
-    put(f"Source: {record['source']['name']} ({record['source']['digest']}; licence: {record['source']['license'] or 'not stated'})")
+    put(
+        f"Source: {record['source']['name']} ({record['source']['digest']}; licence: "
+        f"{record['source']['license'] or 'not stated'})"
+    )
     put(f"Preprocessing: {settings(record['preprocessing'])}")
     put(f"Encoding: {settings(record['encoding'])}")
     if record["excluded"]:
@@ -203,14 +251,24 @@ def _put_build(record: Mapping[str, Any]) -> None:
     on_disk = "a part of them here" if record["bytes"] is None else f"{size(record['bytes'])} on disk"
     put(f"{len(sets)} sets of {samples}: {record['images']} images, {on_disk}")
     put()
-    fields = {title: one for title, one in METRICS.items() if title != "MS-SSIM" or any(_measured(s, "ms_ssim") for s in sets)}
+    fields = {
+        title: one for title, one in METRICS.items() if title != "MS-SSIM" or any(_measured(s, "ms_ssim") for s in sets)
+    }
     columns = ["bytes", *fields]
-    _put_sets(sets, columns, [[size(s["bytes"]), *(_metric(s, *one) for one in fields.values())] for s in sets], right=columns)
+    _put_sets(
+        sets, columns, [[size(s["bytes"]), *(_metric(s, *one) for one in fields.values())] for s in sets], right=columns
+    )
     counts = sorted({s["metrics"]["images"] for s in sets if s["metrics"]})
     if counts:
-        put(f"\nPSNR, SSIM and the fraction of pixels changed are means over {', '.join(map(str, counts))} images of a set.")
+        put(
+            f"\nPSNR, SSIM and the fraction of pixels changed are means over {', '.join(map(str, counts))} images of "
+            "a set."
+        )
     if any(_aim(s) for s in sets):
-        put("Behind MS-SSIM: how far it is from 0.9 at severity 1 and 0.5 at severity 5, by which ImageNet-C's authors chose severities.")
+        put(
+            "Behind MS-SSIM: how far it is from 0.9 at severity 1 and 0.5 at severity 5, by which ImageNet-C's "
+            "authors chose severities."
+        )
 
 
 def _printable(value: Any) -> Any:
@@ -233,7 +291,9 @@ def _metric(entry: Mapping[str, Any], field: str, digits: int) -> str:
 
 
 def _aim(entry: Mapping[str, Any]) -> str:
-    """Return how far the MS-SSIM of a severity is from the one that it was chosen by; empty where there is no such one."""
+    """Return how far the MS-SSIM of a severity is from the one that it was chosen by; empty where there is no
+    such one.
+    """
     from ..manifests.records.models import AIMED_AT
 
     measured = _measured(entry, "ms_ssim")
@@ -241,8 +301,12 @@ def _aim(entry: Mapping[str, Any]) -> str:
     return "" if measured is None or aim is None else f" ({measured - aim:+.3f})"
 
 
-def _put_sets(sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
-    rows = ([entry["id"], entry["role"], ", ".join(entry["aliases"]), *row] for entry, row in zip(sets, cells, strict=True))
+def _put_sets(
+    sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> None:
+    rows = (
+        [entry["id"], entry["role"], ", ".join(entry["aliases"]), *row] for entry, row in zip(sets, cells, strict=True)
+    )
     columns = [f"set ({len(sets)})", "role", "aliases", *columns]
     put_rows(columns, rows, right=right, spare=["role", *right[:1]], wrapped=["aliases", "stages"])
 

@@ -1,4 +1,6 @@
-"""`corruptset verify` and `corruptset rebuild`: is a data set what its manifest says; and one made again from its records."""
+"""`corruptset verify` and `corruptset rebuild`: is a data set what its manifest says; and one made again from its
+records.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,20 @@ MOST_OTHER = 5
 def verify(
     directory: Path = argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json)."),
     view: Path | None = option(
-        "--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests.", None
+        "--view PATH",
+        "Check the view that was exported from this build to PATH, image by image, against the build's digests.",
+        None,
     ),
     rederive: str | None = option(
-        "--rederive N|all", "Also make N samples again from the source under every set, and compare.", None, callback=count_or_all
+        "--rederive N|all",
+        "Also make N samples again from the source under every set, and compare.",
+        None,
+        callback=count_or_all,
     ),
     repair: bool = option(
-        "--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.", False
+        "--repair",
+        "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.",
+        False,
     ),
     calibration: str | None = option(
         "--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.", None
@@ -70,14 +79,22 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
         say(f"{report.directory}: {len(report.problems)} problem{'s' * (len(report.problems) != 1)}", style="red")
         _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
         return
-    checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
+    checked = [
+        f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")
+    ]
     checked += [f"{size(report.checked['bytes'])} on disk"] if report.checked.get("bytes") else []
-    checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
+    checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(
+        report.checked.get("rederived")
+    )
     put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")
     if report.partial:
-        absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
+        absent = (
+            f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}"
+            if report.absent
+            else "it has all sets"
+        )
         put_notes([f"a part of the data set; {absent}"])
     put_notes(report.notes)
     put(f"Digest: {report.digest}")
@@ -115,7 +132,8 @@ def rebuild(
     put(f"{len(built.manifest.sets)} sets, {count} images: the pixels of the manifest, in {duration(built.seconds)}")
     put(f"Directory: {built.directory}")
     put(
-        f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}", style="green" if rebuilt.whole else None
+        f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}",
+        style="green" if rebuilt.whole else None,
     )
     if rebuilt.identical:
         put("Every file has the bytes that the manifest lists.")

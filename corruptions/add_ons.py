@@ -25,8 +25,10 @@ from ..errors import PluginError
 
 OURS = {
     "corruptset-cbar": (
-        "imagenet-c-bar cifar10-c-bar blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout circular_motion_blur "
-        "cocentric_sine_waves inverse_sparkles lines perlin_noise pinch_and_twirl plasma_noise ripple single_frequency_greyscale "
+        "imagenet-c-bar cifar10-c-bar blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout "
+        "circular_motion_blur "
+        "cocentric_sine_waves inverse_sparkles lines perlin_noise pinch_and_twirl plasma_noise ripple "
+        "single_frequency_greyscale "
         "sparkles transverse_chromatic_abberation"
     ).split(),
     "corruptset-streams": ["stream", "schedule", "ccc-easy", "ccc-medium", "ccc-hard"],
@@ -39,7 +41,9 @@ OURS = {
 @functools.cache
 def installed(kind: Literal["corruptions", "recipes", "tables", "commands"]) -> dict[str, EntryPoint]:
     """Return the entry points of one kind, by name."""
-    return {entry.name: entry for entry in sorted(entry_points(group=f"corruptset.{kind}"), key=lambda entry: entry.name)}
+    return {
+        entry.name: entry for entry in sorted(entry_points(group=f"corruptset.{kind}"), key=lambda entry: entry.name)
+    }
 
 
 @functools.cache
@@ -65,6 +69,8 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
 
 
 def where_to_get(name: object) -> str:
-    """Return the sentence that names the package with a corruption, recipe, table or command; empty for all other names."""
+    """Return the sentence that names the package with a corruption, recipe, table or command; empty for all other
+    names.
+    """
     package = next((package for package, names in OURS.items() if name in names), None)
     return f" It comes with the package {package}: `pip install {package}`." if package else ""

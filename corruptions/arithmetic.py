@@ -34,7 +34,9 @@ def exact_exp(x: float) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """Return the sum of doubles in the order in which numpy adds a contiguous array: eight partial sums, halves above 128."""
+    """Return the sum of doubles in the order in which numpy adds a contiguous array: eight partial sums, halves above
+    128.
+    """
     count = len(values)
     if count < 8:
         total = 0.0
@@ -56,7 +58,9 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=256)
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
-    """Return scipy's weights, with exp rounded correctly: exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i = -radius..radius."""
+    """Return scipy's weights, with exp rounded correctly: exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i =
+    -radius..radius.
+    """
     factor = -0.5 / (sigma * sigma)
     half = [exact_exp(factor * (i * i)) for i in range(radius + 1)]
     weights = half[:0:-1] + half

@@ -32,11 +32,13 @@ def _writable(path: Path) -> bool:
 @functools.cache
 def cache_root() -> Path:
     """Return the folder for everything that can be made again: ``$CORRUPTSET_CACHE``, else the user's cache
-    directory, else a private temporary one that goes away with the process. What cannot be written to is still read from."""
+    directory, else a private temporary one that goes away with the process. What cannot be written to is still read
+    from."""
     candidates = []
     if named := os.environ.get("CORRUPTSET_CACHE"):
         candidates.append(Path(named).expanduser().absolute())
-        # A relative path is of the folder in which this process began; workers, and a process that changes its folder, keep it.
+        # A relative path is of the folder in which this process began; workers, and a process that changes its folder,
+        # keep it.
         os.environ["CORRUPTSET_CACHE"] = str(candidates[0])
     with contextlib.suppress(KeyError, RuntimeError):  # no HOME and no entry in the password file
         candidates.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
@@ -60,7 +62,9 @@ def _remove_if_mine(path: Path, pid: int) -> None:
 
 
 def keep_file(path: Path, content: bytes) -> None:
-    """Put a whole file into a folder, or none: a full or read-only disk costs the time of making it again, nothing else."""
+    """Put a whole file into a folder, or none: a full or read-only disk costs the time of making it again, nothing
+    else.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +77,9 @@ def keep_file(path: Path, content: bytes) -> None:
 
 @functools.cache
 def kernel_folder() -> Path:
-    """Return the folder of compiled kernels, named by the releases of what compiles them; their files name their own sources."""
+    """Return the folder of compiled kernels, named by the releases of what compiles them; their files name their own
+    sources.
+    """
     return cache_root() / "kernels" / _compiler()
 
 

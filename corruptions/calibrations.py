@@ -1,4 +1,6 @@
-"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/ or a user's own."""
+"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/ or a
+user's own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ T = TypeVar("T")
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
 LADDERS = ("evaluated", "text")
-"""What the results of Swingler 2022 were made with (the paper's tables and its notebook agree), and what its text says."""
+"""What the results of Swingler 2022 were made with (the paper's tables and its notebook agree), and what its text says.
+"""
 DEFAULT_LADDER = "evaluated"
 
 
@@ -55,7 +58,11 @@ class Calibration:
                 "Level 0 is the clean image: leave the stage out."
             )
         # a plugin's has its parameters given, or has none
-        return ladder(self.ladder).get(corruption, Row({}, "")) if family_of(corruption) == PLUGIN else ladder(self.ladder)[corruption]
+        return (
+            ladder(self.ladder).get(corruption, Row({}, ""))
+            if family_of(corruption) == PLUGIN
+            else ladder(self.ladder)[corruption]
+        )
 
     def row(self, corruption: str, severity: Any) -> Row:
         """Return the row of a severity, interpolated where it is not whole, or raise `ParameterError`."""
@@ -67,7 +74,9 @@ class Calibration:
             known = calibrations_of(corruption)
             if not known:
                 columns = ", ".join(p.name for p in declared.columns)
-                raise ParameterError(f"{corruption} has no published severities; give its parameters instead: {columns}.")
+                raise ParameterError(
+                    f"{corruption} has no published severities; give its parameters instead: {columns}."
+                )
             raise ParameterError(
                 f"{corruption} has no rows in calibration {self.name!r}; give its parameters, or another calibration "
                 f"(it has some in {', '.join(known)})."
@@ -76,7 +85,8 @@ class Calibration:
         number = severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
             raise ParameterError(
-                f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}, or one between with at "
+                f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}, or "
+                "one between with at "
                 "most two decimals, such as 2.25. Severity 0 is the clean image: leave the stage out."
             )
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
@@ -89,7 +99,10 @@ def shipped(name: str) -> Calibration:
         more = installed_files("tables")
         if name not in more:
             known = (*SHIPPED, *more)
-            hint = where_to_get(name) or f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
+            hint = (
+                where_to_get(name)
+                or f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
+            )
             raise ParameterError(f"There is no calibration {name!r}.{hint}")
         return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {name}.toml")
     file = files(__package__) / "tables" / f"{name}.toml"
@@ -100,18 +113,26 @@ def shipped(name: str) -> Calibration:
 class TableFile(Mapping[str, T]):
     """A TOML file of rows: corruption -> what `read` makes of its entries.
 
-    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption. `where`
-    is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions; `beside` is the calibration whose rows
-    plugins may bring.
+    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other
+    corruption. `where` is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions;
+    `beside` is the calibration whose rows plugins may bring.
     """
 
     def __init__(
-        self, text: str, where: str, read: Callable[[TableFile[T], str], T], *, head: Collection[str] = (), beside: str | None = None
+        self,
+        text: str,
+        where: str,
+        read: Callable[[TableFile[T], str], T],
+        *,
+        head: Collection[str] = (),
+        beside: str | None = None,
     ) -> None:
         self.entries = parse_toml(text, where)
         self.head = {key: self.entries.pop(key, None) for key in head}
         sources = self.entries.pop("sources", {})
-        self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
+        self._has_sources = isinstance(sources, dict) and all(
+            isinstance(citation, str) for citation in sources.values()
+        )
         self.sources: Mapping[str, str] = sources if self._has_sources else {}
         self.problems: list[str] = []
         self._where, self._read, self._beside = where, read, beside
@@ -128,7 +149,9 @@ class TableFile(Mapping[str, T]):
         return self._rows[corruption]
 
     def __contains__(self, corruption: object) -> bool:
-        return corruption in self.entries or (isinstance(corruption, str) and corruption in _brought(corruption, self._beside))
+        return corruption in self.entries or (
+            isinstance(corruption, str) and corruption in _brought(corruption, self._beside)
+        )
 
     def __iter__(self) -> Iterator[str]:
         yield from self.entries
@@ -162,7 +185,9 @@ class TableFile(Mapping[str, T]):
         if not isinstance(source, str) or source not in self.sources:
             near = suggest(source, self.sources) if isinstance(source, str) else ""
             names = ", ".join(self.sources) or "(none)"
-            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number)
+            self.add_problem(
+                f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number
+            )
         for key in entry:
             if key not in known and key not in ("severity", "source"):
                 problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
@@ -186,7 +211,9 @@ class TableFile(Mapping[str, T]):
 
 
 def _brought(corruption: str, calibration: str | None) -> Any:
-    """Return the table in which a plugin's corruption stands; nothing for corruptset's own, and where there is no calibration."""
+    """Return the table in which a plugin's corruption stands; nothing for corruptset's own, and where there is no
+    calibration.
+    """
     return {} if calibration is None or family_of(corruption) != PLUGIN else _plugin_table(corruption, calibration)
 
 
@@ -199,7 +226,9 @@ def _plugin_table(corruption: str, calibration: str) -> Any:
 
 
 def calibrations_of(corruption: str) -> list[str]:
-    """Return the names of the shipped calibrations that have rows of a corruption; none where no severities were published."""
+    """Return the names of the shipped calibrations that have rows of a corruption; none where no severities were
+    published.
+    """
     return [name for name in SHIPPED if corruption in shipped(name).rows]
 
 
@@ -233,13 +262,16 @@ def for_shape(height: int, width: int, channels: int = 3) -> str:
 
 @functools.cache
 def fitting(name: str) -> Calibration:
-    """Return a shipped calibration as it is used where none is named: with ``cifar``'s rows where ``mnist`` has none."""
+    """Return a shipped calibration as it is used where none is named: with ``cifar``'s rows where ``mnist`` has
+    none.
+    """
     table = shipped(name)
     return replace(table, otherwise=shipped("cifar")) if name == "mnist" else table
 
 
 def parse_table(text: str, where: str) -> Calibration:
-    """Read a table: ``name``, ``side``, ``[sources]``, and ``[[corruption]]`` rows with a severity, a source and every column.
+    """Read a table: ``name``, ``side``, ``[sources]``, and ``[[corruption]]`` rows with a severity, a source and every
+    column.
 
     Raises
     ------
@@ -251,7 +283,9 @@ def parse_table(text: str, where: str) -> Calibration:
     if not isinstance(name, str) or not name:
         table.problems.append(f"name is {name!r}; expected the calibration's name")
     if isinstance(side, bool) or not isinstance(side, int) or not 8 <= side <= 65536:
-        table.problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
+        table.problems.append(
+            f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for"
+        )
     table.check()
     return Calibration(name, side, table)
 
@@ -286,7 +320,9 @@ def check_ladder(name: object) -> str:
 
 @functools.cache
 def ladder(name: str) -> Mapping[str, Row]:
-    """Return corruption -> its parameters, of one of the ladders that come with the package; a row is checked when it is asked for."""
+    """Return corruption -> its parameters, of one of the ladders that come with the package; a row is checked when it
+    is asked for.
+    """
     file = files(__package__) / "tables" / f"ladder_{check_ladder(name)}.toml"
     return TableFile(file.read_text(encoding="utf-8"), f"The shipped table ladder_{name}.toml", _ladder_row)
 

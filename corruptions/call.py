@@ -1,4 +1,6 @@
-"""`corrupt`: one corruption or chain on one image or batch. Its arguments become stages with keys once for each combination of them."""
+"""`corrupt`: one corruption or chain on one image or batch. Its arguments become stages with keys once for each
+combination of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,19 @@ from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, fo
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
 from .registry import Images, Shape, corruption_names, get_corruption
-from .stages import COUPLINGS, SCALES, Coupling, Scale, Stage, absent, apply_stage, chain_keys, parse_chain, resolve_number, resolve_stage
+from .stages import (
+    COUPLINGS,
+    SCALES,
+    Coupling,
+    Scale,
+    Stage,
+    absent,
+    apply_stage,
+    chain_keys,
+    parse_chain,
+    resolve_number,
+    resolve_stage,
+)
 
 if TYPE_CHECKING:
     from .models.surrogate import Surrogate
@@ -47,21 +61,22 @@ def corrupt(
     Parameters
     ----------
     image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8
-        RGB or grey, at least 8x8. It is left untouched. A PIL image has mode RGB or L; a tensor of torch has its channels first:
-        (C, H, W) or (N, C, H, W).
+        RGB or grey, at least 8x8. It is left untouched. A PIL image has mode RGB or L; a tensor of torch has its
+        channels first: (C, H, W) or (N, C, H, W).
     name : str or sequence of stages
         A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-2.25+gaussian_noise-5"``, ``"clean"``), or a list of
-        stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
-        ``"parameters"``), or `Stage` objects.
+        stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or
+        with ``"parameters"``), or `Stage` objects.
     severity : int or float, optional
-        1..5, where `name` is a bare corruption; between them a fraction of at most two decimals, whose parameters are interpolated linearly
-        between the table's rows. 0 leaves the image as it is.
+        1..5, where `name` is a bare corruption; between them a fraction of at most two decimals, whose parameters are
+        interpolated linearly between the table's rows. 0 leaves the image as it is.
     level : int, optional
-        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before. 0 leaves the image as it is.
+        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before. 0 leaves the
+        image as it is.
     calibration : str, path or Calibration, optional
-        ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short side
-        (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to 96
-        ``tiny``, else ``imagenet``).
+        ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short
+        side (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to
+        96 ``tiny``, else ``imagenet``).
     ladder : {"evaluated", "text"}
         Whose parameters gradual degradations have: those of the results of Swingler 2022, or those of its text.
     scale : {"none", "side"}
@@ -71,14 +86,16 @@ def corrupt(
     seed : int
         0..2**53 - 1.
     key : str, or one str for each image of a batch, optional
-        The image's name, from which its random draws follow; a build uses the sample id. By default an image's own pixels are its key
-        (``blake3:`` and the hash, as in a data set's records). So different images get different noise, in a loop as in a batch, and
-        the same image always gets the same: give equal images different keys where they are to differ.
+        The image's name, from which its random draws follow; a build uses the sample id. By default an image's own
+        pixels are its key (``blake3:`` and the hash, as in a data set's records). So different images get different
+        noise, in a loop as in a batch, and the same image always gets the same: give equal images different keys where
+        they are to differ.
     surrogate : str, path or Surrogate, optional
-        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, or what `load_surrogate` returns,
-        which saves loading it at each call.
+        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, or what
+        `load_surrogate` returns, which saves loading it at each call.
     label : int, optional
-        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels` of a batch.
+        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels`
+        of a batch.
     labels : sequence of int, optional
         A label for each image of a batch.
     **parameters
@@ -126,7 +143,9 @@ def corrupt(
 
 @dataclass(frozen=True)
 class ResolvedChain:
-    """A chain of stages with their keys: everything about a call of `corrupt` that does not follow from the image's pixels."""
+    """A chain of stages with their keys: everything about a call of `corrupt` that does not follow from the image's
+    pixels.
+    """
 
     links: tuple[tuple[Stage, np.uint64, int], ...]
     """Each stage, its key, the reference side of its calibration."""
@@ -139,7 +158,13 @@ class ResolvedChain:
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
         """Return the keys of images that have these ids, or are keyed by their own pixels."""
         # a hash of 150 kB takes longer than many a kernel
-        return np.zeros(len(images), np.uint64) if self.draws_nothing else pixel_keys(images) if ids is None else sample_keys(ids)
+        return (
+            np.zeros(len(images), np.uint64)
+            if self.draws_nothing
+            else pixel_keys(images)
+            if ids is None
+            else sample_keys(ids)
+        )
 
     def apply(self, images: Images, keys: NDArray[np.uint64], resources: Mapping[str, Any] | None = None) -> Images:
         """Return what becomes of a batch that `check_images` has seen; never the batch itself."""
@@ -156,7 +181,9 @@ _REMEMBERED = (str, int, float, np.integer, np.floating, type(None))
 def resolve(
     name: Any, shape: Shape, calibration: str | Path | Calibration | None, parameters: Mapping[str, Any], **options: Any
 ) -> ResolvedChain:
-    """Return the chain that arguments of `corrupt` mean for images of a shape (H, W, C), or raise what is wrong with them."""
+    """Return the chain that arguments of `corrupt` mean for images of a shape (H, W, C), or raise what is wrong with
+    them.
+    """
     named = for_shape(*shape) if calibration is None else calibration
     values = name, named, *options.values(), *parameters.values()
     # A file may change, and an array can be changed; everything else means the same in every call.
@@ -200,7 +227,9 @@ def _chain(
 ) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
     """Return the stages, the given draws and the given resources of a call."""
     if not isinstance(name, Sequence):
-        raise ParameterError(f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages.")
+        raise ParameterError(
+            f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages."
+        )
     if isinstance(name, str) and name.isidentifier() and name != "clean":
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
@@ -209,9 +238,14 @@ def _chain(
             return (), {}, {}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
     chain = parse_chain(name, table) if isinstance(name, str) else ()
-    given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
+    given = (
+        [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
+    )
     if given:
-        raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
+        raise ParameterError(
+            f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one "
+            "corruption."
+        )
     if isinstance(name, str):
         return chain, {}, {}
     return tuple(stage for item in name for stage in _stages(item, table)), {}, {}
@@ -231,7 +265,11 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         stages = parse_chain(item, table)
         if len(stages) == 1 or (not stages and item != "clean" and "+" not in item):
             return stages
-    if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
+    if (
+        isinstance(item, Mapping)
+        and set(item) <= {"corruption", "severity", "level", "parameters", "revision"}
+        and "corruption" in item
+    ):
         name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
         if not parameters and _is_clean(name, severity, item.get("level")):
             return ()
@@ -242,7 +280,9 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         return (stage,)
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return () if absent(*item) else (resolve_number(item[0], table, item[1]),)
-    raise ParameterError(f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage.")
+    raise ParameterError(
+        f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage."
+    )
 
 
 def check_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
@@ -251,7 +291,9 @@ def check_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
     if any(not isinstance(i, str) for i in ids):
         raise ParameterError(f"key is {key!r}; expected a string{'' if single else ', or one for each image'}.")
     if len(ids) != count:
-        raise ParameterError(f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each.")
+        raise ParameterError(
+            f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each."
+        )
     return ids
 
 
@@ -261,10 +303,14 @@ def _labels(label: Any, labels: Any, count: int, single: bool) -> NDArray[np.int
         return None
     if label is not None and labels is not None:
         raise ParameterError("label and labels are given; expected label for one image, or labels for a batch.")
-    given = np.asarray(label if labels is None else labels, None if count else np.int64)  # an empty list would be one of floats
+    # an empty list would be one of floats
+    given = np.asarray(label if labels is None else labels, None if count else np.int64)
     if given.dtype.kind not in "iu" or given.shape not in (((), (1,)) if single else ((count,),)):
         expected = "one whole number" if single else f"labels, {count} whole numbers: one for each image"
-        raise ParameterError(f"{'label' if labels is None else 'labels'} is {label if labels is None else labels!r}; expected {expected}.")
+        raise ParameterError(
+            f"{'label' if labels is None else 'labels'} is {label if labels is None else labels!r}; expected "
+            f"{expected}."
+        )
     return given.astype(np.int64).reshape(count)
 
 
@@ -276,7 +322,9 @@ def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | N
     named = [name for name, value in given.items() if value is not None]
     if named and not any(get_corruption(stage.corruption).needs_model for stage in chain):
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
-        raise ParameterError(f"{' and '.join(named)} can be given only with a corruption that follows a model: {', '.join(needing)}.")
+        raise ParameterError(
+            f"{' and '.join(named)} can be given only with a corruption that follows a model: {', '.join(needing)}."
+        )
     if isinstance(surrogate, (str, Path)):
         from .models.surrogate import load_surrogate
 

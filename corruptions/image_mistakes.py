@@ -1,4 +1,6 @@
-"""What people are told of what is not an image as corruptions take it: what was given, what was expected, and the line that mends it."""
+"""What people are told of what is not an image as corruptions take it: what was given, what was expected, and the line
+that mends it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ SHAPES = "(H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3)"
 def no_array(given: Any) -> str:
     """Return what is wrong with something that is no array of uint8."""
     if isinstance(given, np.ma.MaskedArray):
-        return "The image is a masked array, and corruptions know no mask. Give image.filled(value), or image.data without its mask."
+        return (
+            "The image is a masked array, and corruptions know no mask. Give image.filled(value), or image.data "
+            "without its mask."
+        )
     if isinstance(given, np.ndarray):
         return f"The image is {given.dtype}; expected {EXPECTED}.{_conversion(given)}"
     hint = ""
@@ -41,7 +46,10 @@ def _conversion(image: NDArray[Any]) -> str:
     if not np.isfinite(low) or not np.isfinite(high):
         return f"{values}: mend those that are not finite."
     if low < 0 or high > 65535 or (image.dtype.kind == "f" and high > 255):
-        return f"{values}: undo their normalisation, so that they go from 0 to 255, and convert them: np.rint(image).astype(np.uint8)."
+        return (
+            f"{values}: undo their normalisation, so that they go from 0 to 255, and convert them: "
+            "np.rint(image).astype(np.uint8)."
+        )
     if high > 255:
         return f"{values}: np.rint(image / 257).astype(np.uint8) makes 0 to 255 of 0 to 65535."
     if image.dtype.kind == "f":
@@ -65,9 +73,16 @@ def no_image(shape: tuple[int, ...]) -> str:
 def no_picture(mode: str) -> str:
     """Return what is wrong with a PIL image of a mode that is neither RGB nor L."""
     better = "L" if mode in ("1", "LA", "La") or mode.startswith(("I", "F")) else "RGB"
-    alpha = " That leaves alpha out: paste it on a background before, where what is behind it matters." if mode[-1] in "Aa" else ""
+    alpha = (
+        " That leaves alpha out: paste it on a background before, where what is behind it matters."
+        if mode[-1] in "Aa"
+        else ""
+    )
     wide = " That clips values above 255: scale them before." if mode.startswith(("I", "F")) else ""
-    return f"The image is a PIL image of mode {mode!r}; expected RGB or L. Convert it: image.convert({better!r}).{alpha}{wide}"
+    return (
+        f"The image is a PIL image of mode {mode!r}; expected RGB or L. Convert it: "
+        f"image.convert({better!r}).{alpha}{wide}"
+    )
 
 
 def no_tensor(tensor: Any) -> str:
@@ -76,7 +91,8 @@ def no_tensor(tensor: Any) -> str:
     expected = "expected torch.uint8, (C, H, W) or a batch (N, C, H, W), with 1 or 3 channels"
     if tensor.is_floating_point():
         hint = (
-            " Corrupt before the step that makes it a float (ToTensor, ToDtype, Normalize); values from 0 to 1 are converted by"
+            " Corrupt before the step that makes it a float (ToTensor, ToDtype, Normalize); values from 0 to 1 are "
+            "converted by"
             " (image * 255).round().to(torch.uint8)."
         )
     elif tensor.ndim in (3, 4) and tensor.shape[-1] in (1, 3):

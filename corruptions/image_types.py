@@ -1,4 +1,6 @@
-"""The types of images that people have: arrays, PIL images, torch tensors; each becomes a batch, and a result becomes what came in."""
+"""The types of images that people have: arrays, PIL images, torch tensors; each becomes a batch, and a result becomes
+what came in.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,11 @@ def take(image: Any) -> Taken:
     return Taken(batch, image.ndim < 4, _SAME[image.ndim])
 
 
-_SAME: dict[int, Callable[[Images], Images]] = {2: lambda out: out[0, :, :, 0], 3: lambda out: out[0], 4: lambda out: out}
+_SAME: dict[int, Callable[[Images], Images]] = {
+    2: lambda out: out[0, :, :, 0],
+    3: lambda out: out[0],
+    4: lambda out: out,
+}
 
 
 def _take_picture(picture: Any, pil: Any) -> Taken:
@@ -53,11 +59,16 @@ def _take_picture(picture: Any, pil: Any) -> Taken:
 
 
 def _take_tensor(tensor: Any, torch: Any) -> Taken:
-    if tensor.dtype != torch.uint8 or tensor.ndim not in (2, 3, 4) or (tensor.ndim > 2 and tensor.shape[-3] not in (1, 3)):
+    if (
+        tensor.dtype != torch.uint8
+        or tensor.ndim not in (2, 3, 4)
+        or (tensor.ndim > 2 and tensor.shape[-3] not in (1, 3))
+    ):
         raise ImageError(no_tensor(tensor))
     array = tensor.detach().cpu().numpy()
     first = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    # A tensor may be a view of an array with its channels last, as torchvision makes it of a PIL image: so is the result then.
+    # A tensor may be a view of an array with its channels last, as torchvision makes it of a PIL image: so is the
+    # result then.
     viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
 
     def give_back(out: Images) -> Any:
@@ -66,7 +77,9 @@ def _take_tensor(tensor: Any, torch: Any) -> Taken:
         # as_subclass: an Image of torchvision stays one
         return torch.from_numpy(result).to(tensor.device).as_subclass(type(tensor))
 
-    return Taken(check_images(first.transpose(0, 2, 3, 1) if viewed else _channels_last(first)), tensor.ndim < 4, give_back)
+    return Taken(
+        check_images(first.transpose(0, 2, 3, 1) if viewed else _channels_last(first)), tensor.ndim < 4, give_back
+    )
 
 
 # OpenCV's copies are over ten times as fast as numpy's and torch's, which take a byte at a time.

@@ -4,8 +4,9 @@ Without fastmath numba neither contracts ``a * b + c`` nor reorders sums, so pla
 same bits. Kernels use + - * / and sqrt only: exp, sin, log and the like come from libm, which differs between
 machines (see `arithmetic`).
 
-Numba's own cache watches only the file that defines a function, finds its files by the path of the installation, and gives them no hash:
-cut or flipped bytes in one break every later call, or are loaded and run. Here a file is named by the hash of what it was made of.
+Numba's own cache watches only the file that defines a function, finds its files by the path of the installation, and
+gives them no hash: cut or flipped bytes in one break every later call, or are loaded and run. Here a file is named by
+the hash of what it was made of.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ announce()
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with numba when it is first called, and keep the machine code under `cache.kernel_folder`.
 
-    Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew. So does,
-    within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its own at first: start it
-    as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors, about two seconds: write the loop.
+    Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew.
+    So does, within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its
+    own at first: start it as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors,
+    about two seconds: write the loop.
     """
     # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
     compiled = _njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
@@ -52,10 +54,11 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call and that stays a function of its own: optimised once, not once more at every call.
+    """Compile a function that kernels call and that stays a function of its own: optimised once, not once more at every
+    call.
 
-    A call costs some dozen nanoseconds. It cannot be called from Python and makes no arrays, so that numba counts no references in
-    it: a slice is free, and in a kernel it may cost two atomic operations.
+    A call costs some dozen nanoseconds. It cannot be called from Python and makes no arrays, so that numba counts no
+    references in it: a slice is free, and in a kernel it may cost two atomic operations.
     """
     return _njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
@@ -63,7 +66,8 @@ def inner(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; it is inlined into them, so that their loops can vectorise.
 
-    It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is rather `inner`.
+    It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is
+    rather `inner`.
     """
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
@@ -78,7 +82,9 @@ class KernelCache(NullCache):
         self._function = function
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code of a signature on this kind of processor; None where there is none, or a damaged file."""
+        """Return the compiled code of a signature on this kind of processor; None where there is none, or a damaged
+        file.
+        """
         target_context.refresh()
         key, path = self._place(sig, target_context.codegen())
         entry = read_entry(path)
@@ -117,16 +123,24 @@ def _hash(payload: bytes) -> bytes:
 
 @functools.cache
 def _stamp(function: Callable[..., Any]) -> str:
-    """Return the hash of a function's code and of all that it names: functions that it calls, constants. Its docstring does not count."""
+    """Return the hash of a function's code and of all that it names: functions that it calls, constants. Its docstring
+    does not count.
+    """
     code = function.__code__
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    named = [(name, _described(function.__globals__[name])) for name in sorted(code.co_names) if name in function.__globals__]
+    named = [
+        (name, _described(function.__globals__[name])) for name in sorted(code.co_names) if name in function.__globals__
+    ]
     parts = _code(code, function.__doc__), repr(function.__defaults__), named, [_described(value) for value in cells]
     return _hash(repr(parts).encode()).hex()
 
 
 def _code(code: CodeType, doc: str | None) -> Any:
-    constants = [_code(one, None) if isinstance(one, CodeType) else repr(one) for one in code.co_consts if doc is None or one != doc]
+    constants = [
+        _code(one, None) if isinstance(one, CodeType) else repr(one)
+        for one in code.co_consts
+        if doc is None or one != doc
+    ]
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
 

@@ -36,7 +36,9 @@ class Keys(NamedTuple):
         return drawn.reshape(len(self.samples), *shape)
 
     def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> NDArray[np.int64]:
-        """Return whole numbers, (N, K): column k is uniform on 0 .. counts[k] - 1, and comes from word k of the stream."""
+        """Return whole numbers, (N, K): column k is uniform on 0 .. counts[k] - 1, and comes from word k of the
+        stream.
+        """
         from .random.philox import whole_numbers
 
         drawn: NDArray[np.int64] = whole_numbers(*self, np.int64(stream), np.array(counts))
@@ -101,7 +103,8 @@ def level_stream(level: int, draw: int) -> np.uint32:
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
     """Return the key of the last stage of a chain.
 
-    The chain is (``name@revision``, parameters) of every stage up to and including this one, with the parameters that are part of the
-    key: the table's columns at their values before scaling, and options that shape draws where they differ from their default.
+    The chain is (``name@revision``, parameters) of every stage up to and including this one, with the parameters that
+    are part of the key: the table's columns at their values before scaling, and options that shape draws where they
+    differ from their default.
     """
     return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

@@ -1,7 +1,9 @@
-"""A few neighbouring values at once, in vectors that are written out: for loops too short or too scattered for the compiler to see.
+"""A few neighbouring values at once, in vectors that are written out: for loops too short or too scattered for the
+compiler to see.
 
-A vector's + - * are those of its elements, each rounded once, so bytes are the same on every processor; one without such vectors has
-them cut up. Loads and stores take whole vectors: an array has room for the rest of one behind its last element.
+A vector's + - * are those of its elements, each rounded once, so bytes are the same on every processor; one without
+such vectors has them cut up. Loads and stores take whole vectors: an array has room for the rest of one behind its last
+element.
 """
 
 from __future__ import annotations
@@ -26,7 +28,13 @@ class _Vectors:
     """Vectors of one width in the arrays that a call is given."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, width: int) -> None:
-        self._context, self._builder, self._kinds, self._arguments, self._width = context, builder, signature.args, arguments, width
+        self._context, self._builder, self._kinds, self._arguments, self._width = (
+            context,
+            builder,
+            signature.args,
+            arguments,
+            width,
+        )
 
     def _place(self, array: int, at: int) -> tuple[Any, str]:
         kind = self._kinds[array]
@@ -48,7 +56,9 @@ class _Vectors:
         value = self._arguments[number]
         none = ir.Constant(ir.VectorType(value.type, self._width), ir.Undefined)
         first = self._builder.insert_element(none, value, ir.Constant(ir.IntType(32), 0))
-        return self._builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(ir.IntType(32), self._width), [0] * self._width))
+        return self._builder.shuffle_vector(
+            first, none, ir.Constant(ir.VectorType(ir.IntType(32), self._width), [0] * self._width)
+        )
 
     def store(self, value: Any, array: int, at: int, kind: str) -> None:
         """Write a vector of `kind` into an argument, as the elements of it are."""
@@ -59,7 +69,9 @@ class _Vectors:
 
 @_intrinsic
 def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-untyped-def]
-    """Write ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, i below `RUN`, in float32."""
+    """Write ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, i below `RUN`,
+    in float32.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         behind = builder.add(arguments[1], arguments[2])
@@ -73,7 +85,8 @@ def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-unt
 
 @_intrinsic
 def mix(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-untyped-def]
-    """Write ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below `PIXEL`.
+    """Write ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below
+    `PIXEL`.
 
     It is worked out in the type of the weights u, v, w and z.
     """

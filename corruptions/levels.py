@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from .registry import Images, choice
 
 ROUNDING = choice(
-    "rounding", ("floor", "round"), "how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's"
+    "rounding",
+    ("floor", "round"),
+    "how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's",
 )
 """An option of every corruption that computes with fractions."""
 

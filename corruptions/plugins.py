@@ -1,6 +1,8 @@
-"""Corruptions in other people's modules: loaded by name, by path or as installed, and named by the hash of their source.
+"""Corruptions in other people's modules: loaded by name, by path or as installed, and named by the hash of their
+source.
 
-What such a module needs is here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
+What such a module needs is here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter,
+corruption``.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice",
 
 @dataclass(frozen=True)
 class Plugin:
-    """A module with corruptions that is loaded in this process. Where it is unpickled, in a worker, it is loaded too."""
+    """A module with corruptions that is loaded in this process. Where it is unpickled, in a worker, it is
+    loaded too.
+    """
 
     module: str
     version: str | None
@@ -60,14 +64,14 @@ _loaded: dict[str, Plugin] = {}
 def load_plugin(name: str | Path) -> Plugin:
     """Load a module with corruptions of your own; from then on they are known by their names, in this process.
 
-    An ``import`` of the module does the same. A build, and everything that makes images again, loads what it is given as `plugins`, and
-    its workers load it by themselves.
+    An ``import`` of the module does the same. A build, and everything that makes images again, loads what it is given
+    as `plugins`, and its workers load it by themselves.
 
     Parameters
     ----------
     name : str or path
-        A module that can be imported, the path of its file (it ends in ``.py``), or the name of an entry point of the group
-        ``corruptset.corruptions``.
+        A module that can be imported, the path of its file (it ends in ``.py``), or the name of an entry point of the
+        group ``corruptset.corruptions``.
 
     Returns
     -------
@@ -77,8 +81,8 @@ def load_plugin(name: str | Path) -> Plugin:
     Raises
     ------
     PluginError
-        There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is taken; or its source
-        has changed since it was loaded.
+        There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is
+        taken; or its source has changed since it was loaded.
     """
     if "\0" in str(name):
         raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
@@ -94,10 +98,14 @@ def load_plugin(name: str | Path) -> Plugin:
     plugin = Plugin(module.__name__, version, _source_hash(module), place)
     before = _loaded.setdefault(plugin.module, plugin)
     if before.sha256 != plugin.sha256:
-        raise PluginError(f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source.")
+        raise PluginError(
+            f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source."
+        )
     if not plugin.corruptions:
         del _loaded[plugin.module]
-        raise PluginError(f"The plugin {name} registers no corruption: none of its functions has the decorator @corruption.")
+        raise PluginError(
+            f"The plugin {name} registers no corruption: none of its functions has the decorator @corruption."
+        )
     return before
 
 
@@ -130,7 +138,9 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
         if declared.family != PLUGIN:
             continue
         if declared.module == "__main__":
-            raise PluginError(f"{name} is defined in a script or notebook, which workers cannot load: put it into a file of its own.")
+            raise PluginError(
+                f"{name} is defined in a script or notebook, which workers cannot load: put it into a file of its own."
+            )
         known = [*_loaded, *(entry.module for entry in installed("corruptions").values())]
         module = max((m for m in known if _within(declared.module, m)), key=len, default=declared.module)
         found[module] = _loaded.get(module) or load_plugin(module)
@@ -139,7 +149,9 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
 
 def loaded_plugins() -> tuple[Plugin, ...]:
     """Return the plugins of all corruptions that are known here and that another process can load."""
-    return plugins_of(name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__")
+    return plugins_of(
+        name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__"
+    )
 
 
 def _load_again(place: str, sha256: str) -> Plugin:
@@ -147,7 +159,8 @@ def _load_again(place: str, sha256: str) -> Plugin:
     plugin = load_plugin(place)
     if plugin.sha256 != sha256:
         raise PluginError(
-            f"The plugin {plugin.module} has changed while it was used ({sha256} then, {plugin.sha256} now). Run the same command again."
+            f"The plugin {plugin.module} has changed while it was used ({sha256} then, {plugin.sha256} now). Run the "
+            "same command again."
         )
     return plugin
 
@@ -183,7 +196,9 @@ def _of_file(path: Path) -> ModuleType:
         raise PluginError(f"The plugin {path} cannot be loaded: expected a file whose name is a word and ends in .py.")
     other = present or (name in sys.stdlib_module_names and name)
     if other:
-        raise PluginError(f"The plugin {path} cannot be loaded: {name!r} is the name of another module ({other}). Rename the file.")
+        raise PluginError(
+            f"The plugin {path} cannot be loaded: {name!r} is the name of another module ({other}). Rename the file."
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -203,27 +218,45 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
         where = f"{error.filename}, line {error.lineno}"
     else:
         inner = __file__, importlib.__file__, registry.__file__, foreign.__file__
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in inner and not f.filename.startswith("<frozen")]
+        frames = [
+            f
+            for f in traceback.extract_tb(error.__traceback__)
+            if f.filename not in inner and not f.filename.startswith("<frozen")
+        ]
         where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "while it was imported"
     return PluginError(f"The plugin {given} cannot be loaded ({where}): {described(error)}")
 
 
 def _version(module: ModuleType) -> str | None:
-    """Return the version of the distribution that a module was installed by, which lies beside it; None where there is none."""
+    """Return the version of the distribution that a module was installed by, which lies beside it; None where there is
+    none.
+    """
     top = module.__name__.partition(".")[0]
     file = Path(str(getattr(sys.modules[top], "__file__", None)))
     folder = file.parents[1] if file.name == "__init__.py" else file.parent
-    named = [entry.dist for entry in installed("corruptions").values() if entry.module.partition(".")[0] == top and entry.dist is not None]
+    named = [
+        entry.dist
+        for entry in installed("corruptions").values()
+        if entry.module.partition(".")[0] == top and entry.dist is not None
+    ]
     for found in (*named, *distributions(path=[str(folder)])):
-        if found in named or top in (found.read_text("top_level.txt") or "").split() or any(p.parts[0] == top for p in found.files or ()):
+        if (
+            found in named
+            or top in (found.read_text("top_level.txt") or "").split()
+            or any(p.parts[0] == top for p in found.files or ())
+        ):
             return found.version
     return None
 
 
 def _source_hash(module: ModuleType) -> str:
-    """Return the hash of a module's file; of a package, of all its Python files with their paths, in the order of the paths."""
+    """Return the hash of a module's file; of a package, of all its Python files with their paths, in the order of the
+    paths.
+    """
     if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
-        raise PluginError(f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it.")
+        raise PluginError(
+            f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it."
+        )
     if not hasattr(module, "__path__"):
         return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
     folder, digest = Path(file).parent, hashlib.sha256()
@@ -233,7 +266,8 @@ def _source_hash(module: ModuleType) -> str:
 
 
 def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
-    """Return what a plugin's function makes of a batch (N, H, W, C), which it cannot change; what it returns is looked at.
+    """Return what a plugin's function makes of a batch (N, H, W, C), which it cannot change; what it returns is looked
+    at.
 
     Raises
     ------
@@ -274,6 +308,8 @@ def where_raised(trace: TracebackType | None, module: str) -> str:
     file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
     package = file.parent if (file.parent / "__init__.py").is_file() else None
     own = [
-        f for f in traceback.extract_tb(trace) if Path(f.filename) == file or (package is not None and package in Path(f.filename).parents)
+        f
+        for f in traceback.extract_tb(trace)
+        if Path(f.filename) == file or (package is not None and package in Path(f.filename).parents)
     ]
     return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

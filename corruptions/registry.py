@@ -23,13 +23,14 @@ Shape = tuple[int, int, int]
 """Height, width, channels."""
 
 FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
-"""The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
-corruptions is first asked for: a build uses some, and a worker that begins just one."""
+"""The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of
+its corruptions is first asked for: a build uses some, and a worker that begins just one."""
 PLUGIN = "plugin"
 """The family of corruptions in other people's modules (`plugins`)."""
 
 _AT_A_TIME = 1 << 18  # values that a portion of a batch holds: they stay in the second-level cache
-_CHUNK_BYTES = 4 << 20  # pixels that a plugin is given at once: what numpy makes of them on the way takes ten times as much and more
+# pixels that a plugin is given at once: what numpy makes of them on the way takes ten times as much and more
+_CHUNK_BYTES = 4 << 20
 
 MOST = 2**53
 """Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
@@ -39,8 +40,8 @@ MOST = 2**53
 class Parameter:
     """A named parameter of a corruption.
 
-    A *column* (no default) has a value in every row of a table and is part of the stage key. An *option* (with a default) is part of
-    the key only if it `shapes_draws` and differs from its default.
+    A *column* (no default) has a value in every row of a table and is part of the stage key. An *option* (with a
+    default) is part of the key only if it `shapes_draws` and differs from its default.
     """
 
     name: str
@@ -84,7 +85,9 @@ class Parameter:
 
 def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
     """Return an option that is one of a few words, the first of them by default."""
-    return Parameter(name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about)
+    return Parameter(
+        name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about
+    )
 
 
 Given = Mapping[str, Any]
@@ -97,7 +100,8 @@ def _one_number(shape: Shape, parameters: Given) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Draw:
-    """Something that a corruption draws at random, and that a caller may give instead: the function gets it for each image.
+    """Something that a corruption draws at random, and that a caller may give instead: the function gets it for each
+    image.
 
     A given one serves every image. Of a gradual degradation its first axis are the levels.
     """
@@ -105,15 +109,17 @@ class Draw:
     name: str
     about: str
     drawn: Callable[[Keys, Shape, Given], NDArray[Any]] | None = None
-    """(keys, (H, W, C), parameters) -> what is drawn, a row an image, as `dtype`. None: the function draws by itself, from its keys, where
-    it gets an array of no size."""
+    """(keys, (H, W, C), parameters) -> what is drawn, a row an image, as `dtype`. None: the function draws by itself,
+    from its keys, where it gets an array of no size."""
     size: Callable[[Shape, Given], tuple[int, ...]] | None = _one_number
     """((H, W, C), parameters) -> the shape of a given one; None where `check` says what fits."""
     dtype: Any = np.float64
     low: float | None = None
     high: float | None = None
     check: Callable[[NDArray[Any], Shape, Given], NDArray[Any]] | None = None
-    """(a given array, (H, W, C), parameters) -> the array that takes the place of a drawn row; a ValueError says what was expected."""
+    """(a given array, (H, W, C), parameters) -> the array that takes the place of a drawn row; a ValueError says what
+    was expected.
+    """
 
     @property
     def is_number(self) -> bool:
@@ -129,7 +135,9 @@ class Draw:
                 raise ValueError(f"got shape {array.shape}, expected {want or 'one finite number'}")
             whole = np.dtype(self.dtype).kind in "iu"
             if array.dtype.kind not in ("iu" if whole else "iuf"):
-                raise ValueError(f"got dtype {array.dtype}, expected {'whole numbers' if whole else np.dtype(self.dtype)}")
+                raise ValueError(
+                    f"got dtype {array.dtype}, expected {'whole numbers' if whole else np.dtype(self.dtype)}"
+                )
             if not np.isfinite(array).all():
                 raise ValueError("got values that are not finite")
             beyond = array.size and (
@@ -149,16 +157,18 @@ class Draw:
             return np.repeat((given[parameters["level"] - 1] if "level" in parameters else given)[None], count, axis=0)
         if self.drawn is not None:
             return self.drawn(keys, shape, parameters)
-        return np.empty((count, *(0 for _ in self.size(shape, parameters))) if self.size is not None else count, self.dtype)
+        return np.empty(
+            (count, *(0 for _ in self.size(shape, parameters))) if self.size is not None else count, self.dtype
+        )
 
 
 @dataclass(frozen=True)
 class Gradual:
     """What makes a corruption a gradual degradation: it has levels 1, 2, ... in place of severities.
 
-    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of `level` where
-    it `accumulates`, else from the clean images. It draws from streams of that level (`keys.level_stream`), so that level 17 is the
-    same alone and on the way to level 30.
+    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of
+    `level` where it `accumulates`, else from the clean images. It draws from streams of that level
+    (`keys.level_stream`), so that level 17 is the same alone and on the way to level 30.
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]
@@ -179,8 +189,8 @@ class Declaration:
     parameters: tuple[Parameter, ...]
     draws: tuple[Draw, ...] = ()
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
-    """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that returns the default one for
-    images of a height and width; or None where there is no default, and it must be given (a model)."""
+    """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that returns the
+    default one for images of a height and width; or None where there is no default, and it must be given (a model)."""
     role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
     """False where pixels move by more than a blur does."""
@@ -191,10 +201,12 @@ class Declaration:
     keeps_shape: bool = True
     """False where images come out in another height and width."""
     held: int = 0
-    """Values that an image holds for each of its pixels on the way, for a batch to come in portions whose values fit into the processor's
-    cache; 0 where it may come whole."""
+    """Values that an image holds for each of its pixels on the way, for a batch to come in portions whose values fit
+    into the processor's cache; 0 where it may come whole."""
     tables: str = "tables"
-    """Of a plugin: the folder of its tables, beside the function's file: ``<calibration>.toml``, in the form of the shipped ones."""
+    """Of a plugin: the folder of its tables, beside the function's file: ``<calibration>.toml``, in the form of the
+    shipped ones.
+    """
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -208,19 +220,27 @@ class Declaration:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it takes a `surrogate`, and the `labels` of the images: its bytes depend on the machine, and have no golden digests."""
+        """Whether it takes a `surrogate`, and the `labels` of the images: its bytes depend on the machine, and have no
+        golden digests.
+        """
         return "surrogate" in self.resources
 
     def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values of parameters in the order of the declaration, without the options that are at their default."""
-        return {p.name: values[p.name] for p in self.parameters if p.name in values and not (p.option and values[p.name] == p.default)}
+        """Return values of parameters in the order of the declaration, without the options that are at their
+        default.
+        """
+        return {
+            p.name: values[p.name]
+            for p in self.parameters
+            if p.name in values and not (p.option and values[p.name] == p.default)
+        }
 
 
 class corruption(Declaration):
     """Register a function ``f(images, keys, *, columns..., options=..., draws..., resources=None)`` under its name.
 
-    The family is the folder of the function's module, or ``plugin`` outside of the package. What the declaration says of parameters and
-    draws, and its reference, need not stand in the docstring.
+    The family is the folder of the function's module, or ``plugin`` outside of the package. What the declaration says
+    of parameters and draws, and its reference, need not stand in the docstring.
 
     Examples
     --------
@@ -242,14 +262,26 @@ class corruption(Declaration):
 
 
 def _refuse_name(registered: Corruption) -> None:
-    """Raise `PluginError` for a plugin's corruption that has another one's name, or one that cannot stand in the id of a set."""
+    """Raise `PluginError` for a plugin's corruption that has another one's name, or one that cannot stand in the id of
+    a set.
+    """
     name, module = registered.name, registered.module
     other = _registered.get(name)
-    there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other.module}" if other is not None else ""
+    there = (
+        f"corruptset's own {_modules()[name]}"
+        if name in _modules()
+        else f"the plugin {other.module}"
+        if other is not None
+        else ""
+    )
     if name in _modules() or (other is not None and other.module != module):
-        raise PluginError(f"{module} registers {name!r}, and {there} has a corruption of that name. Rename one of them.")
+        raise PluginError(
+            f"{module} registers {name!r}, and {there} has a corruption of that name. Rename one of them."
+        )
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "clean":
-        raise PluginError(f"{module} registers {name!r}; expected a name of lower-case letters, digits and _, and not 'clean'.")
+        raise PluginError(
+            f"{module} registers {name!r}; expected a name of lower-case letters, digits and _, and not 'clean'."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,12 +299,17 @@ class Corruption(Declaration):
         return self.function.__module__
 
     def apply(
-        self, images: Images, params: Mapping[str, Any], stage_key: np.uint64, sample_keys: NDArray[np.uint64], **given: Any
+        self,
+        images: Images,
+        params: Mapping[str, Any],
+        stage_key: np.uint64,
+        sample_keys: NDArray[np.uint64],
+        **given: Any,
     ) -> Images:
         """Corrupt a C-contiguous batch (N, H, W, C); a gradual degradation takes one step, to the `level` given.
 
-        `params` are every column and the options that are not at their default, after scaling; `given` are checked draws and
-        resources that take the place of the drawn or default ones.
+        `params` are every column and the options that are not at their default, after scaling; `given` are checked
+        draws and resources that take the place of the drawn or default ones.
         """
         shape, values = images.shape[1:], {**params, **given}
         call: Callable[..., Images] = self.function
@@ -284,7 +321,10 @@ class Corruption(Declaration):
 
         step = max(at_a_time, 1)
         starts = range(0, len(images), step)
-        parts = [self._portion(call, images, np.uint64(stage_key), sample_keys, values, given, slice(at, at + step)) for at in starts]
+        parts = [
+            self._portion(call, images, np.uint64(stage_key), sample_keys, values, given, slice(at, at + step))
+            for at in starts
+        ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _portion(
@@ -317,7 +357,9 @@ _registered: dict[str, Corruption] = {}
 
 @functools.cache
 def _modules() -> Mapping[str, str]:
-    """Return corruption -> the module that declares it, by family. The modules are read as text, in 2 ms, and none is imported."""
+    """Return corruption -> the module that declares it, by family. The modules are read as text, in 2 ms, and none is
+    imported.
+    """
     modules: dict[str, str] = {}
     for family in FAMILIES:
         for path in sorted((Path(__file__).parent / family).glob("*.py")):
@@ -331,7 +373,9 @@ def _modules() -> Mapping[str, str]:
 
 
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions, by family, module and place in it; those of the plugins that are loaded come last."""
+    """Return the names of all corruptions, by family, module and place in it; those of the plugins that are loaded come
+    last.
+    """
     return (*_modules(), *(name for name, registered in _registered.items() if registered.family == PLUGIN))
 
 

@@ -1,7 +1,8 @@
 """Rows of parameters: what a severity means, a whole one or one between two rows.
 
-Between them columns are interpolated linearly, below severity 1 from a row for severity 0: Press, Schneider, Kümmerer & Bethge 2023, RDumb:
-A simple approach that questions our progress in continual test-time adaptation, NeurIPS; released generator (oripress/CCC).
+Between them columns are interpolated linearly, below severity 1 from a row for severity 0: Press, Schneider, Kümmerer &
+Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time adaptation, NeurIPS; released
+generator (oripress/CCC).
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ ZERO: Mapping[str, Mapping[str, float]] = {
     "saturate": {"gain": 1.0, "shift": 0.0},
     "shot_noise": {},
 }
-"""The columns of severity 0 that differ from those of severity 1. For the fifteen these are the released rows; for the extra four the
-values at which nothing changes. (The photons of shot noise have no end there: their inverse is 0.)"""
+"""The columns of severity 0 that differ from those of severity 1. For the fifteen these are the released rows; for the
+extra four the values at which nothing changes. (The photons of shot noise have no end there: their inverse is 0.)"""
 ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
 """Calibration, corruption -> what its row for severity 0 has besides, as released."""
 INVERSE = frozenset({"photons"})
@@ -58,8 +59,8 @@ def severity_number(severity: Any) -> int | float | None:
 
     Examples
     --------
-    >>> severity_number(3), severity_number(2.0), severity_number(2.25), severity_number(0.1 + 0.2), severity_number(2.125)
-    (3, 2, 2.25, 0.3, None)
+    >>> [severity_number(s) for s in (3, 2.0, 2.25, 0.1 + 0.2, 2.125)]
+    [3, 2, 2.25, 0.3, None]
     """
     if isinstance(severity, bool) or not (hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")):
         return None
@@ -86,8 +87,8 @@ def severity_text(severity: float) -> str:
 def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
     """Return the row of a severity that is not whole; above the last row, the line through the last two goes on.
 
-    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a whole number (half
-    to even). What is outside of what the corruption takes becomes the nearest that it takes.
+    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a
+    whole number (half to even). What is outside of what the corruption takes becomes the nearest that it takes.
 
     Parameters
     ----------
@@ -110,14 +111,19 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     missing = [str(s) for s in (below, below + 1) if s not in rows and not (s == 0 and zero is not None)]
     if missing:
         raise ParameterError(
-            f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for severity "
+            f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for "
+            "severity "
             f"{' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the parameters."
         )
     high = rows[below + 1].parameters
     low = rows[below].parameters if zero is None else {**high, **zero, **ZERO_OF.get((calibration, declared.name), {})}
-    values: dict[str, Any] = {name: value for name, value in high.items() if name not in {p.name for p in declared.columns}}
+    values: dict[str, Any] = {
+        name: value for name, value in high.items() if name not in {p.name for p in declared.columns}
+    }
     if any(low.get(name) != value for name, value in values.items()) or len(low) != len(high):
-        raise ParameterError(f"{declared.name}: the rows {below} and {below + 1} of calibration {calibration!r} differ in their options.")
+        raise ParameterError(
+            f"{declared.name}: the rows {below} and {below + 1} of calibration {calibration!r} differ in their options."
+        )
     for p in declared.columns:
         ends = [_exact(row[p.name]) for row in (low, high)]
         if p.name in INVERSE:
@@ -126,7 +132,10 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
         value = max(1 / value if p.name in INVERSE else value, _exact(p.low if p.low is not None else value))
         value = min(value, _exact(p.high if p.high is not None else value))
         values[p.name] = round(value) if p.kind is int else float(value)
-    return Row(values, f"{rows[below + 1].source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)")
+    return Row(
+        values,
+        f"{rows[below + 1].source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)",
+    )
 
 
 def _exact(value: float | Fraction) -> Fraction:

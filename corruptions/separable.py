@@ -1,7 +1,8 @@
 """Separable gaussian filters, in scipy's order of operations.
 
-A floor turns the last bit of a flat area into a whole level, so not only the weights but also the order of the sums counts.
-scipy's own filter is no substitute: its compiler may fuse a multiplication and an addition, which gives other bits on other machines.
+A floor turns the last bit of a flat area into a whole level, so not only the weights but also the order of the sums
+counts. scipy's own filter is no substitute: its compiler may fuse a multiplication and an addition, which gives other
+bits on other machines.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from .registry import Images, choice
 
 TRUNCATE = 4.0
 """A filter ends this many sigmas from its centre."""
-AXES = choice("axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does")
+AXES = choice(
+    "axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does"
+)
 _AT_ONCE = 1024  # sums, which stay in the first-level cache from the first pair to the last
 _LEAST_ROWS = 32  # of a band
 
 
 def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float64]:
-    """Return the weights at distance 0, 1, ... of a gaussian that ends `truncate` sigmas from its centre: 1 alone for sigma 0."""
+    """Return the weights at distance 0, 1, ... of a gaussian that ends `truncate` sigmas from its centre: 1 alone for
+    sigma 0.
+    """
     radius = int(truncate * sigma + 0.5)
     return gaussian_weights(float(sigma), radius)[radius:].copy() if radius > 0 else np.ones(1)
 
@@ -34,8 +39,8 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
     ----------
     source : (n,) ndarray of float64
     start, step : int
-        The element that `out[0]` belongs to, and how far from each other the elements that are weighed lie. Rows with room for
-        the radius at both ends are filtered as one; values between them have no meaning.
+        The element that `out[0]` belongs to, and how far from each other the elements that are weighed lie. Rows with
+        room for the radius at both ends are filtered as one; values between them have no meaning.
     weights : (radius + 1,) ndarray of float64
     inwards : bool
         Whether pairs are added from the outermost one inwards, as scipy does, or from the nearest one outwards.
@@ -51,7 +56,10 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
         k = radius % 2
         if k == 1:
             near = radius if inwards else 1
-            a, b = source[at - near * step : at - near * step + size], source[at + near * step : at + near * step + size]
+            a, b = (
+                source[at - near * step : at - near * step + size],
+                source[at + near * step : at + near * step + size],
+            )
             v = weights[near]
             for j in range(size):
                 total[j] = centre[j] * w + (a[j] + b[j]) * v
@@ -60,7 +68,10 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
                 total[j] = centre[j] * w
         while k < radius:
             near, far = (radius - k, radius - k - 1) if inwards else (k + 1, k + 2)
-            a, b = source[at - near * step : at - near * step + size], source[at + near * step : at + near * step + size]
+            a, b = (
+                source[at - near * step : at - near * step + size],
+                source[at + near * step : at + near * step + size],
+            )
             c, d = source[at - far * step : at - far * step + size], source[at + far * step : at + far * step + size]
             v, z = weights[near], weights[far]
             if k == 0:
@@ -74,7 +85,9 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
 
 @inlined
 def band_rows(height, radius):  # type: ignore[no-untyped-def]
-    """Return how many rows are read at a time: with those in reach they stay in a cache, whatever the size of an image."""
+    """Return how many rows are read at a time: with those in reach they stay in a cache, whatever the size of
+    an image.
+    """
     return min(height, max(2 * radius, _LEAST_ROWS))
 
 
@@ -129,5 +142,7 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
-    """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254, as published."""
+    """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254,
+    as published.
+    """
     return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))

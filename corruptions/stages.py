@@ -36,10 +36,12 @@ class Stage:
     """A whole number is an int."""
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Every column, and the options that differ from their default, before scaling. (Without the defaults an option that is added
-    later leaves digests as they are.)"""
+    """Every column, and the options that differ from their default, before scaling. (Without the defaults an option
+    that is added later leaves digests as they are.)"""
     tabled: bool = field(default=True, compare=False)
-    """Of a stage with a level: False where its parameters are not the ladder's. (A stage without a row has no severity.)"""
+    """Of a stage with a level: False where its parameters are not the ladder's. (A stage without a row has no
+    severity.)
+    """
 
     @property
     def name(self) -> str:
@@ -81,8 +83,8 @@ def resolve_stage(
     calibration : Calibration
         Has the row of a severity, and the ladder of a level.
     severity : int or float, optional
-        1..5, or between with at most two decimals (`row_between`). Where a column is given too, it overrides the row's value, and the
-        stage has no severity.
+        1..5, or between with at most two decimals (`row_between`). Where a column is given too, it overrides the row's
+        value, and the stage has no severity.
     level : int, optional
         1, 2, ... of a gradual degradation.
     parameters : mapping, optional
@@ -100,7 +102,9 @@ def resolve_stage(
             draws = {d.name for d in declared.draws}
             hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
             accepted = ", ".join([*known, *sorted(draws)]) or "none"
-            raise ParameterError(f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}.")
+            raise ParameterError(
+                f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}."
+            )
     values: dict[str, Any] = {}
     if severity is not None:
         values.update(calibration.row(name, severity).parameters)
@@ -113,7 +117,11 @@ def resolve_stage(
     missing = [p.name for p in declared.columns if p.name not in values]
     if missing:
         tabled = bool(calibrations_of(name))
-        needs = "needs a severity (1 to 5), or its parameters" if tabled else "has no published severities and needs its parameters"
+        needs = (
+            "needs a severity (1 to 5), or its parameters"
+            if tabled
+            else "has no published severities and needs its parameters"
+        )
         raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.")
     by_row = not any(p.name in given for p in declared.columns)
     kept = declared.without_defaults(values)
@@ -126,7 +134,9 @@ def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
     """Return the stage that a number in a set id means: a level of a gradual degradation, else a severity."""
     gradual = get_corruption(name).gradual is not None
     level: Any = number  # a fraction is refused
-    return resolve_stage(name, calibration, level=level) if gradual else resolve_stage(name, calibration, severity=number)
+    return (
+        resolve_stage(name, calibration, level=level) if gradual else resolve_stage(name, calibration, severity=number)
+    )
 
 
 _NUMBER = r"(?P<number>[0-9]{1,2}([.p][0-9]{1,2})?)"
@@ -135,7 +145,8 @@ _LINK = re.compile(rf"(?P<name>[a-z0-9_]+)-{_NUMBER}")
 
 
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-2.25``, ``black_lines/07``, ``fog-3+gaussian_noise-5``.
+    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-2.25``, ``black_lines/07``,
+    ``fog-3+gaussian_noise-5``.
 
     A stage of severity or level 0 is absent.
     """
@@ -151,7 +162,8 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
             whole = "" if part == text else f" in {text!r}"
             raise UnknownCorruption(
                 f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{suggest(re.sub('[/-][0-9.p]*$', '', part), corruption_names())} `corruptset list` names all corruptions."
+                f"{suggest(re.sub('[/-][0-9.p]*$', '', part), corruption_names())} `corruptset list` names all "
+                "corruptions."
             )
         written = link["number"].replace("p", ".")
         number = float(written) if "." in written else int(written)
@@ -191,12 +203,14 @@ def set_id(stages: Sequence[Stage]) -> str:
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
     """Return what a stage adds to its own key, or to the keys of the stages after it (`before`).
 
-    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is not in a
-    stage's own key, so that a level continues the one below it. It is in the keys of the stages after it, which draw anew for every
-    level unless severities share draws.
+    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
+    not in a stage's own key, so that a level continues the one below it. It is in the keys of the stages after it,
+    which draw anew for every level unless severities share draws.
     """
     declared = get_corruption(stage.corruption)
-    shaping = {p.name: stage.parameters[p.name] for p in declared.options if p.shapes_draws and p.name in stage.parameters}
+    shaping = {
+        p.name: stage.parameters[p.name] for p in declared.options if p.shapes_draws and p.name in stage.parameters
+    }
     shared = coupling == "severity" and stage.severity is not None
     columns = {} if shared else {p.name: stage.parameters[p.name] for p in declared.columns}
     level = {"level": stage.level} if before and stage.level is not None and coupling == "independent" else {}
@@ -230,7 +244,9 @@ def scaled_parameters(
 
 
 def check_images(images: Any) -> Images:
-    """Return one image or a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise `ImageError`."""
+    """Return one image or a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise
+    `ImageError`.
+    """
     if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
         raise ImageError(no_array(images))
     batch: Images = images if images.ndim == 4 else images[None, ..., None] if images.ndim == 2 else images[None]
@@ -238,7 +254,8 @@ def check_images(images: Any) -> Images:
         raise ImageError(no_image(images.shape))
     if min(batch.shape[1:3]) < LEAST_SIDE:
         raise ImageError(
-            f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}."
+            f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least "
+            f"{LEAST_SIDE}x{LEAST_SIDE}."
         )
     if batch.flags.carray:
         return batch
@@ -271,8 +288,9 @@ def apply_stage(
         The calibration's reference side.
     scale : {"none", "side"}
     draws, resources : mapping, optional
-        Take the place of drawn values and of default resources. A draw that the corruption does not have is refused, such a resource
-        is ignored. A corruption that needs a model takes the resources `surrogate` and `labels`, (N,) int64.
+        Take the place of drawn values and of default resources. A draw that the corruption does not have is refused,
+        such a resource is ignored. A corruption that needs a model takes the resources `surrogate` and `labels`, (N,)
+        int64.
     done : int
         Of a gradual degradation that accumulates: the level that `images` have.
 
@@ -283,7 +301,8 @@ def apply_stage(
     declared = get_corruption(stage.corruption)
     if declared.revision != stage.revision:
         raise ParameterError(
-            f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision {stage.revision}: "
+            f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision "
+            f"{stage.revision}: "
             "its bytes differ. Use the release of corruptset that made it."
         )
     height, width, channels = images.shape[1:]
@@ -293,7 +312,8 @@ def apply_stage(
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
-                f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: {', '.join(known) or 'nothing that can be given'}."
+                f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: "
+                f"{', '.join(known) or 'nothing that can be given'}."
             )
         at = values if stage.level is None else values | {"level": stage.level}
         extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
@@ -316,7 +336,9 @@ def _check_needed(declared: Corruption, given: Mapping[str, Any]) -> None:
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise ParameterError(
-            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} {verb} missing. corrupt() takes surrogate= "
-            "(a model file, or what load_surrogate() returns) and label= (or labels=, one for each image); a build takes "
+            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} {verb} missing. corrupt() "
+            "takes surrogate= "
+            "(a model file, or what load_surrogate() returns) and label= (or labels=, one for each image); a build "
+            "takes "
             "--surrogate FILE.toml, and has the labels of its source."
         )

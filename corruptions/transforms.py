@@ -1,4 +1,6 @@
-"""`Corrupt` and `RandomCorrupt`: corruptions as callables, for images that are corrupted while a model trains or is evaluated."""
+"""`Corrupt` and `RandomCorrupt`: corruptions as callables, for images that are corrupted while a model trains or is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +36,22 @@ class _Transform:
     @overload
     def __call__(self, image: Image, /, *, key: str | int | Sequence[str] | None = None) -> Image: ...
     @overload
-    def __call__(self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> tuple[Any, ...]: ...
+    def __call__(
+        self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None
+    ) -> tuple[Any, ...]: ...
     def __call__(self, image: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> Any:
         """Return what becomes of an image; other inputs, such as its label, come back behind it as they are.
 
         Parameters
         ----------
-        image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8, (C, H, W) or (N, C, H, W)
+        image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8, (C, H, W)
+        or (N, C, H, W)
             It is left untouched.
         *others
             Whatever else a pipeline hands from step to step.
         key : str or int, or one str for each image of a batch, optional
-            The image's name or index (7 is ``"7"``), from which its random draws follow; by default its own pixels, as in `corrupt`.
+            The image's name or index (7 is ``"7"``), from which its random draws follow; by default its own pixels, as
+            in `corrupt`.
 
         Returns
         -------
@@ -68,7 +74,11 @@ class _Transform:
         defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
         first, *options = self._made_with
         # compared by their words: an array does not compare to one truth
-        others = [f"{name}={self._made_with[name]!r}" for name in options if repr(self._made_with[name]) != repr(defaults.get(name))]
+        others = [
+            f"{name}={self._made_with[name]!r}"
+            for name in options
+            if repr(self._made_with[name]) != repr(defaults.get(name))
+        ]
         return f"{type(self).__name__}({', '.join([repr(self._made_with[first]), *others])})"
 
     def __reduce__(self) -> Any:
@@ -82,14 +92,14 @@ def _made_again(kind: type[_Transform], made_with: dict[str, Any], plugins: Sequ
 class Corrupt(_Transform):
     """A corruption or chain as a callable: `corrupt` with everything but the image resolved.
 
-    An image becomes the same bytes in every process and in any order, and those that `corrupt` gives it. It takes and returns
-    arrays, PIL images and tensors, and can be pickled.
+    An image becomes the same bytes in every process and in any order, and those that `corrupt` gives it. It takes and
+    returns arrays, PIL images and tensors, and can be pickled.
 
     Parameters
     ----------
     name : str or sequence of stages
-        As in `corrupt`: a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages. Not one that follows a
-        model's gradient.
+        As in `corrupt`: a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages. Not one
+        that follows a model's gradient.
     severity, level, calibration, ladder, scale, coupling, seed, **parameters
         As in `corrupt`. Without a calibration it follows from each image's size.
 
@@ -128,7 +138,9 @@ class Corrupt(_Transform):
         self._check()
 
     def _check(self) -> None:
-        """Resolve the arguments as for an image of each size that has a calibration of its own, until one has what they name."""
+        """Resolve the arguments as for an image of each size that has a calibration of its own, until one has what they
+        name.
+        """
         problems = []
         for shape in _SHAPES if self._options["calibration"] is None else _SHAPES[:1]:
             try:
@@ -139,7 +151,8 @@ class Corrupt(_Transform):
             needing = [stage.corruption for stage, _, _ in links if get_corruption(stage.corruption).needs_model]
             if needing:
                 raise ParameterError(
-                    f"{needing[0]} follows the gradient of a model and needs each image's label: call corruptset.corrupt(image, "
+                    f"{needing[0]} follows the gradient of a model and needs each image's label: call "
+                    "corruptset.corrupt(image, "
                     f"{self._name!r}, ..., surrogate=..., label=...)."
                 )
             return
@@ -163,14 +176,14 @@ class Corrupt(_Transform):
 class RandomCorrupt(_Transform):
     """A corruption that is drawn for each image: whether, which, how strong.
 
-    Everything is drawn from the image's key, the seed and the epoch, never from a generator with a state: an image becomes the same
-    bytes in every process and in any order. `with_epoch` draws anew.
+    Everything is drawn from the image's key, the seed and the epoch, never from a generator with a state: an image
+    becomes the same bytes in every process and in any order. `with_epoch` draws anew.
 
     Parameters
     ----------
     names : str or sequence
-        What is drawn from, each with the same probability: corruptions (``"fog"``), set ids (``"fog/3"``, ``"fog-3+gaussian_noise-5"``,
-        ``"clean"``) or lists of stages.
+        What is drawn from, each with the same probability: corruptions (``"fog"``), set ids (``"fog/3"``,
+        ``"fog-3+gaussian_noise-5"``, ``"clean"``) or lists of stages.
     severities : iterable of int or float
         What the severity of a bare corruption is drawn from, each with the same probability.
     levels : iterable of int
@@ -218,11 +231,19 @@ class RandomCorrupt(_Transform):
         self._made_with = {"names": names, **given, "p": p, "seed": seed, "epoch": epoch, **shared}
         problems: list[CorruptsetError] = []
         if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p <= 1:
-            problems.append(ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1."))
+            problems.append(
+                ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1.")
+            )
         for what, numbers in given.items():
             most = 5 if what == "severities" else 99
-            if not numbers or not all(_is_number(n, 1, most) or (most == 5 and 0 < (severity_number(n) or 0) < most) for n in numbers):
-                problems.append(ParameterError(f"{what} is {numbers!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3, 5]."))
+            if not numbers or not all(
+                _is_number(n, 1, most) or (most == 5 and 0 < (severity_number(n) or 0) < most) for n in numbers
+            ):
+                problems.append(
+                    ParameterError(
+                        f"{what} is {numbers!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3, 5]."
+                    )
+                )
                 given[what] = (1,)  # to find what is wrong with the names
         self._seed = 0
         try:
@@ -230,16 +251,24 @@ class RandomCorrupt(_Transform):
         except ParameterError as e:
             problems.append(e)
         if not names or not isinstance(names, (str, Sequence)):
-            problems.append(ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow']."))
+            problems.append(
+                ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow'].")
+            )
             names = []
         self._choices: list[list[Corrupt]] = []
         for item in [names] if isinstance(names, str) else names:
             try:
-                self._choices.append([Corrupt(item, **number, **shared, seed=self._seed) for number in _numbered(item, **given)])
+                self._choices.append(
+                    [Corrupt(item, **number, **shared, seed=self._seed) for number in _numbered(item, **given)]
+                )
             except (UnknownCorruption, ParameterError) as e:
                 problems.append(e)
         if problems:
-            raise problems[0] if len(problems) == 1 else ParameterError(mistakes(type(self).__name__, [str(e) for e in problems]))
+            raise (
+                problems[0]
+                if len(problems) == 1
+                else ParameterError(mistakes(type(self).__name__, [str(e) for e in problems]))
+            )
         self._salt = int(hash64(["RandomCorrupt", 1, self._seed])).to_bytes(8, "little")
         self._below = float(p) * 2.0**64
 
@@ -271,7 +300,9 @@ class RandomCorrupt(_Transform):
             return image
         parts = [(taken.batch[i : i + 1], keys[i : i + 1]) for i in range(len(keys))]
         return taken.give_back(
-            np.concatenate([pair[0] if one is None else one.apply(*pair) for one, pair in zip(chosen, parts, strict=True)])
+            np.concatenate(
+                [pair[0] if one is None else one.apply(*pair) for one, pair in zip(chosen, parts, strict=True)]
+            )
         )
 
 

@@ -96,16 +96,18 @@ def build(
     out : path
         The build goes to ``<out>/<name>-<version>``.
     part : (int, int), optional
-        (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same build, and stop.
-        Shares follow from the build and n; docs/array-jobs.md.
+        (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same
+        build, and stop. Shares follow from the build and n; docs/array-jobs.md.
     finish : bool
         Make no part: put the manifest together from parts that were made with `part`.
     progress : callable or bool, optional
-        Told how far the build is, by a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Told how far the build is, by a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook;
+        False shows none.
     **options
-        The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
-        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, store, page, disjoint_from, scheduler.
+        The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids,
+        format, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
+        surrogate_batch, labels, split, groups, hold_out, train, images, view, any_shape, store, page, disjoint_from,
+        scheduler.
 
     Returns
     -------
@@ -128,7 +130,9 @@ def build(
         prepared = replace(prepare(recipe, source, BuildOptions(**options)), scheduler=client)
         place.directory = out / prepared.folder
         if (share is not None) + finish + (client is not None) > 1:
-            raise BuildError("part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made.")
+            raise BuildError(
+                "part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made."
+            )
         if share is not None:
             return _make_share(prepared, place.directory, told(progress), share)
         return make_build(prepared, place.directory, told(progress), finish_only=finish)
@@ -138,7 +142,9 @@ class Inspector(Protocol):
     """Looks at what is made before it counts: `rebuild` compares it with a manifest's digests."""
 
     def part(self, sidecar: Path) -> None:
-        """Look at a part that was just committed. Raises to stop the build; takes the sidecar away where the part is not to be kept."""
+        """Look at a part that was just committed. Raises to stop the build; takes the sidecar away where the part is
+        not to be kept.
+        """
         ...
 
     def parts(self, sidecars: Iterable[Path]) -> None:
@@ -152,7 +158,9 @@ def make_build(
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
     making = _begun(build, directory, progress)
     if finish_only and not is_begun(directory) and finished(directory) is None:
-        raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
+        raise IncompleteBuild(
+            f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1."
+        )
     images = 0
     with making.workers as workers:
         if not (finish_only or build.scheduler or (directory / MANIFEST).exists()):
@@ -217,17 +225,23 @@ class _Making:
         return time.monotonic() - self.started
 
     def check(self, *, shared: bool = False, share: float = 0.0) -> None:
-        """Look at every selected image, `shared` with the jobs of an array, and refuse what cannot be built from them."""
+        """Look at every selected image, `shared` with the jobs of an array, and refuse what cannot be built
+        from them.
+        """
         build, total, started = self.build, len(self.build.selected), time.monotonic()
 
         def seen(images: int) -> None:
-            self.progress(ProgressEvent("checking", images_done=images, images_total=total, seconds=time.monotonic() - started))
+            self.progress(
+                ProgressEvent("checking", images_done=images, images_total=total, seconds=time.monotonic() - started)
+            )
 
         seen(0)
         if shared:
             self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
         else:
-            self.build = build.checked(check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen))
+            self.build = build.checked(
+                check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
+            )
 
     def holds(self, base: Manifest) -> bool:
         """Return whether a finished build has all that was asked for; raise `BuildError` where it is another one."""
@@ -236,19 +250,24 @@ class _Making:
         refuse_other_build(self.directory, identity_of(base), self.build)
         refuse_other_resources(self.directory, identity_of(base), self.build.resources(self.build.asked))
         if (self.directory / WORK_FOLDER).exists() and extended(self.directory) is None:
-            with locked(self.directory):  # which removes what a build left that was killed between its manifest and its clean-up
+            # which removes what a build left that was killed between its manifest and its clean-up
+            with locked(self.directory):
                 pass
         return True
 
     def check_space(self, base: Manifest | None, samples: int) -> None:
-        """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
+        """Refuse a build or an extension that has not begun where there is too little space, before a folder is
+        made.
+        """
         if not is_begun(self.directory):
             new = set(self.build.asked) - {s.id for s in base.sets} if base is not None else self.build.asked
             needed = len(new) * samples * self.build.stored_bytes + self.build.source.other_bytes()
             check_space(self.directory, needed, "the build", SPACE_ADVICE)
 
     def all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
-        """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images made."""
+        """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images
+        made.
+        """
         state = read_state(self.directory)
         job = state.job(self.directory, self.build)
         if not finish_only:
@@ -272,7 +291,9 @@ class _Making:
         return finish(job, state, self.build, page, self.workers), sum(p.images for p in left)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
-        """Make what is missing of a share of the parts; return the share, and how many images each part had that this call made."""
+        """Make what is missing of a share of the parts; return the share, and how many images each part had that this
+        call made.
+        """
         self._compile(read_state(self.directory).job(self.directory, self.build))
         with joined(self.directory, self.build) as (state, job):
             share, left = deal(self.directory, job, self._parts(state, job), number, jobs)
@@ -285,9 +306,15 @@ class _Making:
     def _compile(self, job: Job) -> None:
         """Make sure that kernels are in the cache."""
         self.progress(ProgressEvent("preparing"))
-        warm_up(job, self.workers, tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)))
+        warm_up(
+            job,
+            self.workers,
+            tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
+        )
 
-    def _run(self, job: Job, left: Sequence[Part], every: Sequence[Part], inspector: Inspector | None = None) -> list[int]:
+    def _run(
+        self, job: Job, left: Sequence[Part], every: Sequence[Part], inspector: Inspector | None = None
+    ) -> list[int]:
         """Make the parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())

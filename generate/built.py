@@ -24,7 +24,10 @@ class Built:
 
     def __repr__(self) -> str:
         sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
-        return f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} notes, {self.digest}>"
+        return (
+            f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} "
+            f"notes, {self.digest}>"
+        )
 
     def _repr_html_(self) -> str:
         from ..manifests.reading.notebook import contact_sheet, figure
@@ -34,7 +37,9 @@ class Built:
 
 @dataclass(frozen=True)
 class PartBuilt:
-    """What one job of an array has made: its share of the parts, committed; the build is finished with ``finish=True``."""
+    """What one job of an array has made: its share of the parts, committed; the build is finished with
+    ``finish=True``.
+    """
 
     directory: Path
     part: tuple[int, int]

@@ -100,9 +100,14 @@ def names(
     if what != "corruptions":
         raise ParameterError(f"Only corruptions have a family and a role; names of {what} are asked for.")
     declared = [get_corruption(name) for name in corruption_names()]
-    for word, given, there in (("family", family, {d.family for d in declared}), ("role", role, {d.role for d in declared})):
+    for word, given, there in (
+        ("family", family, {d.family for d in declared}),
+        ("role", role, {d.role for d in declared}),
+    ):
         if given is not None and given not in there:
-            raise ParameterError(f"There is no {word} {given!r}.{suggest(given, there)} Known: {', '.join(sorted(there))}.")
+            raise ParameterError(
+                f"There is no {word} {given!r}.{suggest(given, there)} Known: {', '.join(sorted(there))}."
+            )
     return [d.name for d in declared if family in (None, d.family) and role in (None, d.role)]
 
 
@@ -167,7 +172,13 @@ def outline(recipe: Recipe) -> Outline:
     (76, (224, 224), 50000, 3800000)
     """
     published = recipe.published
-    size = recipe.preprocessing.size(0, 0) if not own_sizes(recipe.preprocessing) else published.size if published is not None else None
+    size = (
+        recipe.preprocessing.size(0, 0)
+        if not own_sizes(recipe.preprocessing)
+        else published.size
+        if published is not None
+        else None
+    )
     sets = len(recipe.resolve().sets)
     samples = None if published is None else published.images
     bytes_per_sample = None

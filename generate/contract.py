@@ -1,4 +1,6 @@
-"""`check_corruption`: whether a corruption keeps what the rest relies on: pure, keyed, alike in any batch, any size, any process."""
+"""`check_corruption`: whether a corruption keeps what the rest relies on: pure, keyed, alike in any batch, any size,
+any process.
+"""
 
 from __future__ import annotations
 
@@ -74,9 +76,9 @@ def check_corruption(
 ) -> CorruptionCheck:
     """Hold a corruption to its contract, a plugin's or one of corruptset's own.
 
-    Its input stays as it is and the same input gives the same output; an image of a batch is what it is alone; the key decides what is
-    drawn, and no global generator or order does; grey and colour, 8x8 to 4000x6000; uint8 in and out, in the same shape unless it says
-    otherwise; severities differ; and another process makes the same.
+    Its input stays as it is and the same input gives the same output; an image of a batch is what it is alone; the key
+    decides what is drawn, and no global generator or order does; grey and colour, 8x8 to 4000x6000; uint8 in and out,
+    in the same shape unless it says otherwise; severities differ; and another process makes the same.
 
     Parameters
     ----------
@@ -100,7 +102,9 @@ def check_corruption(
     """
     load_plugins(plugins or ())
     declared = get_corruption(name)
-    maker = SetMaker(224, plugins=plugins_of([name]), resources={"surrogate": _StandIn()} if declared.needs_model else {})
+    maker = SetMaker(
+        224, plugins=plugins_of([name]), resources={"surrogate": _StandIn()} if declared.needs_model else {}
+    )
     contract = _Contract(declared, _stages(declared, dict(parameters or {})), maker)
     steps = [contract.sizes, contract.purity, contract.keys, contract.batches, contract.severities, contract.process]
     checks = [" ".join(docstring(step).split()) for step in (*steps, *[contract.large] * large)]
@@ -118,7 +122,9 @@ def check_corruption(
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
-    """Return what to apply: every severity of the first calibration that has rows, a few levels, or given parameters."""
+    """Return what to apply: every severity of the first calibration that has rows, a few levels, or given
+    parameters.
+    """
     name, tables = declared.name, calibrations_of(declared.name)
     table = get_calibration(tables[0] if tables else "imagenet")
     if declared.gradual is not None:
@@ -126,14 +132,18 @@ def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
         return [resolve_stage(name, table, level=level, parameters=parameters) for level in levels]
     if tables and not parameters:
         return [resolve_stage(name, table, severity=severity) for severity in sorted(table.rows[name])]
-    return [resolve_stage(name, table, parameters={p.name: _middle(p, name) for p in declared.columns} | dict(parameters))]
+    return [
+        resolve_stage(name, table, parameters={p.name: _middle(p, name) for p in declared.columns} | dict(parameters))
+    ]
 
 
 def _middle(parameter: Parameter, corruption: str) -> Any:
     if parameter.choices or parameter.kind is bool:
         return parameter.choices[0] if parameter.choices else True
     if parameter.low is None or parameter.high is None:
-        raise ParameterError(f"{corruption} has no table, and its parameter {parameter.name!r} no bounds: give it (--param).")
+        raise ParameterError(
+            f"{corruption} has no table, and its parameter {parameter.name!r} no bounds: give it (--param)."
+        )
     middle = (parameter.low + parameter.high) / 2
     return int(middle) if parameter.kind is int else middle
 
@@ -144,7 +154,9 @@ def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
     light = 1 - np.arange(count)[:, None, None, None] / 8
-    images: Images = np.clip(light * (shades[None, :, :, None] + grain + 9 * np.arange(channels)), 0, 255).astype(np.uint8)
+    images: Images = np.clip(light * (shades[None, :, :, None] + grain + 9 * np.arange(channels)), 0, 255).astype(
+        np.uint8
+    )
     return images
 
 
@@ -175,7 +187,10 @@ class _Contract:
             self._refuse(state != _global_state(), "draws from a global generator; draw from the keys")
             np.random.seed(2)  # noqa: NPY002
             random.seed(2)
-            self._refuse(not _equal(first, made(images, IDS)), "makes other pixels in a second call; nothing may be kept between calls")
+            self._refuse(
+                not _equal(first, made(images, IDS)),
+                "makes other pixels in a second call; nothing may be kept between calls",
+            )
 
     def keys(self) -> None:
         """the key decides what is drawn, and nothing else does"""
@@ -187,16 +202,23 @@ class _Contract:
             drawn = made(same, IDS)
             differ.append(not (drawn == drawn[:1]).all())
         if any(differ):
-            self._refuse(self.declared.deterministic, "says that it draws nothing (deterministic), and its output depends on the key")
+            self._refuse(
+                self.declared.deterministic,
+                "says that it draws nothing (deterministic), and its output depends on the key",
+            )
         elif differ and not self.declared.deterministic:
-            self._refuse(True, "makes the same of one image whatever its key; say deterministic=True, or draw from the keys")
+            self._refuse(
+                True, "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
+            )
 
     def batches(self) -> None:
         """an image of a batch is what it is alone, in any order"""
         for made, images in self._each():
             together = made(images, IDS)
             alone = np.concatenate([made(images[i : i + 1], IDS[i : i + 1], i) for i in range(len(images))])
-            self._refuse(not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone")
+            self._refuse(
+                not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone"
+            )
             backwards = made(images[::-1].copy(), IDS[::-1], slice(None, None, -1))[::-1]
             self._refuse(not _equal(together, backwards), "makes other pixels of a batch in another order")
 
@@ -227,7 +249,9 @@ class _Contract:
 
     def large(self) -> None:
         """one colour image of 4000x6000"""
-        self._made(np.tile(_picture(500, 500, 3), (1, 8, 12, 1)), ["a"], self.stages[-1], "at 4000x6000 with 3 channels")
+        self._made(
+            np.tile(_picture(500, 500, 3), (1, 8, 12, 1)), ["a"], self.stages[-1], "at 4000x6000 with 3 channels"
+        )
 
     def measured(self) -> float:
         """Return the seconds that a colour image of 224x224 takes."""
@@ -242,7 +266,10 @@ class _Contract:
         for stage in self.stages:
             images = _picture(64, 64, 3, len(IDS))
             if self._made(images, IDS, stage, "at 64x64") is not None:
-                yield lambda images, ids, rows=slice(None), stage=stage: _apply(stage, self.maker, images, ids, rows), images
+                yield (
+                    lambda images, ids, rows=slice(None), stage=stage: _apply(stage, self.maker, images, ids, rows),
+                    images,
+                )
 
     def _made(self, images: Images, ids: Sequence[str], stage: Stage, where: str) -> Images | None:
         try:

@@ -45,7 +45,8 @@ class Change:
 def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
     """Return what every level of a gradual degradation changes, from level 0 to level 30 or the last one that it has.
 
-    Means are over the eight photographs of the source ``sample``, resized and cropped to 224x224 as ``imagenet-c`` does.
+    Means are over the eight photographs of the source ``sample``, resized and cropped to 224x224 as ``imagenet-c``
+    does.
 
     Parameters
     ----------

@@ -31,7 +31,12 @@ from .regions.region_sheet import region_sheet
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
 """By the calibration that fits a picture's size."""
-REGION_RECIPES = {"mnist": "fragile-cifar10", "cifar": "fragile-cifar10", "tiny": "fragile-imagenet", "imagenet": "fragile-imagenet"}
+REGION_RECIPES = {
+    "mnist": "fragile-cifar10",
+    "cifar": "fragile-cifar10",
+    "tiny": "fragile-imagenet",
+    "imagenet": "fragile-imagenet",
+}
 FORMATS = (".png",)
 
 
@@ -84,10 +89,11 @@ def preview(
     image : path, ``"sample:NAME"`` or (H, W), (H, W, 1), (H, W, 3) ndarray of uint8
         A picture file, one of the sample source's photographs, or pixels.
     recipe : str, path or Recipe, optional
-        Whose sets, calibration and preprocessing are shown. By default the picture's short side chooses it: up to 28 px and grey
-        ``mnist-c``, up to 48 ``cifar10-c``, up to 96 ``tiny-imagenet-c``, else ``imagenet-c-all``.
+        Whose sets, calibration and preprocessing are shown. By default the picture's short side chooses it: up to 28 px
+        and grey ``mnist-c``, up to 48 ``cifar10-c``, up to 96 ``tiny-imagenet-c``, else ``imagenet-c-all``.
     sets : sequence of str, optional
-        Globs over set ids and aliases, of gradual degradations too. By default all; gradual degradations at levels 1, 5, 10 and so on.
+        Globs over set ids and aliases, of gradual degradations too. By default all; gradual degradations at levels 1,
+        5, 10 and so on.
     out : path, optional
         A PNG file to write the sheet to.
     force : bool
@@ -95,8 +101,8 @@ def preview(
     seed : int
         What the random draws start from: 0..2**53 - 1.
     key : str, optional
-        What the picture is called: its random draws follow from it. By default a file's name without suffix, the sample's id, or of
-        pixels ``blake3:`` and their hash; a build uses the sample id.
+        What the picture is called: its random draws follow from it. By default a file's name without suffix, the
+        sample's id, or of pixels ``blake3:`` and their hash; a build uses the sample id.
     calibration, coupling, scale, frost_textures
         As of `build`.
     regions : bool
@@ -104,7 +110,8 @@ def preview(
     plugins : sequence of str or path, optional
         Modules with corruptions of your own, or their files.
     progress : callable or bool, optional
-        Called with the step, sets made and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, sets made and the total. By default a bar is shown in a terminal and in a notebook; False
+        shows none.
 
     Returns
     -------
@@ -153,8 +160,12 @@ def _picture(image: str | Path | Images) -> tuple[Images, str]:
     return pixels[0], pixel_digest(pixels[0])
 
 
-def _made(maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, tell: Callable[[str, int, int], None]) -> dict[str, Images]:
-    """Return set id -> (H, W, C) image, in the order of the sets: what a build with these settings stores of a sample with this id."""
+def _made(
+    maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, tell: Callable[[str, int, int], None]
+) -> dict[str, Images]:
+    """Return set id -> (H, W, C) image, in the order of the sets: what a build with these settings stores of a sample
+    with this id.
+    """
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
     images_of: dict[str, Images] = {}

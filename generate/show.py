@@ -40,7 +40,9 @@ class Shown:
         return self.record[key]
 
 
-def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None) -> Shown:
+def show(
+    name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None
+) -> Shown:
     """Return what is known of a corruption, a recipe, a calibration, or a finished build.
 
     Parameters
@@ -55,9 +57,9 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     Returns
     -------
     Shown
-        Of a corruption: its documentation, its parameters, its rows in every calibration, its reference; of a gradual degradation also
-        what each level does to the sample source's photographs, measured now; of a recipe its settings and its sets; of a calibration its
-        rows; of a build what its manifest says, in short.
+        Of a corruption: its documentation, its parameters, its rows in every calibration, its reference; of a gradual
+        degradation also what each level does to the sample source's photographs, measured now; of a recipe its settings
+        and its sets; of a calibration its rows; of a build what its manifest says, in short.
 
     Raises
     ------
@@ -90,7 +92,8 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     else:
         known = [*corruption_names(), *recipe_names(), *SHIPPED]
         raise UnknownCorruption(
-            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(text, known)} "
+            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is "
+            f"there.{suggest(text, known)} "
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
     if ladder is not None:
@@ -107,7 +110,8 @@ def _corruption(name: str) -> dict[str, Any]:
         **{field: getattr(declared, field) for field in fields},
         "documentation": inspect.cleandoc(declared.function.__doc__ or ""),
         "parameters": {
-            p.name: {"kind": p.kind.__name__, **{field: getattr(p, field) for field in PARAMETER_FIELDS}} for p in declared.parameters
+            p.name: {"kind": p.kind.__name__, **{field: getattr(p, field) for field in PARAMETER_FIELDS}}
+            for p in declared.parameters
         },
         "draws": {d.name: d.about for d in declared.draws},
         "tables": {calibration: _row_parameters(rows) for calibration, rows in tables.items()},
@@ -130,12 +134,14 @@ def of_severities(rows: Mapping[str, Sequence[int]], tables: Mapping[str, Sized]
 
     Examples
     --------
-    >>> of_severities({"imagenet": [1, 2, 3]}, {"imagenet": range(5)}), of_severities({"imagenet": [1, 2]}, {"imagenet": range(2)})
-    ('severities 1, 2, 3: ', '')
+    >>> of_severities({"imagenet": [1, 2, 3]}, {"imagenet": range(5)})
+    'severities 1, 2, 3: '
     """
     if all(len(severities) == len(tables[name]) for name, severities in rows.items()):
         return ""
-    return "; ".join(dict.fromkeys(f"severities {', '.join(map(str, severities))}" for severities in rows.values())) + ": "
+    return (
+        "; ".join(dict.fromkeys(f"severities {', '.join(map(str, severities))}" for severities in rows.values())) + ": "
+    )
 
 
 def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
@@ -189,6 +195,9 @@ def _build(place: str) -> dict[str, Any]:
         "excluded": record["excluded"],
         "images": sum(s.count for s in manifest.sets),
         "bytes": None if (directory / PARTIAL).exists() else disk_size(directory, manifest).bytes,
-        "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
+        "sets": [
+            {field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")}
+            for entry in record["sets"]
+        ],
         "environment": manifest.environment,
     }

@@ -34,7 +34,9 @@ def hash_problem(root: Path, record: FileRecord) -> Problem | None:
         sha256 = sha256_file(root / record.path)
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
-    return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
+    return (
+        None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
+    )
 
 
 def is_file_as(path: Path, size: int, sha256: str) -> bool:

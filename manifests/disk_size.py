@@ -18,7 +18,9 @@ class DiskSize:
 
     bytes: int
     alone: Mapping[str, int] = field(default_factory=dict)
-    """``folder`` and ``hdf5`` -> about what the data set would take in that form alone, where every image is stored in both."""
+    """``folder`` and ``hdf5`` -> about what the data set would take in that form alone, where every image is stored in
+    both.
+    """
 
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
@@ -37,7 +39,9 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
 
 
 def _in_shards(root: Path, one: SetRecord) -> int:
-    """Return how many of a set's bytes are in shards, where it is in files too: half, or as many for each image where they are pixels."""
+    """Return how many of a set's bytes are in shards, where it is in files too: half, or as many for each image where
+    they are pixels.
+    """
     first = next(read_jsonl(root / set_path(one.id), ImageRecord), None)
     files = [] if first is None else first.files
     same = len({f.sha256 for f in files}) == 1

@@ -97,7 +97,8 @@ def is_begun(directory: Path) -> bool:
 
 
 def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of it.
+    """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of
+    it.
 
     The manifest's view says it where the build wrote its images as a view; a place that is no list of paths is ignored.
     """
@@ -111,7 +112,9 @@ def set_places(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def is_own(path: str) -> bool:
-    """Return whether a path is one that a data set, or an archive of it, has for itself; capitals aside, as on some disks."""
+    """Return whether a path is one that a data set, or an archive of it, has for itself; capitals aside, as on some
+    disks.
+    """
     return path.partition("/")[0].casefold() in _OWN_FOLDED
 
 
@@ -121,10 +124,14 @@ def own_names(manifest: Manifest) -> bool:
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where it is."""
+    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where it
+    is.
+    """
     used = {stage.corruption for s in manifest.sets for stage in s.stages}
     named = [view.get("moves_content") for view in manifest.views]
-    return sorted(used.intersection(name for names in named if isinstance(names, list) for name in names if isinstance(name, str)))
+    return sorted(
+        used.intersection(name for names in named if isinstance(names, list) for name in names if isinstance(name, str))
+    )
 
 
 def are_paths(paths: object) -> bool:

@@ -24,10 +24,13 @@ MOST_NAMED = 12
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Return manifest.json: fields in the model's order, two spaces of indent, UTF-8, a newline at the end.
 
-    Equal manifests have equal bytes: the parts that have no order of their own (recipe, parameters, selection ...) are sorted by key.
+    Equal manifests have equal bytes: the parts that have no order of their own (recipe, parameters, selection ...) are
+    sorted by key.
     """
     value = {key: _sorted(part) if isinstance(part, dict) else part for key, part in manifest.as_json().items()}
-    value["sets"] = [{**s, "stages": [{**t, "parameters": _sorted(t["parameters"])} for t in s["stages"]]} for s in value["sets"]]
+    value["sets"] = [
+        {**s, "stages": [{**t, "parameters": _sorted(t["parameters"])} for t in s["stages"]]} for s in value["sets"]
+    ]
     value["views"] = [_sorted(v) for v in value["views"]]
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
 
@@ -58,28 +61,38 @@ def _incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
     if (directory / UNPACK_STATE).exists():
         return (
-            f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
+            f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` "
+            "command again; what is "
             "there is kept."
         )
     if (directory / STREAM).is_file():
-        return f"{directory} is a changing stream: webdataset reads its tars, and `corruptset stream` of corruptset-streams checks it."
+        return (
+            f"{directory} is a changing stream: webdataset reads its tars, and `corruptset stream` of "
+            "corruptset-streams checks it."
+        )
     if is_begun(directory):
         return (
-            f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "
+            f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset "
+            "build` command "
             f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
         )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
     if archives := sorted(directory.glob("data/*-metadata.*")):
         return (
-            f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* --out DIR`) and name "
-            "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
+            f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* "
+            "--out DIR`) and name "
+            "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., "
+            "source=...)."
         )
     inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}"))
     if inner:
         ask = f"Did you mean {inner[0]}?" if len(inner) == 1 else f"Name one of them: {first_few(inner, MOST_NAMED)}."
         return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. {ask}"
-    return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its own command."
+    return (
+        f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its "
+        "own command."
+    )
 
 
 def load_manifest(directory: Path | str) -> Manifest:

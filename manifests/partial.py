@@ -41,7 +41,9 @@ class Partial(Record):
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
-    """Return what a data set's PARTIAL.json says; None if there is none, VerificationError if it is not a record of this kind."""
+    """Return what a data set's PARTIAL.json says; None if there is none, VerificationError if it is not a record of
+    this kind.
+    """
     data = read_small(root, path, _CAP)
     if isinstance(data, Problem):
         if data.kind == "missing":

@@ -44,7 +44,8 @@ def open(
     family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
-    """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they are asked for.
+    """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they
+    are asked for.
 
     Parameters
     ----------
@@ -52,13 +53,14 @@ def open(
         The one that holds manifest.json.
         With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
-        Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.
+        Which container to read from where a data set has both. By default shards if they hold raw pixels, else the
+        files.
     source : str or Source, optional
-        Where the samples came from, such as ``"imagenet:/data"`` (docs/sources.md): images are made from it, and no stored one is
-        read. They are equal to the stored ones bit for bit.
+        Where the samples came from, such as ``"imagenet:/data"`` (docs/sources.md): images are made from it, and no
+        stored one is read. They are equal to the stored ones bit for bit.
     check : {"first", "each", "never"}
-        Which images that are made are compared with their digests: the first of every set and every thousandth, all, or none. With
-        "never" the source is not hashed first: an image of it is compared when it is read.
+        Which images that are made are compared with their digests: the first of every set and every thousandth, all, or
+        none. With "never" the source is not hashed first: an image of it is compared when it is read.
     labels, images, groups : optional
         What the build was given to read its source.
     frost_textures : path, optional
@@ -66,10 +68,11 @@ def open(
     plugins : sequence of str or path, optional
         With `source`: the modules, or their files, of the corruptions that are not corruptset's.
     progress : callable or bool, optional
-        With `source`: called with the step "source", images hashed and the total. By default a bar is shown in a terminal and in a
-        notebook; False shows none.
+        With `source`: called with the step "source", images hashed and the total. By default a bar is shown in a
+        terminal and in a notebook; False shows none.
     family_of, open_virtual : callable, optional
-        Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
+        Say which family a corruption is of, for `DataSet.select`, and open a data set with its source;
+        `corruptset.open` supplies them.
 
     Returns
     -------
@@ -80,8 +83,8 @@ def open(
     IncompleteBuild
         There is no manifest.json.
     VerificationError
-        manifest.json is not a manifest. Of a data set with its source: corruptions, parameters or textures are others here, or an image
-        is not the recorded one.
+        manifest.json is not a manifest. Of a data set with its source: corruptions, parameters or textures are others
+        here, or an image is not the recorded one.
     SourceError
         The source cannot be read, or is not the recorded one.
     ValueError
@@ -98,22 +101,32 @@ def open(
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """
-    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures, "plugins": plugins}
+    options = {
+        "labels": labels,
+        "images": images,
+        "groups": groups,
+        "frost_textures": frost_textures,
+        "plugins": plugins,
+    }
     if source is None:
         if given := [name for name, value in options.items() if value is not None]:
-            raise ParameterError(f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data').")
+            raise ParameterError(
+                f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data')."
+            )
         return DataSet(directory, prefer=prefer, family_of=family_of)
     if prefer is not None or open_virtual is None:
-        raise ParameterError("With a source, images are made by corruptset.open and no container is read: leave `prefer` out.")
+        raise ParameterError(
+            "With a source, images are made by corruptset.open and no container is read: leave `prefer` out."
+        )
     return open_virtual(directory, source, check=check, family_of=family_of, progress=progress, **options)
 
 
 class DataSet(Mapping[str, ImageSet]):
     """A data set on disk: a mapping from set ids to sets.
 
-    Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a corruption.
-    `open` makes one. `store_of` gives the `ImageStore` that the images of a set come from, by default the directory; `sets` are the ids of
-    the sets that are there, by default what PARTIAL.json says, or all.
+    Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a
+    corruption. `open` makes one. `store_of` gives the `ImageStore` that the images of a set come from, by default the
+    directory; `sets` are the ids of the sets that are there, by default what PARTIAL.json says, or all.
 
     Attributes
     ----------
@@ -136,7 +149,9 @@ class DataSet(Mapping[str, ImageSet]):
         self.manifest = self._load_manifest()
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:
-            raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
+            raise ValueError(
+                f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them."
+            )
         self.prefer, self._family_of, self._store_of = prefer, family_of, store_of
         records = self.manifest.sets
         self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in records), self.manifest.classes)
@@ -214,7 +229,9 @@ class DataSet(Mapping[str, ImageSet]):
         if corruption in self.absent:
             raise UnknownSet(self._why_absent(corruption))
         near = suggest(str(corruption), [*self._names, *sorted(self._alone)])
-        raise UnknownSet(f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases.")
+        raise UnknownSet(
+            f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases."
+        )
 
     def select(
         self,
@@ -231,7 +248,8 @@ class DataSet(Mapping[str, ImageSet]):
         Parameters
         ----------
         corruption, severity, level, family : one value or several, optional
-            One stage of the set fits all of these: ``fog-3+gaussian_noise-5`` is found by fog, by 5, by fog and 3, not by fog and 5.
+            One stage of the set fits all of these: ``fog-3+gaussian_noise-5`` is found by fog, by 5, by fog and 3, not
+            by fog and 5.
         role : {"test", "validation", "train"} or several, optional
         stages : int or several, optional
             How many stages a set has: 1 leaves chains out, 0 is clean.
@@ -254,12 +272,17 @@ class DataSet(Mapping[str, ImageSet]):
         return SetGroup(f"selection of {self.manifest.name}", {record.id: self._image_set(record) for record in chosen})
 
     def torch(
-        self, name: str, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[int], Any] | None = None
+        self,
+        name: str,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[int], Any] | None = None,
     ) -> TransformedSet:
         """Return a set for a PyTorch data loader, as `ImageSet.with_transform` does; PyTorch is not imported."""
         found = self[name]
         if not isinstance(found, ImageSet):
-            raise UnknownSet(f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}.")
+            raise UnknownSet(
+                f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}."
+            )
         return found.with_transform(transform, target_transform)
 
     def stream(self, schedule: Any, transform: Callable[[Any], Any] | None = None) -> Any:
@@ -273,7 +296,9 @@ class DataSet(Mapping[str, ImageSet]):
         try:
             return import_module("corruptset_streams").Stream(self, schedule, transform)
         except ModuleNotFoundError as e:
-            raise PluginError(f"Schedules come with the package corruptset-streams ({e}): `pip install corruptset-streams`.") from None
+            raise PluginError(
+                f"Schedules come with the package corruptset-streams ({e}): `pip install corruptset-streams`."
+            ) from None
 
     @cached_property
     def _alone(self) -> dict[str, dict[float, SetRecord]]:
@@ -282,7 +307,8 @@ class DataSet(Mapping[str, ImageSet]):
 
     def _why_absent(self, set_id: str) -> str:
         return (
-            f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has it; or, with the "
+            f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has "
+            "it; or, with the "
             "source of the data set, have its images made: corruptset.open(..., source=...)."
         )
 
@@ -291,7 +317,8 @@ class DataSet(Mapping[str, ImageSet]):
         return ImageSet(self.manifest.name, record, self._samples, self._store_of(record) if self._store_of else stored)
 
     def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
-        """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`: only those.
+        """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`:
+        only those.
 
         Raises
         ------
@@ -328,4 +355,7 @@ class DataSet(Mapping[str, ImageSet]):
 
 
 def _unknown_family(corruption: str) -> str:
-    raise ValueError("This data set was opened without `family_of`. Open it with corruptset.open, which knows the families of corruptions.")
+    raise ValueError(
+        "This data set was opened without `family_of`. Open it with corruptset.open, which knows the families of "
+        "corruptions."
+    )

@@ -1,6 +1,8 @@
-"""What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images go.
+"""What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images
+go.
 
-Beside build.json a finished data set has manifest.json, true for the sets that it names; the files of the others are an extension's.
+Beside build.json a finished data set has manifest.json, true for the sets that it names; the files of the others are an
+extension's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Charts of models as shapes: lines against an axis, and points in quadrants. The page of results and the plots of `compare` have the same.
+"""Charts of models as shapes: lines against an axis, and points in quadrants. The page of results and the plots of
+`compare` have the same.
 
-A model has a colour, a marker and a kind of line by its place among the models, so that charts work in print without colour and for the
-colour-blind. On a page, colours come from its style sheet, which has others in the dark.
+A model has a colour, a marker and a kind of line by its place among the models, so that charts work in print without
+colour and for the colour-blind. On a page, colours come from its style sheet, which has others in the dark.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _MOST_MARKS = 7
 
 
 def look(model: int) -> tuple[int, int, int]:
-    """Return a model's colour, marker and kind of line: the first eight differ in colour and marker, the next eight in the line too."""
+    """Return a model's colour, marker and kind of line: the first eight differ in colour and marker, the next eight in
+    the line too.
+    """
     turned = model + model // LOOKS
     return model % LOOKS, turned % LOOKS, turned % DASHES
 
@@ -161,9 +164,16 @@ def legend_mark(model: int) -> Markup:
 
 
 def line_chart(
-    title: str, x_name: str, y_name: str, lines: Sequence[Line], y_range: tuple[float, float], x_texts: Mapping[float, str] | None = None
+    title: str,
+    x_name: str,
+    y_name: str,
+    lines: Sequence[Line],
+    y_range: tuple[float, float],
+    x_texts: Mapping[float, str] | None = None,
 ) -> Chart:
-    """Return values of models against a severity, a level or a size; `x_texts` stand below in place of whole numbers."""
+    """Return values of models against a severity, a level or a size; `x_texts` stand below in place of whole
+    numbers.
+    """
     known = sorted(x_texts or {point.x for line in lines for point in line.points})
     texts = x_texts or {x: f"{x:g}" for x in known if len(known) <= _MOST_MARKS or x % 10 == 0}
     told = []
@@ -176,14 +186,25 @@ def line_chart(
     return Chart(title, x_name, y_name, (known[0], known[-1]), y_range, texts, summary, LINES, lines)
 
 
-def quadrant_chart(title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], where: Sequence[str]) -> Chart:
-    """Return two scores of models, a point each, with a point that splits the chart in four; `where` is the quadrant of each."""
+def quadrant_chart(
+    title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], where: Sequence[str]
+) -> Chart:
+    """Return two scores of models, a point each, with a point that splits the chart in four; `where` is the quadrant of
+    each.
+    """
     points = [line.points[0] for line in lines]
     x = _widened([middle[0], *(end for p in points for end in (p.x, *(p.x_ends or ())))])
     y = _widened([middle[1], *(end for p in points for end in (p.y, *(p.ends or ())))])
-    told = [f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {own}" for line, p, own in zip(lines, points, where, strict=True)]
-    summary = f"{title}: {y_name} against {x_name}. The lines cross at {middle[0]:.2f} and {middle[1]:.1f}; {_few(told)}"
-    return Chart(title, x_name, y_name, x, y, {tick: f"{tick:g}" for tick in axis_ticks(*x)}, summary, QUADRANTS, lines, middle)
+    told = [
+        f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {own}"
+        for line, p, own in zip(lines, points, where, strict=True)
+    ]
+    summary = (
+        f"{title}: {y_name} against {x_name}. The lines cross at {middle[0]:.2f} and {middle[1]:.1f}; {_few(told)}"
+    )
+    return Chart(
+        title, x_name, y_name, x, y, {tick: f"{tick:g}" for tick in axis_ticks(*x)}, summary, QUADRANTS, lines, middle
+    )
 
 
 def _few(told: Sequence[str]) -> str:

@@ -1,4 +1,6 @@
-"""Curves of a page: small line charts as SVG, each a polyline with a band for the spread. The same numbers stand in a table beside them."""
+"""Curves of a page: small line charts as SVG, each a polyline with a band for the spread. The same numbers stand in a
+table beside them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Curve:
         (first, start), (last, stop) = known[0], known[-1]
         way = "stays at" if start == stop else "falls to" if stop < start else "rises to"
         marks = "".join(f"; a line at {_number(mark.value)}, {mark.name}" for mark in self.marks)
-        return f"{self.title} against {self.x_name}: {_number(start)} at {first}, {way} {_number(stop)} at {last}{marks}."
+        return (
+            f"{self.title} against {self.x_name}: {_number(start)} at {first}, {way} {_number(stop)} at {last}{marks}."
+        )
 
     def svg(self) -> Markup:
         """Return the chart."""
@@ -66,7 +70,9 @@ class Curve:
         step = 10 if all(isinstance(x, int) for x in self.x) else 1
         for x in self.x if len(self.x) <= 6 else [x for x in self.x if x % step == 0] or self.x[:1]:
             parts.append(f'<text class="x" x="{self._across(x)}" y="{HEIGHT - _BOTTOM + 14}">{x:g}</text>')
-        parts.append(f'<text class="x" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 3}">{escape(self.x_name)}</text>')
+        parts.append(
+            f'<text class="x" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 3}">{escape(self.x_name)}</text>'
+        )
         for mark in self.marks:
             y = self._at(mark.value, low, high)
             parts.append(f'<path class="mark" d="M{_LEFT} {y}H{WIDTH - _RIGHT}"/>')
@@ -92,7 +98,9 @@ class Curve:
             band = [f"{x} {self._at(y + s, low, high)}" for x, y, s in values]
             band += [f"{x} {self._at(y - s, low, high)}" for x, y, s in reversed(values)]
             parts.append(f'<path class="band" d="M{"L".join(band)}Z"/>')
-            parts.append(f'<polyline class="line" points="{" ".join(f"{x} {self._at(y, low, high)}" for x, y, _ in values)}"/>')
+            parts.append(
+                f'<polyline class="line" points="{" ".join(f"{x} {self._at(y, low, high)}" for x, y, _ in values)}"/>'
+            )
             if len(values) <= 6:
                 parts += [f'<circle class="dot" cx="{x}" cy="{self._at(y, low, high)}" r="3"/>' for x, y, _ in values]
         return parts

@@ -18,8 +18,9 @@ from .sheets.style import INK, LINE, PAPER, SOFT
 
 COLOURS = ("#0072b2", "#c75300", "#00805d", "#b4508c", "#946800", "#2b84bf", "#3c4046", "#7a5527")
 """Those of the page in light."""
+_CIRCLE = [(3.4 * math.cos(n * math.pi / 12), 3.4 * math.sin(n * math.pi / 12)) for n in range(24)]
 MARKERS = (
-    f"M{'L'.join(f'{3.4 * math.cos(n * math.pi / 12):.2f} {3.4 * math.sin(n * math.pi / 12):.2f}' for n in range(24))}Z",
+    f"M{'L'.join(f'{x:.2f} {y:.2f}' for x, y in _CIRCLE)}Z",
     "M-3 -3L3 -3L3 3L-3 3Z",
     "M0 -4L4 3L-4 3Z",
     "M0 -4.4L4.4 0L0 4.4L-4.4 0Z",
@@ -30,7 +31,14 @@ MARKERS = (
 )
 """Around (0, 0), as paths of SVG."""
 DASHES: tuple[Sequence[float], ...] = ((), (7, 2.5), (2, 2), (7, 2, 2, 2))
-STROKES = {"rule": (LINE, 0.8), "split": (SOFT, 1.0), "line": (None, 1.8), "arm": (None, 1.2), "halo": (PAPER, 5.0), "ink": (INK, 1.5)}
+STROKES = {
+    "rule": (LINE, 0.8),
+    "split": (SOFT, 1.0),
+    "line": (None, 1.8),
+    "arm": (None, 1.2),
+    "halo": (PAPER, 5.0),
+    "ink": (INK, 1.5),
+}
 """Kind of a line -> its colour, None for the model's, and its width."""
 AREAS = {
     "spot": None, "bar": None, "cell": "#f2f4f6", "up-1": "#e6f1f7", "up-2": "#cce3f0", "up-3": "#add2e6",
@@ -61,7 +69,10 @@ def svg(figure: Figure) -> bytes:
     style = [f"text {{ fill: {INK} }}", *(f".{kind} {{ fill: {SOFT} }}" for kind in SOFT_TEXTS)]
     style += [f".{kind.replace(' ', '.')} {{ text-anchor: {anchor} }}" for kind, anchor in ANCHORS.items()]
     style += [f".m{n} {{ color: {colour} }}" for n, colour in enumerate(COLOURS)]
-    style += [f".{kind} {{ fill: none; stroke: {of or 'currentColor'}; stroke-width: {width} }}" for kind, (of, width) in STROKES.items()]
+    style += [
+        f".{kind} {{ fill: none; stroke: {of or 'currentColor'}; stroke-width: {width} }}"
+        for kind, (of, width) in STROKES.items()
+    ]
     style += [f".{kind} {{ fill: {of or 'currentColor'} }}" for kind, of in AREAS.items()]
     dashes = {f"line.d{n}": dash for n, dash in enumerate(DASHES) if dash} | {"split": (5, 3)}
     style += [f".{kind} {{ stroke-dasharray: {' '.join(map(str, dash))} }}" for kind, dash in dashes.items()]
@@ -85,8 +96,15 @@ def png(figure: Figure) -> bytes:
         colour, mark, dash = look(shape.model or 0)
         if shape.kind in STROKES:
             stroke, width = STROKES[shape.kind]
-            for part in _dashed(shape.points, DASHES[dash] if shape.kind == "line" else (5, 3) if shape.kind == "split" else ()):
-                draw.line([(scale * x, scale * y) for x, y in part], stroke or COLOURS[colour], max(1, round(scale * width)), "curve")
+            for part in _dashed(
+                shape.points, DASHES[dash] if shape.kind == "line" else (5, 3) if shape.kind == "split" else ()
+            ):
+                draw.line(
+                    [(scale * x, scale * y) for x, y in part],
+                    stroke or COLOURS[colour],
+                    max(1, round(scale * width)),
+                    "curve",
+                )
         elif shape.kind in AREAS:
             points = shape.points
             if shape.kind == "spot":

@@ -11,13 +11,17 @@ from PIL import Image
 
 Pixels = NDArray[np.uint8]
 SMALL = 64
-"""Pixels: pictures with no longer side are shown enlarged, each pixel a square, and keep their colours at full resolution."""
+"""Pixels: pictures with no longer side are shown enlarged, each pixel a square, and keep their colours at full
+resolution.
+"""
 _NEUTRAL = 128
 """Grey, where there is no image."""
 
 
 def jpeg(image: Pixels, quality: int, *, fine: bool) -> bytes:
-    """Return an (H, W, C) image of uint8, C 1 or 3, as the bytes of a JPEG file, with all of its colours' detail if `fine`."""
+    """Return an (H, W, C) image of uint8, C 1 or 3, as the bytes of a JPEG file, with all of its colours' detail if
+    `fine`.
+    """
     picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=quality, subsampling=0 if fine else 2, optimize=False)
@@ -36,7 +40,9 @@ def resized(image: Pixels, side: int) -> Pixels:
     if factor >= 1:
         return image
     picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
-    small = np.asarray(picture.resize((max(1, round(width * factor)), max(1, round(height * factor))), Image.Resampling.BOX))
+    small = np.asarray(
+        picture.resize((max(1, round(width * factor)), max(1, round(height * factor))), Image.Resampling.BOX)
+    )
     return small[:, :, None] if small.ndim == 2 else small
 
 
@@ -51,11 +57,16 @@ def framed(image: Pixels, height: int, width: int, channels: int) -> Pixels:
 
 
 def stacked(images: list[Pixels], columns: int) -> Pixels:
-    """Return images as one, `columns` of them side by side, rows below each other, with a line between them; all grey, or all in colour."""
+    """Return images as one, `columns` of them side by side, rows below each other, with a line between them; all grey,
+    or all in colour.
+    """
     height = max(image.shape[0] for image in images)
     width = max(image.shape[1] for image in images)
     channels = max(image.shape[2] for image in images)
-    cells = [image if image.shape == (height, width, channels) else framed(image, height, width, channels) for image in images]
+    cells = [
+        image if image.shape == (height, width, channels) else framed(image, height, width, channels)
+        for image in images
+    ]
     cells += [np.full((height, width, channels), _NEUTRAL, np.uint8)] * (-len(cells) % columns)
     gap = 1 if max(height, width) <= SMALL else 2
     down, across = len(cells) // columns, columns

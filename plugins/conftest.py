@@ -1,4 +1,6 @@
-"""What tests of the add-ons take of corruptset's own: its helpers (`pictures`, `layouts`, ...), the golden digests, fixtures."""
+"""What tests of the add-ons take of corruptset's own: its helpers (`pictures`, `layouts`, ...), the golden digests,
+fixtures.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,9 @@ def _module(name: str, path: Path) -> ModuleType:
     return module
 
 
-_tests, _command_line = _module("tests_fixtures", TESTS / "conftest.py"), _module("command_fixtures", TESTS / "cli" / "conftest.py")
+_tests, _command_line = (
+    _module("tests_fixtures", TESTS / "conftest.py"),
+    _module("command_fixtures", TESTS / "cli" / "conftest.py"),
+)
 shared, crops, recipe, no_power_cuts = _tests.shared, _tests.crops, _tests.recipe, _tests.no_power_cuts
 photographs_decoded_once, built, run = _tests.photographs_decoded_once, _command_line.built, _command_line.run

@@ -28,16 +28,23 @@ def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
     """Return why AlexNet's published errors are no baseline of scores on this data set; empty where they are."""
     reasons = []
     if definition(data.manifest) != IMAGENET_C:
-        reasons.append("its recipe is not that of ImageNet-C (the fifteen corruptions of 224x224 images, stored as JPEG of quality 85)")
+        reasons.append(
+            "its recipe is not that of ImageNet-C (the fifteen corruptions of 224x224 images, stored as JPEG of "
+            "quality 85)"
+        )
     ids = [sample.id for sample in data.samples]
     if len(set(ids)) != IMAGENET_IMAGES or not all(VALIDATION_IMAGE.fullmatch(id) for id in ids):
-        reasons.append(f"its {_number(len(ids), 'image')} are not the {IMAGENET_IMAGES:,} validation images of ImageNet")
+        reasons.append(
+            f"its {_number(len(ids), 'image')} are not the {IMAGENET_IMAGES:,} validation images of ImageNet"
+        )
     if condition is not None:
         reasons.append("only some of the images count")
     return reasons
 
 
-def comparability_notes(data: DataSet, scored: Collection[str], condition: str | None, baseline: str | None) -> list[str]:
+def comparability_notes(
+    data: DataSet, scored: Collection[str], condition: str | None, baseline: str | None
+) -> list[str]:
     """Return a note for each reason why scores may not be laid beside published ones.
 
     Parameters
@@ -52,7 +59,10 @@ def comparability_notes(data: DataSet, scored: Collection[str], condition: str |
     """
     notes = list(_notes(data, scored))
     if condition is not None:
-        notes.append(f"Only images count that are {condition}: published scores are of all images, unless they name the same condition.")
+        notes.append(
+            f"Only images count that are {condition}: published scores are of all images, unless they name the same "
+            "condition."
+        )
     if baseline not in (None, ALEXNET):
         notes.append(f"CE and mCE are relative to the errors of {baseline}: published ones are relative to AlexNet's.")
     return notes
@@ -64,7 +74,8 @@ def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
     published = benchmark(manifest.name)
     if published is None:
         yield (
-            f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of other models on the "
+            f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of "
+            "other models on the "
             "data set of the same digest, and beside no others."
         )
     else:
@@ -76,25 +87,31 @@ def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
     elif isinstance(chosen, int) and isinstance(total, int) and chosen < total and "hold_out" not in manifest.selection:
         yield f"It has {chosen:,} of the {total:,} images of its source."
     if manifest.excluded:
-        yield f"{_number(len(manifest.excluded), 'bad image')} of the source {'was' if len(manifest.excluded) == 1 else 'were'} left out."
+        yield (
+            f"{_number(len(manifest.excluded), 'bad image')} of the source "
+            f"{'was' if len(manifest.excluded) == 1 else 'were'} left out."
+        )
     for problem in manifest.recipe.get("unexpected", []):
         yield f"The images are not those that the recipe expects: {problem}."
     if manifest.textures and {texture.sha256 for texture in manifest.textures} != set(PUBLISHED_FROST):
         yield (
-            "Frost is made with other pictures than in the published sets (docs/frost.md): scores on frost, and means with it in them, are "
+            "Frost is made with other pictures than in the published sets (docs/frost.md): scores on frost, and means "
+            "with it in them, are "
             "not those on the published sets."
         )
     wanted = [spec["id"] for spec in manifest.recipe.get("sets", [])]
     if missing := [name for name in wanted if name not in scored]:
         why = "the rest of the data set was not unpacked" if data.absent else "the rest was not built, or not asked for"
         yield (
-            f"{len(wanted) - len(missing)} of the recipe's {len(wanted)} sets are scored ({why}), and means are over these. Missing: "
+            f"{len(wanted) - len(missing)} of the recipe's {len(wanted)} sets are scored ({why}), and means are over "
+            "these. Missing: "
             f"{first_few(missing)}."
         )
     if own := [record.id for record in manifest.sets if not record.reproducible and record.id in scored]:
         models = ", ".join(sorted(str(surrogate.get("name")) for surrogate in manifest.surrogates))
         yield (
-            f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other pixels of them: scores "
+            f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other "
+            "pixels of them: scores "
             "on them are of this build alone."
         )
 
@@ -112,12 +129,17 @@ def _of_recipe(manifest: Manifest, published: Benchmark) -> Iterator[str]:
         ),
         (
             calibration != published.calibration,
-            f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}.",
+            f"Severities are those of the calibration {calibration}; the published sets have those of "
+            f"{published.calibration}.",
         ),
-        (manifest.scale != "none", "Lengths grow with the image's side (scale side); in the published sets they do not."),
+        (
+            manifest.scale != "none",
+            "Lengths grow with the image's side (scale side); in the published sets they do not.",
+        ),
         (
             encoding != published.encoding,
-            f"The images are stored as {_encoding(encoding)}, the published ones as {_encoding(published.encoding)}: a model sees other "
+            f"The images are stored as {_encoding(encoding)}, the published ones as {_encoding(published.encoding)}: "
+            "a model sees other "
             "pixels.",
         ),
     ]
@@ -137,7 +159,9 @@ def _encoding(encoding: Sequence[str | int]) -> str:
     return "PNG" if encoding[0] == "png" else f"JPEG of quality {encoding[1]} ({encoding[2]})"
 
 
-def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], kinds: Mapping[str, Sized]) -> Iterator[str]:
+def absence_notes(
+    evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], kinds: Mapping[str, Sized]
+) -> Iterator[str]:
     """Yield why scores are null or empty.
 
     Parameters
@@ -154,7 +178,8 @@ def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list
         yield "AUDE, relative CE and the RB-index need predictions of the clean images: add clean.npz."
     if curves.errors and no_baseline:
         yield (
-            f"No CE, no mCE: AlexNet's published errors are no baseline for this data set: {'; '.join(no_baseline)}. Give another model's "
+            f"No CE, no mCE: AlexNet's published errors are no baseline for this data set: {'; '.join(no_baseline)}. "
+            "Give another model's "
             "predictions of it as --baseline."
         )
     missing = [name for name in FIFTEEN if name not in curves.tested]
@@ -166,8 +191,14 @@ def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list
     for role in ("validation", "train"):
         others = [record.id for record in evaluation.records if record.role == role]
         if others:
-            yield f"Sets of role {role} are in no mean over test sets; here these are {len(others)}: {first_few(others)}."
-    silent = [name for name in ("top5", "rank", "probability") if any(getattr(o, name) is None for o in evaluation.outcomes.values())]
+            yield (
+                f"Sets of role {role} are in no mean over test sets; here these are {len(others)}: {first_few(others)}."
+            )
+    silent = [
+        name
+        for name in ("top5", "rank", "probability")
+        if any(getattr(o, name) is None for o in evaluation.outcomes.values())
+    ]
     if silent:
         yield f"The predictions do not say the {', '.join(silent)} of every set."
     nothing = [] if curves.errors else ["AUDE and CE (no corruption has five severities)"]

@@ -37,7 +37,10 @@ class Comparison:
     """What was written."""
 
     def __repr__(self) -> str:
-        made = f"{len(self.tables)} tables, {len(self.differences)} differences, {len(self.notes)} notes, {len(self.files)} files"
+        made = (
+            f"{len(self.tables)} tables, {len(self.differences)} differences, {len(self.notes)} notes, "
+            f"{len(self.files)} files"
+        )
         return f"<Comparison of {first_few(self.models)}: {made}>"
 
     def table(self, name: str) -> Table:
@@ -48,7 +51,9 @@ class Comparison:
         raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that cannot be had."""
+        """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that
+        cannot be had.
+        """
         parts = {table.name: asdict(table) for table in self.tables}
         tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
@@ -74,18 +79,20 @@ def compare(
     Parameters
     ----------
     scores : sequence of path or Scores
-        Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each. Or a paper's table of two-factor
-        scores: a CSV with the columns model, cv, mean and clean, in per cent, a line a model.
+        Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each. Or a paper's
+        table of two-factor scores: a CSV with the columns model, cv, mean and clean, in per cent, a line a model.
     out : path, optional
-        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg`` and ``.png``.
+        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg`` and
+        ``.png``.
     any_data : bool
-        Take scores of different data sets too: models are named with their data set, and their differences have no intervals.
+        Take scores of different data sets too: models are named with their data set, and their differences have no
+        intervals.
     plots : bool
         Whether plots are drawn.
     reference : str, sequence of str or (float, float), optional
-        The point that splits the plot of mean accuracy against its variation in four: models, whose mean it is, or a CV and a mean accuracy
-        in per cent (Dai & Berleant 2021 have 2.94 and 88.31, of the three models that were trained on clean images). By default the mean of
-        all models.
+        The point that splits the plot of mean accuracy against its variation in four: models, whose mean it is, or a CV
+        and a mean accuracy in per cent (Dai & Berleant 2021 have 2.94 and 88.31, of the three models that were trained
+        on clean images). By default the mean of all models.
 
     Returns
     -------
@@ -94,8 +101,8 @@ def compare(
     Raises
     ------
     ScoreError
-        Lists every file that is no scores file, models that are there twice, and scores of other data sets; or no model is called as
-        `reference` says.
+        Lists every file that is no scores file, models that are there twice, and scores of other data sets; or no model
+        is called as `reference` says.
     """
     entries = gather(scores, any_data=any_data)
     if reference is not None:
@@ -120,12 +127,15 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     return [note if len(labels) == len(entries) else f"{', '.join(labels)}: {note}" for note, labels in of_note.items()]
 
 
-def _write_tables(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path], folder: Path) -> list[Path]:
+def _write_tables(
+    entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path], folder: Path
+) -> list[Path]:
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     texts = {PAGE: _page(entries, made, notes, plots)}
     for table in made:
         texts |= {
-            f"{TABLES}/{table.name}.{kind}": text for kind, text in [("csv", table.csv()), ("md", table.markdown()), ("tex", table.latex())]
+            f"{TABLES}/{table.name}.{kind}": text
+            for kind, text in [("csv", table.csv()), ("md", table.markdown()), ("tex", table.latex())]
         }
     for name, text in texts.items():
         write_atomic(folder / name, text.encode())
@@ -134,9 +144,13 @@ def _write_tables(entries: Sequence[Entry], made: Sequence[Table], notes: Sequen
 
 def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path]) -> str:
     """Return all tables and plots as one page in Markdown."""
-    data_sets = dict.fromkeys((e.scores.name, e.scores.digest, e.scores.samples) for e in entries if e.scores.digest != PRINTED)
+    data_sets = dict.fromkeys(
+        (e.scores.name, e.scores.digest, e.scores.samples) for e in entries if e.scores.digest != PRINTED
+    )
     blocks = ["# " + ", ".join(markdown_text(e.label) for e in entries)]
-    blocks += [f"Data set: {markdown_text(name)}, {samples:,} samples, `{digest}`" for name, digest, samples in data_sets]
+    blocks += [
+        f"Data set: {markdown_text(name)}, {samples:,} samples, `{digest}`" for name, digest, samples in data_sets
+    ]
     if notes:
         blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
     blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]

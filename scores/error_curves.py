@@ -1,4 +1,6 @@
-"""Error curves over severities, of a corruption or a chain, and their scores: AUDE and corruption error, also over the fifteen."""
+"""Error curves over severities, of a corruption or a chain, and their scores: AUDE and corruption error, also over the
+fifteen.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class ErrorCurves:
     """The corruptions whose sets are to test on."""
 
     def scores(self, baseline: ErrorCurves | None) -> dict[str, ByCorruption]:
-        """Return AUDE, CE and relative CE by corruption, as far as there are clean images, and errors of the baseline."""
+        """Return AUDE, CE and relative CE by corruption, as far as there are clean images, and errors of the
+        baseline.
+        """
         others = {} if baseline is None else baseline.errors
         pairs = {name: (errors, others[name]) for name, errors in self.errors.items() if name in others}
         found = {name: dict[str, Estimate]() for name in ("aude", "ce", "relative_ce")}
@@ -34,7 +38,9 @@ class ErrorCurves:
         if (clean := self.clean) is not None:
             found["aude"] = {name: aude([clean, *errors]) for name, errors in self.errors.items()}
             if baseline is not None and (other := baseline.clean) is not None:
-                found["relative_ce"] = {name: relative_corruption_error(a, clean, b, other) for name, (a, b) in pairs.items()}
+                found["relative_ce"] = {
+                    name: relative_corruption_error(a, clean, b, other) for name, (a, b) in pairs.items()
+                }
         return dict(found)
 
     def mean(self, scores: ByCorruption) -> Estimate | None:
@@ -56,16 +62,20 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
 
 
 def alexnet_curves() -> ErrorCurves:
-    """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums are right."""
+    """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums
+    are right.
+    """
     means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
-    return ErrorCurves(ALEXNET, means["clean"], {name: [means[name]] * len(SEVERITIES) for name in FIFTEEN}, frozenset(FIFTEEN))
+    return ErrorCurves(
+        ALEXNET, means["clean"], {name: [means[name]] * len(SEVERITIES) for name in FIFTEEN}, frozenset(FIFTEEN)
+    )
 
 
 def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
     """Return the ids of the sets of severities 1 to 5, by what they are of; what lacks one of the five is left out.
 
-    ``fog`` is the corruption alone; ``fog+snow`` the chain with both at each severity; ``fog+snow-3`` and ``fog-3+snow`` those where one
-    stage stays.
+    ``fog`` is the corruption alone; ``fog+snow`` the chain with both at each severity; ``fog+snow-3`` and
+    ``fog-3+snow`` those where one stage stays.
     """
     found: dict[str, dict[float, str]] = {}
     for record in sets:

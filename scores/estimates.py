@@ -31,7 +31,8 @@ BLOCK = 100
 class Bootstrap:
     """Resamples of N units: images, or the source images of regions.
 
-    A resample draws N of the N units with replacement, from (seed, N) alone: whoever scores the same images draws the same.
+    A resample draws N of the N units with replacement, from (seed, N) alone: whoever scores the same images draws the
+    same.
     """
 
     units: int
@@ -55,7 +56,9 @@ class Bootstrap:
     def _counts(self, first: int) -> NDArray[np.float32]:
         """Return how often each unit is in each resample of a block, (resamples of the block, units)."""
         count = min(BLOCK, self.resamples - first)
-        draws = np.random.Generator(np.random.Philox(key=[self.seed, first])).integers(0, self.units, (count, self.units), dtype=np.int64)
+        draws = np.random.Generator(np.random.Philox(key=[self.seed, first])).integers(
+            0, self.units, (count, self.units), dtype=np.int64
+        )
         draws += np.arange(count)[:, None] * self.units
         return np.bincount(draws.ravel(), minlength=count * self.units).reshape(count, self.units).astype(np.float32)
 
@@ -85,11 +88,15 @@ class Images:
         return int(np.count_nonzero(self.chosen))
 
     def estimates(self, values: Mapping[str, NDArray[np.bool_] | NDArray[np.floating]]) -> dict[str, Estimate]:
-        """Return the mean of each of several values of the data set's images, (N,) each; NaN is an image that has none."""
+        """Return the mean of each of several values of the data set's images, (N,) each; NaN is an image that
+        has none.
+        """
         names, found = list(values), dict[str, Estimate]()
         for at in range(0, len(names), COLUMNS):
             some = names[at : at + COLUMNS]
-            found |= zip(some, self._means(np.stack([values[name][self.chosen] for name in some], axis=1)).T, strict=True)
+            found |= zip(
+                some, self._means(np.stack([values[name][self.chosen] for name in some], axis=1)).T, strict=True
+            )
         return found
 
     def _means(self, values: NDArray[np.bool_] | NDArray[np.floating]) -> NDArray[np.float64]:
@@ -123,7 +130,11 @@ def images_of(samples: Sequence[SampleRecord], chosen: NDArray[np.bool_], seed: 
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MOST_SEED} (2**53 - 1).")
     units, unit_of = int(np.count_nonzero(chosen)), None
     if any(s.region is not None for s in samples):
-        sources = [s.id if s.region is None else s.region.source for s, counts in zip(samples, chosen.tolist(), strict=True) if counts]
+        sources = [
+            s.id if s.region is None else s.region.source
+            for s, counts in zip(samples, chosen.tolist(), strict=True)
+            if counts
+        ]
         numbers = {source: number for number, source in enumerate(dict.fromkeys(sources))}
         units, unit_of = len(numbers), np.array([numbers[source] for source in sources], np.int64)
     return Images(chosen, unit_of, Bootstrap(units, seed))

@@ -29,8 +29,8 @@ def condition_of(
     Parameters
     ----------
     text : str, optional
-        ``correct@clean``: the images of the clean set that the model has right. ``correct@clean=PREDICTIONS``: those that the model of
-        other predictions has right.
+        ``correct@clean``: the images of the clean set that the model has right. ``correct@clean=PREDICTIONS``: those
+        that the model of other predictions has right.
     predictions : Predictions
         The model's.
     read : callable
@@ -49,11 +49,15 @@ def condition_of(
         return np.ones(count, np.bool_), None
     kind, equals, path = text.partition("=")
     if kind != CORRECT or (equals and not path):
-        raise ParameterError(f"condition is {text!r}; expected {CORRECT!r}, or {CORRECT + '=PREDICTIONS'!r} for another model's.")
+        raise ParameterError(
+            f"condition is {text!r}; expected {CORRECT!r}, or {CORRECT + '=PREDICTIONS'!r} for another model's."
+        )
     judge = read(path) if path else predictions
     clean = judge.outcomes.get(CLEAN)
     if clean is None:
-        raise PredictionError(f"{CORRECT} needs predictions of the clean images, and those of {judge.model} have none: add clean.npz.")
+        raise PredictionError(
+            f"{CORRECT} needs predictions of the clean images, and those of {judge.model} have none: add clean.npz."
+        )
     if not clean.correct.any():
         raise PredictionError(f"{judge.model} has no clean image right: with {CORRECT} no image counts.")
     return clean.correct, f"{CORRECT}={judge.model}" if path else CORRECT

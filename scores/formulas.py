@@ -1,4 +1,6 @@
-"""The papers' formulas, over accuracies and errors of all images or of many resamples of them: arrays of one shape, element by element."""
+"""The papers' formulas, over accuracies and errors of all images or of many resamples of them: arrays of one shape,
+element by element.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ Estimate = NDArray[np.float64]
 
 
 def aude(errors: Sequence[Estimate]) -> Estimate:
-    """Return the area under the distortion error curve of a corruption: the errors of severities 0 (clean) to 5, by the trapezoid rule.
+    """Return the area under the distortion error curve of a corruption: the errors of severities 0 (clean) to 5, by the
+    trapezoid rule.
 
     Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions and Styles" (preprint).
     """
@@ -23,7 +26,8 @@ def aude(errors: Sequence[Estimate]) -> Estimate:
 def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -> Estimate:
     """Return the CE of a corruption: its errors at severities 1 to 5 over a baseline's.
 
-    Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations" (ICLR), section 4.1.
+    Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations"
+    (ICLR), section 4.1.
     """
     return np.asarray(ratio(np.sum(errors, axis=0), np.sum(baseline, axis=0)))
 
@@ -35,7 +39,9 @@ def relative_corruption_error(
 
     From the same place as `corruption_error`.
     """
-    return ratio(np.sum(errors, axis=0) - len(errors) * clean, np.sum(baseline, axis=0) - len(baseline) * baseline_clean)
+    return ratio(
+        np.sum(errors, axis=0) - len(errors) * clean, np.sum(baseline, axis=0) - len(baseline) * baseline_clean
+    )
 
 
 def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
@@ -58,7 +64,8 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
     """Return the coefficient of variation over sets, in per cent: the population's standard deviation over the mean.
 
-    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big Data).
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big
+    Data).
     """
     return 100 * ratio(np.std(accuracies, axis=0), np.mean(accuracies, axis=0))
 

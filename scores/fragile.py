@@ -1,6 +1,7 @@
 """Fragile recognition: how often a small change of a region flips what a model has right.
 
-Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images".
+Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
+Images".
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate
 
 TOP5_CLASSES = 1_000
-"""From so many classes on a region is right where the true class is among the five most likely: the paper's measure on ImageNet."""
+"""From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
+ImageNet.
+"""
 RATES = tuple(Fragile.model_fields)
 
 Counts = dict[tuple[str, str], NDArray[np.int64]]
-"""(group, rate) -> (4, images): the anchors that count, the fragile ones of them, and of these those that are right, and wrong."""
+"""(group, rate) -> (4, images): the anchors that count, the fragile ones of them, and of these those that are right,
+and wrong.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,20 @@ class FragileScores:
     notes: list[str] = field(default_factory=list)
     """What to know of them, a sentence each."""
     estimates: dict[str, Estimate] = field(default_factory=dict)
-    """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one image."""
+    """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one
+    image.
+    """
 
 
 def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
     """Score what a model made of the regions of the set ``clean``.
 
-    An anchor is fragile where regions near it differ from it in being right: one of them (loose), or all (strict). *Shift*: its eight
-    neighbours, as far as they lie in the image. *Shrink*: the nine regions inside it that are two pixels smaller. A rate is the number of
-    fragile anchors over the number of anchors of an image, averaged over images. Anchors that are right (positive) and wrong (negative)
-    are counted apart. Label change: the predicted class of a neighbour is another one. From 1,000 classes on, where the predictions say
-    it, right means that the true class is among the five most likely: the paper's measure on ImageNet.
+    An anchor is fragile where regions near it differ from it in being right: one of them (loose), or all (strict).
+    *Shift*: its eight neighbours, as far as they lie in the image. *Shrink*: the nine regions inside it that are two
+    pixels smaller. A rate is the number of fragile anchors over the number of anchors of an image, averaged over
+    images. Anchors that are right (positive) and wrong (negative) are counted apart. Label change: the predicted class
+    of a neighbour is another one. From 1,000 classes on, where the predictions say it, right means that the true class
+    is among the five most likely: the paper's measure on ImageNet.
 
     Parameters
     ----------
@@ -83,17 +91,21 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
 
     References
     ----------
-    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images", ICLR.
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
+    Images", ICLR.
     """
     regions = [sample.region for sample in data.samples if sample.region is not None]
     if not regions:
         return FragileScores({}, [TABLE_NOTE] if _recipe(data).get("store") == "table" else [])
     if CLEAN not in outcomes:
-        return FragileScores({}, [f"fragile is empty: the rates are of the set {CLEAN!r}, of which there are no predictions."])
+        return FragileScores(
+            {}, [f"fragile is empty: the rates are of the set {CLEAN!r}, of which there are no predictions."]
+        )
     outcome = outcomes[CLEAN]
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
-            f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them regions; "
+            f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
+            "regions; "
             "fragile rates need one of every region."
         )
     return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
@@ -106,7 +118,8 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0)
     ----------
     data : DataSet
     outcome_of : mapping of str to Outcome
-        By the id of a source image; a row a crop, in the order of ``data.crops(id)``. Images that are not in it do not count.
+        By the id of a source image; a row a crop, in the order of ``data.crops(id)``. Images that are not in it do not
+        count.
     seed
         As in `measure_fragile`.
 
@@ -124,7 +137,9 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0)
         A shrunk region of an anchor is missing.
     """
     if not outcome_of:
-        raise PredictionError("There are no predictions of any image. crop_scores takes those of data.crops(id) for each id.")
+        raise PredictionError(
+            "There are no predictions of any image. crop_scores takes those of data.crops(id) for each id."
+        )
     parts = ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items())
     return _scored(data, parts, seed, counts_top5(data, outcome_of.values()))
 
@@ -133,7 +148,9 @@ def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
     """Return where the crops of an image lie, or raise PredictionError where an outcome has other rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
-        raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}.")
+        raise PredictionError(
+            f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}."
+        )
     return places
 
 
@@ -146,11 +163,16 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
     if shrunk:
         found["shrink"] = flips(neighbours, anchors, right, SHRINKS)
         if (missing := int((found["shrink"].count < len(SHRINKS)).sum())) > 0:
-            raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set.")
+            raise VerificationError(
+                f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set."
+            )
     fragile = {f"loose_{kind}": (own.some, own.count > 0) for kind, own in found.items()}
     fragile |= {f"strict_{kind}": (own.every, own.count > 0) for kind, own in found.items()}
     if outcome.predicted is not None:
-        fragile["label_change_shift"] = (flips(neighbours, anchors, outcome.predicted, SHIFTS).some, found["shift"].count > 0)
+        fragile["label_change_shift"] = (
+            flips(neighbours, anchors, outcome.predicted, SHIFTS).some,
+            found["shift"].count > 0,
+        )
     counts: Counts = {}
     for number, group in enumerate(places.groups):
         for name in [name for name in RATES if name in fragile]:
@@ -158,7 +180,9 @@ def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Co
             counted = has_any & (places.group[anchors] == number)
             flipped = counted & some
             kinds = (counted, flipped, flipped & right[anchors], flipped & ~right[anchors])
-            counts[group, name] = np.stack([np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds])
+            counts[group, name] = np.stack(
+                [np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds]
+            )
     return counts
 
 
@@ -197,8 +221,12 @@ def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, t
         rate, positive, negative = np.nanmean(rows, axis=1).tolist()
         anchors = int(known[group, name][0].sum())
         estimates[f"fragile.{group}.{name}"] = np.array([rate, *column])
-        groups[group][name] = FragileRate(rate=rate, positive=positive, negative=negative, interval=interval(column), anchors=anchors)
-    return FragileScores({group: Fragile(**own) for group, own in groups.items()}, _notes(data, bootstrap.units, top5), estimates)
+        groups[group][name] = FragileRate(
+            rate=rate, positive=positive, negative=negative, interval=interval(column), anchors=anchors
+        )
+    return FragileScores(
+        {group: Fragile(**own) for group, own in groups.items()}, _notes(data, bootstrap.units, top5), estimates
+    )
 
 
 TABLE_NOTE = (
@@ -208,10 +236,17 @@ TABLE_NOTE = (
 
 
 def _notes(data: DataSet, images: int, top5: bool) -> list[str]:
-    measure = "the true class is among the five most likely (the paper's measure on ImageNet)" if top5 else "the most likely class is true"
+    measure = (
+        "the true class is among the five most likely (the paper's measure on ImageNet)"
+        if top5
+        else "the most likely class is true"
+    )
     notes = [f"fragile: a region is right where {measure}."]
     if _recipe(data).get("mode") == "sampled":
-        notes.append("fragile: rates are estimates, of positions drawn at random in blocks; none of the anchors is at an image's border.")
+        notes.append(
+            "fragile: rates are estimates, of positions drawn at random in blocks; none of the anchors is at an "
+            "image's border."
+        )
     if images == 1:
         notes.append("fragile: the regions are of one image, so that no rate has an interval.")
     return notes

@@ -73,12 +73,15 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
     """
     chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
     if not chosen:
-        raise ParameterError(f"The data set has no regions of an image {sample_id!r}; they are named by the image's id in the source.")
+        raise ParameterError(
+            f"The data set has no regions of an image {sample_id!r}; they are named by the image's id in the source."
+        )
     return _maps(data, *_regions(data, outcomes, chosen), [side])[0]
 
 
 def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
-    """Return the maps of an image whose regions are stored as a table; `outcome` has a row for each of ``data.crops(sample_id)``.
+    """Return the maps of an image whose regions are stored as a table; `outcome` has a row for each of
+    ``data.crops(sample_id)``.
 
     The rest is as in `fragile_maps`.
     """
@@ -112,7 +115,8 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
             rows.setdefault(s.region.source, []).append(s.index)
     if not rows:
         raise ParameterError(
-            f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions with --store images."
+            f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions "
+            "with --store images."
         )
     files = []
     for source in list(rows)[:images]:
@@ -162,8 +166,8 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
 def picture(maps: Sequence[FragileMaps]) -> bytes:
     """Return the maps of one image as PNG: a row a side, each position where the region's middle lies in the image.
 
-    Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is wrong. Of the
-    probability of the true class, black is 0 and white 1.
+    Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is
+    wrong. Of the probability of the true class, black is 0 and white 1.
     """
     height, width = (max(shape[axis] + m.side - 1 for m in maps for shape in [m.right.shape]) for axis in (0, 1))
     scale = max(1, -(-_PANEL // max(height, width)))
@@ -177,7 +181,9 @@ def picture(maps: Sequence[FragileMaps]) -> bytes:
 def _panels(maps: FragileMaps) -> list[NDArray[Any] | None]:
     right = maps.right[..., None]
     plain, flipped = np.where(right, _RIGHT, _WRONG), np.where(right, _POSITIVE, _NEGATIVE)
-    fragile = [None if some is None else np.where(some[..., None], flipped, plain) for some in (maps.shift, maps.shrink)]
+    fragile = [
+        None if some is None else np.where(some[..., None], flipped, plain) for some in (maps.shift, maps.shrink)
+    ]
     return [plain, *fragile, None if maps.probability is None else np.rint(maps.probability[..., None] * 255)]
 
 

@@ -33,7 +33,9 @@ class Outcome:
 
     def rows(self, chosen: NDArray[Any]) -> Outcome:
         """Return the outcome of some of the images: (N,) which, or their numbers."""
-        parts: dict[str, Any] = {name: None if values is None else values[chosen] for name, values in vars(self).items()}
+        parts: dict[str, Any] = {
+            name: None if values is None else values[chosen] for name, values in vars(self).items()
+        }
         return Outcome(**parts)
 
 

@@ -29,11 +29,13 @@ ALL = "all"
 def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Estimate]]:
     """Return mean accuracy and its variation over sets, clean included, and whether the order of two stages matters.
 
-    Over the names of the paper's list, each as often as it stands there, and over the sets; None without a set of two stages.
+    Over the names of the paper's list, each as often as it stands there, and over the sets; None without a set of two
+    stages.
 
     References
     ----------
-    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big Data).
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big
+    Data).
     """
     if not any(len(record.stages) > 1 for record in evaluation.tests):
         return None, {}
@@ -50,26 +52,36 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
     }
     scores: dict[str, Any] = {name: value(estimate) for name, estimate in estimates.items()}
     scores |= {f"{name}_interval": interval_of(estimates[name]) for name in ("mean_accuracy", "cv_percent")}
-    return TwoFactor(names=len(names), distinct=len(distinct), **scores, order_effects=_order_effects(evaluation)), estimates
+    return TwoFactor(
+        names=len(names), distinct=len(distinct), **scores, order_effects=_order_effects(evaluation)
+    ), estimates
 
 
 def times_named(record: SetRecord) -> int:
-    """Return how often a set stands in the paper's list, where one with a factor at level zero stands again; once in any other."""
+    """Return how often a set stands in the paper's list, where one with a factor at level zero stands again; once in
+    any other.
+    """
     return max(1, sum(alias.startswith(PAPER_NAME) for alias in record.aliases))
 
 
 def _order_effects(evaluation: Evaluation) -> list[OrderEffect]:
     """Return each pair of sets of the same two stages in both orders."""
-    pairs = {tuple(canonical(stage.as_json()) for stage in r.stages): r.id for r in evaluation.tests if len(r.stages) == 2}
+    pairs = {
+        tuple(canonical(stage.as_json()) for stage in r.stages): r.id for r in evaluation.tests if len(r.stages) == 2
+    }
     both = sorted((first, second) for (a, b), first in pairs.items() if (second := pairs.get((b, a), "")) > first)
     differences = {(a, b): evaluation.accuracies[a] - evaluation.accuracies[b] for a, b in both}
-    return [OrderEffect(first=a, second=b, difference=float(d[0]), interval=interval_of(d)) for (a, b), d in differences.items()]
+    return [
+        OrderEffect(first=a, second=b, difference=float(d[0]), interval=interval_of(d))
+        for (a, b), d in differences.items()
+    ]
 
 
 def families(evaluation: Evaluation) -> dict[str, float]:
     """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
     accuracies = {
-        family: [evaluation.accuracies[record.id][0] for record in evaluation.tests if _family(record) == family] for family in FAMILIES
+        family: [evaluation.accuracies[record.id][0] for record in evaluation.tests if _family(record) == family]
+        for family in FAMILIES
     }
     return {family: float(np.mean(found)) for family, found in accuracies.items() if found}
 
@@ -83,8 +95,9 @@ def _family(record: SetRecord) -> str | None:
 def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
     """Return the share of images that are right under every one of several sets.
 
-    Over all sets to test on, each family of ImageNet-C's corruptions, each corruption's strengths, and all that an attack does within each
-    of its radii, there with its greatest loss. Of one set alone it would be the accuracy, and there is none.
+    Over all sets to test on, each family of ImageNet-C's corruptions, each corruption's strengths, and all that an
+    attack does within each of its radii, there with its greatest loss. Of one set alone it would be the accuracy, and
+    there is none.
     """
     tests = evaluation.tests
     groups: dict[str, list[str]] = {ALL: [record.id for record in tests]}
@@ -94,7 +107,9 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
             groups.setdefault(record.stages[0].corruption, []).append(record.id)
     within = _within(evaluation)
     several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
-    right = {name: np.logical_and.reduce([evaluation.outcomes[id].correct for id in ids]) for name, ids in several.items()}
+    right = {
+        name: np.logical_and.reduce([evaluation.outcomes[id].correct for id in ids]) for name, ids in several.items()
+    }
     shares = evaluation.images.estimates(right)
     return {
         name: WorstCase(
@@ -118,7 +133,10 @@ def _within(evaluation: Evaluation) -> dict[str, list[str]]:
             attacks.setdefault((stage.corruption, str(stage.parameters.get("norm", "linf"))), {})[record.id] = radius
     clean = [CLEAN] if CLEAN in evaluation.outcomes else []
     return {
-        f"{name} within {radius:g}{'' if norm == 'linf' else f' ({norm})'}": [*clean, *(i for i, eps in radii.items() if eps <= radius)]
+        f"{name} within {radius:g}{'' if norm == 'linf' else f' ({norm})'}": [
+            *clean,
+            *(i for i, eps in radii.items() if eps <= radius),
+        ]
         for (name, norm), radii in attacks.items()
         for radius in sorted(set(radii.values()))
     }
@@ -133,13 +151,15 @@ def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
 
 
 def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None]:
-    """Return the accuracy of each group of samples, and how much better the best is than the worst, where there are two.
+    """Return the accuracy of each group of samples, and how much better the best is than the worst, where there are
+    two.
 
     On the clean set, or on the only set. Groups are the styles of icons, the cameras of photographs.
 
     References
     ----------
-    Hendrycks & Dietterich 2018, "Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations" (arXiv:1807.01697).
+    Hendrycks & Dietterich 2018, "Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations"
+    (arXiv:1807.01697).
     """
     outcomes = evaluation.outcomes
     name = CLEAN if CLEAN in outcomes else next(iter(outcomes)) if len(outcomes) == 1 else None
@@ -148,7 +168,9 @@ def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None
     if name is None or not present:
         return {}, None
     correct = outcomes[name].correct
-    found = evaluation.images.estimates({group: np.where(groups == group, correct, np.nan).astype(np.float32) for group in present})
+    found = evaluation.images.estimates(
+        {group: np.where(groups == group, correct, np.nan).astype(np.float32) for group in present}
+    )
     rows = np.stack(list(found.values()))
     # a resample without an image of a group says nothing of it
     return found, np.asarray(np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0)) if len(found) > 1 else None

@@ -52,7 +52,14 @@ class Places:
         sources: dict[str, int] = {}
         groups: dict[str, int] = {}
         rows = (
-            (sources.setdefault(r.source, len(sources)), groups.setdefault(r.group, len(groups)), r.side, r.y, r.x, r.anchor)
+            (
+                sources.setdefault(r.source, len(sources)),
+                groups.setdefault(r.group, len(groups)),
+                r.side,
+                r.y,
+                r.x,
+                r.anchor,
+            )
             for r in records
         )
         source, group, side, y, x, anchor = np.fromiter(rows, np.dtype((np.int64, 6))).T.copy()
@@ -78,7 +85,8 @@ class Neighbours:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._sides = np.unique(places.side)
-        # one number of 63 bits a place: positions are counted from -1, so that steps out of the image meet no other row's regions
+        # one number of 63 bits a place: positions are counted from -1, so that steps out of the image meet no other
+        # row's regions
         self._width = int(places.x.max(initial=0)) + 4
         self._height = int(places.y.max(initial=0)) + 4
         if len(places.sources) * len(self._sides) * self._width * self._height >= 2**63:

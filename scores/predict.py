@@ -82,8 +82,8 @@ def predict(
     directory : str, Path or DataSet
         A finished data set.
     model : str, Path or Surrogate
-        A model file, or a loaded one, which keeps its own device, batch and threads. Images are given to it as they are stored: they must
-        have its size and channels.
+        A model file, or a loaded one, which keeps its own device, batch and threads. Images are given to it as they are
+        stored: they must have its size and channels.
     out : str or Path
         The folder of the predictions.
     sets : sequence of str, optional
@@ -93,10 +93,12 @@ def predict(
     batch : int
         Images that go through the network at once.
     kind : {"logits", "probs", "top", "rank"}
-        What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes from the most likely
-        down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and `p_true` (N,) float32, its probability.
+        What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes
+        from the most likely down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and
+        `p_true` (N,) float32, its probability.
     progress : callable or bool, optional
-        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook; False shows none.
+        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook; False shows
+        none.
 
     Returns
     -------
@@ -122,7 +124,9 @@ def predict(
     if "clean" in data and loaded.file.least_accuracy > 0:
         clean = data["clean"]
         places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
-        loaded.check_accuracy(_stacked([clean.image(place) for place in places], clean.id, 0, loaded), clean.labels[places])
+        loaded.check_accuracy(
+            _stacked([clean.image(place) for place in places], clean.id, 0, loaded), clean.labels[places]
+        )
     folder = Path(out)
     _begin(folder, loaded, data, kind)
     total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), list[str]()
@@ -159,7 +163,9 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
-    """Write predictions.json, whose predictions these are and of what, or find that the one that is there says the same."""
+    """Write predictions.json, whose predictions these are and of what, or find that the one that is there says the
+    same.
+    """
     record = model.record()
     network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     head = {"model": model.name, "digest": data.digest, "kind": kind, **network}
@@ -168,10 +174,16 @@ def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
         there = read_head(path)
         if there == head:
             return
-        other = [f"{key} {there.get(key)!r} in place of {value!r}" for key, value in head.items() if there.get(key) != value]
-        raise PredictionError(f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one.")
+        other = [
+            f"{key} {there.get(key)!r} in place of {value!r}" for key, value in head.items() if there.get(key) != value
+        ]
+        raise PredictionError(
+            f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one."
+        )
     if folder.is_dir() and next(folder.rglob("*.npz"), None) is not None:
-        raise PredictionError(f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder.")
+        raise PredictionError(
+            f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, (json.dumps(head, indent=1) + "\n").encode())
 
@@ -199,7 +211,9 @@ def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[
     finite = np.isfinite(logits).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise ModelError(f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}.")
+        raise ModelError(
+            f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}."
+        )
     return _arrays(logits, images.labels, kind)
 
 
@@ -209,8 +223,10 @@ def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model
         if image.shape != want:
             kinds = {1: "grey", 3: "RGB"}
             raise ModelError(
-                f"The model {model.name} takes {kinds[want[2]]} images of {want[0]}x{want[1]} (height x width); image {row} of set "
-                f"{set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are given to a model as they are "
+                f"The model {model.name} takes {kinds[want[2]]} images of {want[0]}x{want[1]} (height x width); image "
+                f"{row} of set "
+                f"{set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are given to a "
+                "model as they are "
                 "stored: let its own forward() resize them, and write their size in its file."
             )
     return np.stack(images)

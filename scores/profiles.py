@@ -19,12 +19,14 @@ from .records import FirstBelow, Profile
 
 THRESHOLDS = (0.9, 0.5, 0.1)
 FIFTEEN_OPERATORS = (
-    "black_lines", "white_lines", "random_boxes", "global_blur", "local_blur", "random_noise", "pixel_swap", "adjacent_pixel_swap",
+    "black_lines", "white_lines", "random_boxes", "global_blur", "local_blur", "random_noise", "pixel_swap",
+    "adjacent_pixel_swap",
     "white_fog", "fade_black", "fade_white", "fade_grey", "posterize", "jpeg", "model_gradient",
 )  # fmt: skip
 ProfileOver = Literal["ours", "figures", "tables"]
 LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fade_grey"}
-"""Which of the fifteen operators of Swingler 2022 its figures, and its tables, leave out: both means are over fourteen."""
+"""Which of the fifteen operators of Swingler 2022 its figures, and its tables, leave out: both means are over fourteen.
+"""
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
 """(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
 Columns = Mapping[str, list[float] | None]
@@ -38,28 +40,42 @@ def degradation_profiles(
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
     """Return the profile of each degradation, their mean over the levels that all have, and notes on the mean.
 
-    The mean is over ``ours``, all that the data set has of sets to test on, or the fourteen of the paper's ``figures`` or ``tables``.
+    The mean is over ``ours``, all that the data set has of sets to test on, or the fourteen of the paper's ``figures``
+    or ``tables``.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:
         if len(record.stages) == 1 and (level := record.stages[0].level) is not None:
             found.setdefault(record.stages[0].corruption, {})[level] = record
     ladders: Ladders = {name: dict(sorted(rungs.items())) for name, rungs in sorted(found.items())}
-    shape = _shape(evaluation.data, next(iter(next(iter(ladders.values())).values())).id) if ladders and describe else None
+    shape = (
+        _shape(evaluation.data, next(iter(next(iter(ladders.values())).values())).id) if ladders and describe else None
+    )
     profiles = {name: _of_one(evaluation, rungs, describe, shape) for name, rungs in ladders.items()}
-    names, notes = [name for name, rungs in ladders.items() if all(rung.role == "test" for rung in rungs.values())], list[str]()
+    names, notes = (
+        [name for name, rungs in ladders.items() if all(rung.role == "test" for rung in rungs.values())],
+        list[str](),
+    )
     if over != "ours":
         fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
         if missing := [name for name in fourteen if name not in names]:
-            note = f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of {', '.join(missing)}."
+            note = (
+                f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of "
+                f"{', '.join(missing)}."
+            )
             return profiles, None, [note]
         names = fourteen
-        notes = [f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."]
+        notes = [
+            f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
+        ]
     return profiles, _mean({name: profiles[name] for name in names}, ladders), notes
 
 
 def _of_one(
-    evaluation: Evaluation, rungs: Mapping[int, SetRecord], describe: DescribeLevel | None, shape: tuple[int, int, int] | None
+    evaluation: Evaluation,
+    rungs: Mapping[int, SetRecord],
+    describe: DescribeLevel | None,
+    shape: tuple[int, int, int] | None,
 ) -> Profile:
     ids = {level: record.id for level, record in rungs.items()}
     if CLEAN in evaluation.outcomes:
@@ -100,16 +116,26 @@ def _mean(profiles: Mapping[str, Profile], ladders: Ladders) -> Profile | None:
 def _profile(levels: Sequence[int], columns: Columns, below: Callable[[int], FirstBelow]) -> Profile:
     """Return a profile of its columns, and what `below` says of a level above 0."""
     accuracy = columns["accuracy"] or []
-    firsts = {t: next((level for level, share in zip(levels, accuracy, strict=True) if share < t), None) for t in THRESHOLDS}
+    firsts = {
+        t: next((level for level, share in zip(levels, accuracy, strict=True) if share < t), None) for t in THRESHOLDS
+    }
     unchanged = FirstBelow(level=0, change="unchanged", changed=0.0)
-    first_below = {str(t): None if level is None else below(level) if level else unchanged for t, level in firsts.items()}
+    first_below = {
+        str(t): None if level is None else below(level) if level else unchanged for t, level in firsts.items()
+    }
     return Profile(
-        levels=list(levels), accuracy=accuracy, rank=columns["rank"], probability=columns["probability"], first_below=first_below
+        levels=list(levels),
+        accuracy=accuracy,
+        rank=columns["rank"],
+        probability=columns["probability"],
+        first_below=first_below,
     )
 
 
 def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
-    """Return the height, width and channels of a set's first image, which levels follow from; None where no image is there."""
+    """Return the height, width and channels of a set's first image, which levels follow from; None where no image is
+    there.
+    """
     try:
         height, width, channels = data[set_id].image(0).shape
     except (CorruptsetError, OSError):

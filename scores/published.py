@@ -1,4 +1,6 @@
-"""What papers published: the corruptions of ImageNet-C by family, AlexNet's errors on them, and how the published sets were made."""
+"""What papers published: the corruptions of ImageNet-C by family, AlexNet's errors on them, and how the published sets
+were made.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ FAMILIES = {
     "weather": ("snow", "frost", "fog", "brightness"),
     "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
 }
-"""The fifteen corruptions to test on, as Hendrycks & Dietterich 2019 ("Benchmarking Neural Network Robustness to Common Corruptions and
-Perturbations", ICLR) group them."""
+"""The fifteen corruptions to test on, as Hendrycks & Dietterich 2019 ("Benchmarking Neural Network Robustness to Common
+Corruptions and Perturbations", ICLR) group them."""
 FIFTEEN = tuple(name for names in FAMILIES.values() for name in names)
 EXTRA = {"speckle_noise": "noise", "gaussian_blur": "blur", "spatter": "weather", "saturate": "digital"}
 """The four further corruptions, to validate on, and the family of each."""
@@ -62,10 +64,11 @@ def encoding_of(manifest: Manifest) -> list[str | int]:
 
 
 def definition(manifest: Manifest) -> str:
-    """Return the sha256 of what a recipe makes of the fifteen corruptions: parameters, scale, preprocessing and encoding.
+    """Return the sha256 of what a recipe makes of the fifteen corruptions: parameters, scale, preprocessing and
+    encoding.
 
-    A seed is not in it, because the published sets have none, nor a corruption's revision, which is a better or worse reading of one
-    published definition.
+    A seed is not in it, because the published sets have none, nor a corruption's revision, which is a better or worse
+    reading of one published definition.
     """
     rows = []
     for spec in manifest.recipe.get("sets", []):

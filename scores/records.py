@@ -1,4 +1,6 @@
-"""The records of a scores file, as pydantic models. Fractions are 0..1; a score that cannot be had is null, and `notes` says why."""
+"""The records of a scores file, as pydantic models. Fractions are 0..1; a score that cannot be had is null, and `notes`
+says why.
+"""
 
 from __future__ import annotations
 
@@ -143,13 +145,15 @@ class Resamples(Record):
     seed: Count
     units: Count
     values: dict[str, list[float]]
-    """By a score's name, as in `intervals`; one value a resample. A score that has no value in a resample is left out."""
+    """By a score's name, as in `intervals`: one value a resample. A score without a value in one is left out."""
 
     @model_validator(mode="after")
     def _equally_many(self) -> Resamples:
         lengths = {len(values): name for name, values in self.values.items()}
         if len(lengths) > 1:
-            raise ValueError(f"has {', '.join(f'{n:,} values of {name}' for n, name in lengths.items())}; expected as many of each")
+            raise ValueError(
+                f"has {', '.join(f'{n:,} values of {name}' for n, name in lengths.items())}; expected as many of each"
+            )
         return self
 
 
@@ -183,16 +187,14 @@ class Scores(Record):
     rb_index: float | None
     """How much of the clean accuracy is lost on them, on average."""
     worst_case: dict[str, WorstCase] = {}
-    """Over ``all`` sets to test on, each family of ImageNet-C's corruptions, each corruption, and all that an attack does within each of
-    its radii (``pgd within 4``), the clean images among it."""
+    """Over ``all`` sets to test on, each family, each corruption, and within each radius (``pgd within 4``)."""
     fragile: dict[str, Fragile]
     style: dict[str, Fraction]
     """Accuracy of each group of samples on the clean set (or the only set)."""
     style_gap: Fraction | None
     """The best group's accuracy less the worst's."""
     intervals: dict[str, Interval]
-    """Of the scores that are one number, by where they stand: ``maude``, ``mean_accuracy``, ``two_factor.cv_percent`` ...; and
-    of ``clean_accuracy``."""
+    """By where a score of one number stands: ``maude``, ``two_factor.cv_percent`` ...; and ``clean_accuracy``."""
     resamples: Resamples | None
     notes: list[str]
 
@@ -229,7 +231,10 @@ class Scores(Record):
     def __repr__(self) -> str:
         numbers = {name: getattr(self, name) for name in ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")}
         known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
-        return f"<Scores of {self.model} on {self.name}: {', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
+        return (
+            f"<Scores of {self.model} on {self.name}: "
+            f"{', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
+        )
 
     __str__ = __repr__
 
@@ -239,5 +244,7 @@ def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError as e:
-        raise ScoreError(f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas") from None
+        raise ScoreError(
+            f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas"
+        ) from None
     return pandas.DataFrame(rows)

@@ -73,13 +73,15 @@ def report(
     scores : sequence of path or Scores
         Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each.
     out : path
-        The HTML file, which is replaced where it is there. It stands alone: nothing is fetched, and it can be read without a script.
+        The HTML file, which is replaced where it is there. It stands alone: nothing is fetched, and it can be read
+        without a script.
     predictions : sequence of path or Predictions, or mapping of str to them
-        Of some of the models, by which the page shows the images that flip. A mapping names the models, and so does a str
-        ``NAME=PATH``; else the predictions do. Those that lie in the folder of a model's scores file are found without it.
+        Of some of the models, by which the page shows the images that flip. A mapping names the models, and so does a
+        str ``NAME=PATH``; else the predictions do. Those that lie in the folder of a model's scores file are found
+        without it.
     sample : str, optional
-        The id of the sample that stands under every degradation; by default the first that all models whose predictions are known have
-        right when it is clean, or the first.
+        The id of the sample that stands under every degradation; by default the first that all models whose predictions
+        are known have right when it is clean, or the first.
     progress : callable or bool, optional
         Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
 
@@ -90,8 +92,8 @@ def report(
     Raises
     ------
     ScoreError
-        Lists every file that is no scores file, scores of another data set, models that are there twice, and predictions that are not
-        those of a model.
+        Lists every file that is no scores file, scores of another data set, models that are there twice, and
+        predictions that are not those of a model.
     ParameterError
         There is no sample `sample`.
     IncompleteBuild, VerificationError
@@ -105,7 +107,9 @@ def report(
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
-    failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data.samples, data.classes)
+    failures = Failures(
+        {label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data.samples, data.classes
+    )
     failed_sets = failures.shown(data)
     index = _sample(data, sample, failures)
     panels = panel_rows(entries, [s for s in data.manifest.sets if s.id in data], index)
@@ -159,7 +163,9 @@ def _sample(data: DataSet, wanted: str | None, failures: Failures) -> int:
         return int(np.argmax(failures.right_when_clean()))
     places = {s.id: s.index for s in data.samples}
     if wanted not in places:
-        raise ParameterError(f"{data.path} has no sample {wanted!r}.{suggest(wanted, places)} samples.jsonl lists them.")
+        raise ParameterError(
+            f"{data.path} has no sample {wanted!r}.{suggest(wanted, places)} samples.jsonl lists them."
+        )
     return places[wanted]
 
 
@@ -171,7 +177,8 @@ def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapp
     ]
     if missing := [e.label for e in entries if e.label not in predicted]:
         notes.append(
-            f"Scores files do not say which images a model has right, so that nothing is shown here of {', '.join(missing)}: give "
+            "Scores files do not say which images a model has right, so that nothing is shown here of "
+            f"{', '.join(missing)}: give "
             "corruptset report the predictions too, --predictions PATH (or NAME=PATH) for each model."
         )
     return notes
@@ -194,7 +201,11 @@ def _made(entries: Sequence[Entry]) -> Table:
             e.scores.samples,
             e.scores.condition or "all",
             e.scores.baseline or "none",
-            *((None, None) if (r := e.scores.resamples) is None else (max(map(len, r.values.values()), default=0), r.seed)),
+            *(
+                (None, None)
+                if (r := e.scores.resamples) is None
+                else (max(map(len, r.values.values()), default=0), r.seed)
+            ),
             len(e.scores.sets),
             hashlib.sha256(scores_bytes(e.scores)).hexdigest(),
         ]

@@ -56,16 +56,16 @@ def score(
     predictions : str, Path or Predictions
         The model's: a folder of ``<set id>.npz``, one ``.npz`` or a CSV (docs/evaluate.md).
     baseline : str, Path or Predictions, optional
-        The predictions that corruption errors (CE, mCE) are relative to. ``alexnet``, and by default: AlexNet's published errors, where the
-        data set is ImageNet-C as published; elsewhere there is no CE, and a note says why.
+        The predictions that corruption errors (CE, mCE) are relative to. ``alexnet``, and by default: AlexNet's
+        published errors, where the data set is ImageNet-C as published; elsewhere there is no CE, and a note says why.
     condition : str, optional
-        Which images count: ``correct@clean``, those of the clean set that the model has right, or ``correct@clean=PREDICTIONS``, those that
-        another model has right. By default all.
+        Which images count: ``correct@clean``, those of the clean set that the model has right, or
+        ``correct@clean=PREDICTIONS``, those that another model has right. By default all.
     sets : sequence of str, optional
         Ids, aliases or patterns of the sets to score; by default all.
     profile_over : {"ours", "figures", "tables"}
-        Which gradual degradations the mean profile is over: all that the data set has, or the fourteen of the figures of Swingler 2022
-        (all fifteen but random_noise), or of its tables (all but fade_grey).
+        Which gradual degradations the mean profile is over: all that the data set has, or the fourteen of the figures
+        of Swingler 2022 (all fifteen but random_noise), or of its tables (all but fade_grey).
     seed : int
         Of the resamples of the images, which intervals come from: 0..2**53 - 1.
     out : str or Path, optional
@@ -78,8 +78,8 @@ def score(
     Returns
     -------
     Scores
-        Fractions are 0..1. A score that cannot be had is None, and `notes` says why; they also say why a score may not be laid beside a
-        published one.
+        Fractions are 0..1. A score that cannot be had is None, and `notes` says why; they also say why a score may not
+        be laid beside a published one.
 
     Raises
     ------
@@ -101,7 +101,9 @@ def score(
     evaluation = Evaluation(data, predicted, images)
     reference, no_baseline = None, list[str]()
     if baseline not in (None, ALEXNET):
-        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | ({CLEAN} & predicted.outcomes.keys())
+        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | (
+            {CLEAN} & predicted.outcomes.keys()
+        )
         reference = error_curves(Evaluation(data, read(baseline, sets=sorted(needed)), images))
     elif not (no_baseline := why_not_alexnet(data, condition)):
         reference = alexnet_curves()
@@ -116,9 +118,16 @@ def score(
     numbers = _numbers(evaluation, curves, by_corruption) | {"style_gap": style_gap}
     estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
     estimates |= {f"two_factor.{name}": estimate for name, estimate in of_two.items()} | fragile.estimates
-    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": of_two, "style": by_style, "fragile": fragile.groups or fragile.notes}
+    kinds: dict[str, Sized] = {
+        "profiles": profiles,
+        "two_factor": of_two,
+        "style": by_style,
+        "fragile": fragile.groups or fragile.notes,
+    }
     compared = None if reference is None else reference.model
-    fields: dict[str, Any] = {name: None if one is None else value(one) for name, one in numbers.items() if name in Scores.model_fields}
+    fields: dict[str, Any] = {
+        name: None if one is None else value(one) for name, one in numbers.items() if name in Scores.model_fields
+    }
     fields |= {name: _values(rows) for name, rows in (by_corruption | {"style": by_style}).items()}
     replicated = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
     scores = Scores(
@@ -152,19 +161,28 @@ def score(
     return scores
 
 
-def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress) -> Predictions:
-    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for, and clean."""
+def _predictions(
+    data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
+) -> Predictions:
+    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for, and
+    clean.
+    """
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
-    wanted = {*(data.set_ids if sets is None else choose(data, [name for name in sets if name != CLEAN or name in data]))}
+    wanted = {
+        *(data.set_ids if sets is None else choose(data, [name for name in sets if name != CLEAN or name in data]))
+    }
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
     missing = sorted(wanted - outcomes.keys())
-    wrong = [f"lack the sets {first_few(missing)}"] * bool(missing) + [f"have {length} rows a set" for length in lengths]
+    wrong = [f"lack the sets {first_few(missing)}"] * bool(missing) + [
+        f"have {length} rows a set" for length in lengths
+    ]
     wrong += [f"are of {given.digest}"] * (given.digest not in (None, data.digest))
     if wrong:
         raise PredictionError(
-            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): they {wrong[0]}."
+            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): "
+            f"they {wrong[0]}."
         )
     return replace(given, outcomes=outcomes)
 
@@ -176,8 +194,12 @@ def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
     return measure_fragile(evaluation.data, evaluation.outcomes, evaluation.images.bootstrap.seed)
 
 
-def _numbers(evaluation: Evaluation, curves: ErrorCurves, by_corruption: Mapping[str, ByCorruption]) -> dict[str, Estimate | None]:
-    """Return the means over the fifteen corruptions of ImageNet-C, and the scores over all sets to test on, and of the clean images."""
+def _numbers(
+    evaluation: Evaluation, curves: ErrorCurves, by_corruption: Mapping[str, ByCorruption]
+) -> dict[str, Estimate | None]:
+    """Return the means over the fifteen corruptions of ImageNet-C, and the scores over all sets to test on, and of the
+    clean images.
+    """
     clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
     maude = curves.mean(by_corruption["aude"])
     return {
@@ -198,7 +220,12 @@ def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
 
 def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
     """Return a note on the scores whose formula divides by 0."""
-    names = [f"{table} of {name}" if table else name for table, rows in tables.items() for name, row in rows.items() if value(row) is None]
+    names = [
+        f"{table} of {name}" if table else name
+        for table, rows in tables.items()
+        for name, row in rows.items()
+        if value(row) is None
+    ]
     if not names:
         return []
     why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"

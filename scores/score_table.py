@@ -47,7 +47,9 @@ class MetricScores(Record):
     rpc: float | None
     """Relative performance under corruption: mPC / clean."""
     rb_index: float | None
-    """Robustness index: the mean loss over `rb_sets` sets, as a share of the clean value. Null where one of them has no value."""
+    """Robustness index: the mean loss over `rb_sets` sets, as a share of the clean value. Null where one of them has no
+    value.
+    """
     rb_sets: int
     families: dict[str, Performance]
     corruptions: dict[str, Performance]
@@ -72,7 +74,12 @@ class TableScores(Record):
             rows.append([name, f"RB-index of {scores.rb_sets} sets", scores.rb_index, None])
             for means in (scores.families, scores.corruptions):
                 rows += [[name, of, one.mean, one.relative] for of, one in means.items()]
-        columns = [Column("metric", "text"), Column("over", "text"), Column("mean", "number"), Column("over clean", "number")]
+        columns = [
+            Column("metric", "text"),
+            Column("over", "text"),
+            Column("mean", "number"),
+            Column("over clean", "number"),
+        ]
         return Table("score-table", "Mean and relative performance under corruption", columns, rows, self.notes)
 
 
@@ -83,17 +90,19 @@ def score_table(
     lower_is_better: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> TableScores:
-    """Return mPC, rPC and RB-index of every metric of a table: a detector's AP, a segmenter's mIoU, an error or a distance.
+    """Return mPC, rPC and RB-index of every metric of a table: a detector's AP, a segmenter's mIoU, an error or a
+    distance.
 
     Parameters
     ----------
     table : path or mapping
-        Set id -> metric -> value, or a file: a CSV with a column ``set`` and one for each metric; a JSON object of that form; or, as
-        mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity 0 is ``clean`` and metrics
-        may be of kinds, ``{"bbox": {"AP": 0.31}}``.
+        Set id -> metric -> value, or a file: a CSV with a column ``set`` and one for each metric; a JSON object of that
+        form; or, as mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity
+        0 is ``clean`` and metrics may be of kinds, ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
-        What the means are over; by default the fifteen of ImageNet-C. The RB-index is over the sets of these that are in the table; by
-        default over all sets but ``clean`` and those of the four extra corruptions, which are to validate on.
+        What the means are over; by default the fifteen of ImageNet-C. The RB-index is over the sets of these that are
+        in the table; by default over all sets but ``clean`` and those of the four extra corruptions, which are to
+        validate on.
     lower_is_better : sequence of str
         Metrics whose lower values are better, such as an error: their RB-index has the other sign (Flag = -1).
     out : path, optional
@@ -106,7 +115,8 @@ def score_table(
     Raises
     ------
     ScoreError
-        The table cannot be read or has mistakes: all of them listed. Sets that are missing are no mistake: they are named.
+        The table cannot be read or has mistakes: all of them listed. Sets that are missing are no mistake: they are
+        named.
 
     Notes
     -----
@@ -114,8 +124,9 @@ def score_table(
 
     References
     ----------
-    mPC, rPC: Michaelis et al. 2019, "Benchmarking robustness in object detection: autonomous driving when winter is coming", equations 1
-    and 2. RB-index: FlagEval, robustness evaluation of vision models, ``Flag / (T * A_org) * sum(A_org - A_i)``.
+    mPC, rPC: Michaelis et al. 2019, "Benchmarking robustness in object detection: autonomous driving when winter is
+    coming", equations 1 and 2. RB-index: FlagEval, robustness evaluation of vision models, ``Flag / (T * A_org) *
+    sum(A_org - A_i)``.
 
     Examples
     --------
@@ -133,11 +144,16 @@ def score_table(
     wanted = {name: [f"{name}/{severity}" for severity in SEVERITIES] for name in over}
     known = {set_id for ids in wanted.values() for set_id in ids} | {CLEAN}
     if absent := [name for name in over if corruptions is not None and not set(wanted[name]) & checked.keys()]:
-        hints = [f"{name}: no set of it is in the table.{suggest(name, {s.partition('/')[0] for s in checked})}" for name in absent]
+        hints = [
+            f"{name}: no set of it is in the table.{suggest(name, {s.partition('/')[0] for s in checked})}"
+            for name in absent
+        ]
         raise ScoreError(mistakes("--corruptions", hints))
     names = list(dict.fromkeys(metric for of_set in checked.values() for metric in of_set))
     if unknown := [name for name in lower_is_better if name not in names]:
-        raise ScoreError(mistakes("--lower-is-better", [f"{n}: the table has no such metric.{suggest(n, names)}" for n in unknown]))
+        raise ScoreError(
+            mistakes("--lower-is-better", [f"{n}: the table has no such metric.{suggest(n, names)}" for n in unknown])
+        )
     left_out = EXTRA if corruptions is None else {set_id.partition("/")[0] for set_id in checked} - set(over)
     tests = [set_id for set_id in checked if set_id != CLEAN and set_id.partition("/")[0] not in left_out]
     metrics = {}
@@ -145,11 +161,18 @@ def score_table(
         value_of = {s: of[name] for s, of in checked.items() if name in of}
         metrics[name] = _scores(value_of, wanted, tests, flag=-1 if name in lower_is_better else 1)
     notes = [_missing(name, one) for name, one in metrics.items() if one.missing]
-    notes += [f"{name}: the clean value is 0, so there is no rPC and no RB-index." for name, one in metrics.items() if one.clean == 0]
+    notes += [
+        f"{name}: the clean value is 0, so there is no rPC and no RB-index."
+        for name, one in metrics.items()
+        if one.clean == 0
+    ]
     without = {name: [set_id for set_id in tests if name not in checked[set_id]] for name in names}
     notes += [f"{name}: no RB-index: {first_few(sets, 20)} without a value." for name, sets in without.items() if sets]
     if others := [set_id for set_id in checked if set_id not in known]:
-        notes.append(f"{len(others)} sets do not count in mPC, as they are not among the corruptions of the means: {first_few(others)}.")
+        notes.append(
+            f"{len(others)} sets do not count in mPC, as they are not among the corruptions of the means: "
+            f"{first_few(others)}."
+        )
     scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=metrics, notes=notes)
     if out is not None:
         folder = Path(out)
@@ -164,10 +187,15 @@ def _missing(name: str, scores: MetricScores) -> str:
     whole = [c for c in scores.corruptions if all(f"{c}/{s}" in scores.missing for s in SEVERITIES)]
     rest = [set_id for set_id in scores.missing if set_id.partition("/")[0] not in whole]
     lacking = "no mPC" if scores.mpc is None else "no rPC"
-    return f"{name}: {lacking}: {len(scores.missing)} sets have no value: {first_few([*(f'{c}/1-5' for c in whole), *rest], 20)}."
+    return (
+        f"{name}: {lacking}: {len(scores.missing)} sets have no value: "
+        f"{first_few([*(f'{c}/1-5' for c in whole), *rest], 20)}."
+    )
 
 
-def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]], tests: Sequence[str], *, flag: int) -> MetricScores:
+def _scores(
+    value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]], tests: Sequence[str], *, flag: int
+) -> MetricScores:
     """Return the scores of one metric from its value of each set; `tests` are those of the RB-index."""
     clean = value_of.get(CLEAN)
 
@@ -206,7 +234,9 @@ def _read(where: str, path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise ScoreError(f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look.") from None
+        raise ScoreError(
+            f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look."
+        ) from None
 
 
 def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
@@ -215,7 +245,8 @@ def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
     key = next((name for name in SET_COLUMNS if name in columns), None)
     if key is None or len(columns) < 2 or len(set(columns)) < len(columns):
         raise ScoreError(
-            f"{where} has the columns {', '.join(columns) or 'none'}; expected set, and then one for each metric, all different."
+            f"{where} has the columns {', '.join(columns) or 'none'}; expected set, and then one for each metric, all "
+            "different."
         )
     problems, sets = [], dict[str, dict[str, Any]]()
     for line, row in enumerate(reader, 2):
@@ -234,7 +265,9 @@ def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
 def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
     """Return the metrics by set, or raise with all that is no finite number."""
     if not isinstance(values, Mapping) or not values:
-        raise ScoreError(f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}.")
+        raise ScoreError(
+            f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
+        )
     problems, sets = [], dict[str, Mapping[str, float]]()
     for set_id, metrics in _flat(values):
         if set_id in sets and sets[set_id] != metrics:
@@ -265,5 +298,9 @@ def _metrics(of_set: Any) -> Any:
         return of_set
     flat: dict[str, Any] = {}
     for name, value in of_set.items():
-        flat |= {f"{name} {metric}": one for metric, one in value.items()} if isinstance(value, Mapping) else {str(name): value}
+        flat |= (
+            {f"{name} {metric}": one for metric, one in value.items()}
+            if isinstance(value, Mapping)
+            else {str(name): value}
+        )
     return flat

@@ -37,7 +37,9 @@ def load_scores(path: str | Path) -> Scores:
     try:
         data = read_regular(file, MOST_BYTES)
     except OSError as e:
-        raise ScoreError(f"The scores {file} cannot be read: {reason(e)}. Expected what `corruptset score --out FOLDER` writes.") from None
+        raise ScoreError(
+            f"The scores {file} cannot be read: {reason(e)}. Expected what `corruptset score --out FOLDER` writes."
+        ) from None
     scores, mistakes = record_or_mistakes(Scores, data)
     if scores is None:
         raise ScoreError(f"{file} is no scores file that this release reads:\n{listed(mistakes)}")

@@ -25,5 +25,7 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
     every = {name for group in names.values() for name in group}
     unfit = [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]
     if unfit:
-        raise UnknownCorruption("; ".join(f"{glob!r} matches no set of {data.path}.{suggest(glob, every)}" for glob in unfit))
+        raise UnknownCorruption(
+            "; ".join(f"{glob!r} matches no set of {data.path}.{suggest(glob, every)}" for glob in unfit)
+        )
     return [name for name, group in names.items() if any(fnmatchcase(one, glob) for one in group for glob in globs)]

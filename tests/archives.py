@@ -61,10 +61,24 @@ def python2_batch(rows, columns, batch_label="testing batch 1 of 1"):
         + b"\x87Rq\x09(K\x01"
     )
     out.write(
-        b"".join(b"M" + struct.pack("<H", n) for n in rows.shape) + b"\x86cnumpy\ndtype\nq\x0a" + _text("u1") + b"K\x00K\x01\x87Rq\x0b"
+        b"".join(b"M" + struct.pack("<H", n) for n in rows.shape)
+        + b"\x86cnumpy\ndtype\nq\x0a"
+        + _text("u1")
+        + b"K\x00K\x01\x87Rq\x0b"
     )
-    out.write(b"(K\x03" + _text("|") + b"NNN" + b"J\xff\xff\xff\xff" * 2 + b"K\x00tb\x89T" + struct.pack("<I", len(data)) + data + b"tb")
-    out.write(_text("filenames") + b"]q\x0c(" + b"".join(_text(f"photo_s_{i:06d}.png") for i in range(len(rows))) + b"eu.")
+    out.write(
+        b"(K\x03"
+        + _text("|")
+        + b"NNN"
+        + b"J\xff\xff\xff\xff" * 2
+        + b"K\x00tb\x89T"
+        + struct.pack("<I", len(data))
+        + data
+        + b"tb"
+    )
+    out.write(
+        _text("filenames") + b"]q\x0c(" + b"".join(_text(f"photo_s_{i:06d}.png") for i in range(len(rows))) + b"eu."
+    )
     return out.getvalue()
 
 
@@ -113,14 +127,20 @@ def binary(images, labels):
 
 def hundred_python(parts, dump=python2_batch):
     """Files of CIFAR-100's python version; parts: name -> (images, fine, coarse)."""
-    files = {"meta": pickle.dumps({"fine_label_names": FINE, "coarse_label_names": COARSE}, protocol=2), "file.txt~": b"x"}
+    files = {
+        "meta": pickle.dumps({"fine_label_names": FINE, "coarse_label_names": COARSE}, protocol=2),
+        "file.txt~": b"x",
+    }
     for name, (images, fine, coarse) in parts.items():
         files[name] = dump(planes(images), {"fine_labels": fine, "coarse_labels": coarse})
     return {f"cifar-100-python/{name}": data for name, data in files.items()}
 
 
 def hundred_binary(parts):
-    files = {"fine_label_names.txt": "\n".join([*FINE, ""]).encode(), "coarse_label_names.txt": "\n".join([*COARSE, ""]).encode()}
+    files = {
+        "fine_label_names.txt": "\n".join([*FINE, ""]).encode(),
+        "coarse_label_names.txt": "\n".join([*COARSE, ""]).encode(),
+    }
     for name, (images, fine, coarse) in parts.items():
         files[f"{name}.bin"] = binary(images, np.stack([coarse, fine], axis=1))
     return {f"cifar-100-binary/{name}": data for name, data in files.items()}
@@ -131,7 +151,8 @@ def modern_batch(protocol):
 
     def dump(rows, columns):
         return pickle.dumps(
-            {b"data": rows, **{key.encode(): [int(v) for v in labels] for key, labels in columns.items()}}, protocol=protocol
+            {b"data": rows, **{key.encode(): [int(v) for v in labels] for key, labels in columns.items()}},
+            protocol=protocol,
         )
 
     return dump
@@ -214,10 +235,30 @@ def devkit(ids=None, year="2012", wnids=WNIDS, inner=2):
     ]  # fmt: skip
     rows = []
     for i, wnid in enumerate(wnids, 1):
-        rows.append((np.uint16(i), wnid, f"thing {i}, stuff", "a gloss", np.uint16(0), np.zeros((1, 0)), np.uint16(0), np.uint16(1300)))
+        rows.append(
+            (
+                np.uint16(i),
+                wnid,
+                f"thing {i}, stuff",
+                "a gloss",
+                np.uint16(0),
+                np.zeros((1, 0)),
+                np.uint16(0),
+                np.uint16(1300),
+            )
+        )
     for i in range(inner):
         rows.append(
-            (np.uint16(len(wnids) + 1 + i), f"n0000{i:04d}", "above", "g", np.uint16(2), np.array([[1, 2]]), np.uint16(1), np.uint16(0))
+            (
+                np.uint16(len(wnids) + 1 + i),
+                f"n0000{i:04d}",
+                "above",
+                "g",
+                np.uint16(2),
+                np.array([[1, 2]]),
+                np.uint16(1),
+                np.uint16(0),
+            )
         )
     synsets = np.array(rows, dtype=dtype).reshape(-1, 1)
     buffer = io.BytesIO()
@@ -232,7 +273,9 @@ def devkit(ids=None, year="2012", wnids=WNIDS, inner=2):
 
 def wnid_folders(count=7):
     """The same images in wnid folders."""
-    return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in zip(truth(count), val_images(count).items(), strict=True)}
+    return {
+        f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in zip(truth(count), val_images(count).items(), strict=True)
+    }
 
 
 def facts(source):

@@ -2,7 +2,8 @@
 
 Tests that import this are skipped, and say why, where one of the two is missing.
 
-`pages/axe/axe.min.js` is axe-core 4.14.1 as npm has it, unchanged, under the Mozilla Public License 2.0 (`pages/axe/LICENSE`).
+`pages/axe/axe.min.js` is axe-core 4.14.1 as npm has it, unchanged, under the Mozilla Public License 2.0
+(`pages/axe/LICENSE`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def opened_browser() -> Iterator[Any]:
 
 @contextmanager
 def visits(browser: Any) -> Iterator[Visit]:
-    """Open pages, those of files with the network off; at the end no message on a console and no further request may have been seen."""
+    """Open pages, those of files with the network off; at the end no message on a console and no further request may
+    have been seen.
+    """
     contexts, wrong = [], []
 
     def visit(address: str, **options: Any) -> Any:
@@ -48,7 +51,10 @@ def visits(browser: Any) -> Iterator[Visit]:
         page = context.new_page()
         page.on("console", lambda message: wrong.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("request", lambda request: None if _own(request.url, address) else wrong.append(f"request: {request.url[:80]}"))
+        page.on(
+            "request",
+            lambda request: None if _own(request.url, address) else wrong.append(f"request: {request.url[:80]}"),
+        )
         page.goto(address)
         return page
 
@@ -63,7 +69,9 @@ def _own(url: str, page: str) -> bool:
 
 
 def axe_violations(page: Any) -> list[tuple[str, list[str]]]:
-    """Return what axe finds on a page that was opened with ``bypass_csp=True``: the page's policy forbids any other script."""
+    """Return what axe finds on a page that was opened with ``bypass_csp=True``: the page's policy forbids any other
+    script.
+    """
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]

@@ -28,7 +28,9 @@ def files(root: Path = ROOT) -> list[str]:
 
 
 def copy(target: Path) -> None:
-    """Copy these files: setuptools leaves a build folder behind in the tree that it works in, and reuses a stale one."""
+    """Copy these files: setuptools leaves a build folder behind in the tree that it works in, and reuses a
+    stale one.
+    """
     for path in files():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, target / path)

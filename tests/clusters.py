@@ -84,7 +84,9 @@ class Cluster:
     def __enter__(self) -> Cluster:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.kill(*self.pids)
         self._nursery.communicate()
 
@@ -118,7 +120,12 @@ class Cluster:
         assert self._nursery.stdin is not None
         assert self._nursery.stdout is not None
         number = len(self._numbers)
-        call = {"program": program, "before": before, "arguments": arguments, "folder": str(self.folder / f"process-{number}")}
+        call = {
+            "program": program,
+            "before": before,
+            "arguments": arguments,
+            "folder": str(self.folder / f"process-{number}"),
+        }
         print(json.dumps(call), file=self._nursery.stdin, flush=True)
         pid = int(self._nursery.stdout.readline())
         self._numbers[pid] = number

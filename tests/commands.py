@@ -44,7 +44,9 @@ class Done:
 
 
 class Server:
-    """Forks a process for each command. It has imported what commands import, so that a command takes a fraction of a second."""
+    """Forks a process for each command. It has imported what commands import, so that a command takes a fraction of a
+    second.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

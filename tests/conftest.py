@@ -36,7 +36,9 @@ def recipe(shared: layouts.Shared) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_power_cuts() -> Iterator[None]:
-    """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the power."""
+    """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the
+    power.
+    """
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -44,7 +46,9 @@ def no_power_cuts() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def photographs_decoded_once() -> Iterator[None]:
-    """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most of its time."""
+    """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most
+    of its time.
+    """
     from corruptset.generate.sources import sample
 
     decoded = functools.cache(sample.decode)
@@ -54,7 +58,8 @@ def photographs_decoded_once() -> Iterator[None]:
 
 
 LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
-"""Folders whose files take longest: begun first, so that no worker of pytest-xdist is left alone with one at the end."""
+"""Folders whose files take longest: begun first, so that no worker of pytest-xdist is left alone with one at the end.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,7 +69,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their tests."""
+    """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their
+    tests.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -76,6 +83,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take longest."""
+    """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take
+    longest.
+    """
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False

@@ -23,8 +23,9 @@ JPEG_IMAGE = "images/fog/3/1 a dog/Ünal 7.JPEG"
 OTHER_PNG = "images/fog/3/1 a dog/deep/rex.png"
 SHARD = "hdf5/fog/3-00001.h5"
 KINDS = (
-    "incomplete schema records symlink special missing unexpected unreadable size hash decode shape pixels digest rederive unmended".split()
-)
+    "incomplete schema records symlink special missing unexpected unreadable size hash decode shape pixels digest "
+    "rederive unmended"
+).split()
 WHOLE_FILES = ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl", "contact.png", "README.md", SHARD]
 
 
@@ -57,7 +58,9 @@ def edit_lines(path: Path, change: Callable[[list[dict[str, Any]]], Any]) -> Non
 
 
 def edit_manifest(root: Path, change: Callable[[dict[str, Any]], Any], *, reseal: bool = False) -> None:
-    """Edit manifest.json; with `reseal`, put the new hashes of all files and of the manifest in, as a careful forger would."""
+    """Edit manifest.json; with `reseal`, put the new hashes of all files and of the manifest in, as a careful forger
+    would.
+    """
     path = root / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
     change(manifest)
@@ -124,7 +127,9 @@ def assigned(name: str, value: Any) -> Callable[[h5py.File], None]:
 
 
 def redigest(root: Path) -> str:
-    """Put the digest that the records give into the manifest, as whoever passes a changed data set off as another would; return it."""
+    """Put the digest that the records give into the manifest, as whoever passes a changed data set off as another
+    would; return it.
+    """
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
     def change(m: dict[str, Any]) -> None:
@@ -140,7 +145,9 @@ def redigest(root: Path) -> str:
 
 
 def swap_classes(root: Path, field: str = "name") -> None:
-    """Exchange the names (or folders) of the first two classes in all records, with every hash put right but the digest."""
+    """Exchange the names (or folders) of the first two classes in all records, with every hash put right but the
+    digest.
+    """
     manifest = json.loads((root / "manifest.json").read_text("utf-8"))
     first, second = (c[field] for c in manifest["classes"][:2])
 
@@ -149,5 +156,7 @@ def swap_classes(root: Path, field: str = "name") -> None:
 
     if field == "name":
         other = {first: second, second: first}
-        edit_lines(root / "samples.jsonl", lambda rows: [{**r, "class": other.get(r["class"], r["class"])} for r in rows])
+        edit_lines(
+            root / "samples.jsonl", lambda rows: [{**r, "class": other.get(r["class"], r["class"])} for r in rows]
+        )
     edit_manifest(root, change, reseal=True)

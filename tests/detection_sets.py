@@ -1,4 +1,6 @@
-"""Detection and segmentation sets as people have them: small, in the layouts of COCO and Cityscapes, and trees with odd names."""
+"""Detection and segmentation sets as people have them: small, in the layouts of COCO and Cityscapes, and trees with odd
+names.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +51,22 @@ def coco_record(images: list[dict[str, Any]]) -> dict[str, Any]:
     """Return annotations in COCO's format: two boxes an image."""
     boxes = [[2, 3, 12, 10], [8, 6, 16, 18]]
     annotations = [
-        {"id": 10 * image["id"] + n, "image_id": image["id"], "category_id": 1 + n, "bbox": box, "area": box[2] * box[3], "iscrowd": 0}
+        {
+            "id": 10 * image["id"] + n,
+            "image_id": image["id"],
+            "category_id": 1 + n,
+            "bbox": box,
+            "area": box[2] * box[3],
+            "iscrowd": 0,
+        }
         for image in images
         for n, box in enumerate(boxes)
     ]
-    return {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}]}
+    return {
+        "images": images,
+        "annotations": annotations,
+        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}],
+    }
 
 
 def write_coco(root: Path, name: str = "val2017") -> Path:

@@ -40,16 +40,22 @@ def lines(word: str) -> list[str]:
 
 
 def shell(line: str, folder: Path) -> str:
-    """Run a line of the page in a folder, by the shell, and return what it prints; ``corruptset`` and ``python`` are this environment's."""
+    """Run a line of the page in a folder, by the shell, and return what it prints; ``corruptset`` and ``python`` are
+    this environment's.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
     if done.returncode:
         raise AssertionError(f"{line}\nleaves with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def corruptset_runs(line: str) -> None:
-    """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the time."""
+    """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the
+    time.
+    """
     from corruptset.cli import main
 
     before, sys.argv = sys.argv, shlex.split(line)

@@ -56,7 +56,9 @@ class Handler(BaseHTTPRequestHandler):
         match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         first = int(match[1]) if match else 0
         with self.server.lock:
-            self.server.asked.append(Asked(name, first, self.headers.get("If-Range"), self.headers.get("Authorization")))
+            self.server.asked.append(
+                Asked(name, first, self.headers.get("If-Range"), self.headers.get("Authorization"))
+            )
             status = (faults.status.get(name) or [0]).pop(0)
             cut = (faults.cut.get(name) or [-1]).pop(0)
             contents = faults.content.get(name, [])

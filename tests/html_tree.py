@@ -27,7 +27,9 @@ class Node:
                 yield from child.all(*tags)
 
     def one(self, tag: str, **attributes: str) -> Node:
-        """Return the one element below with a tag and attributes; ``class_`` and ``data_x`` stand for ``class`` and ``data-x``."""
+        """Return the one element below with a tag and attributes; ``class_`` and ``data_x`` stand for ``class`` and
+        ``data-x``.
+        """
         wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
         (found,) = [n for n in self.all(tag) if wanted.items() <= n.attributes.items()]
         return found

@@ -1,4 +1,6 @@
-"""A stand-in for the Hugging Face hub on the loopback: the calls of its HTTP interface that its library makes to publish a data set."""
+"""A stand-in for the Hugging Face hub on the loopback: the calls of its HTTP interface that its library makes to
+publish a data set.
+"""
 
 from __future__ import annotations
 
@@ -71,14 +73,19 @@ class HubHandler(BaseHTTPRequestHandler):
             name, _, file = path.removeprefix("/datasets/").partition("/resolve/main/")
             if (found := self._repository(name)) is not None:
                 data = found.commits[-1].get(file)
-                self._answer(b"", 404) if data is None else self._answer(data, ETag=f'"{hashlib.sha256(data).hexdigest()}"')
+                self._answer(b"", 404) if data is None else self._answer(
+                    data, ETag=f'"{hashlib.sha256(data).hexdigest()}"'
+                )
         else:
             self._answer({"error": f"no such call: {path}"}, 404)
 
     def do_PUT(self) -> None:
         digest, data = self.path.rpartition("/")[2], self._body()
         self.server.asked.append(("PUT", digest))
-        if self.server.fails_after is not None and sum(method == "PUT" for method, _ in self.server.asked) > self.server.fails_after:
+        if (
+            self.server.fails_after is not None
+            and sum(method == "PUT" for method, _ in self.server.asked) > self.server.fails_after
+        ):
             return self._answer({"error": "out of order"}, 403)
         assert hashlib.sha256(data).hexdigest() == digest
         self.server.large[digest] = data
@@ -94,8 +101,12 @@ class HubHandler(BaseHTTPRequestHandler):
             assert given["type"] == "dataset"
             name = f"{given['organization']}/{given['name']}" if given.get("organization") else given["name"]
             if name in self.server.repositories:
-                return self._answer({"error": "You already created this dataset repo", "url": f"{self.server.url}/datasets/{name}"}, 409)
-            self.server.repositories[name] = Repository(given.get("visibility") == "private" or given.get("private") is True)
+                return self._answer(
+                    {"error": "You already created this dataset repo", "url": f"{self.server.url}/datasets/{name}"}, 409
+                )
+            self.server.repositories[name] = Repository(
+                given.get("visibility") == "private" or given.get("private") is True
+            )
             return self._answer({"url": f"{self.server.url}/datasets/{name}", "name": name})
         if path == "/api/validate-yaml":
             import yaml  # which the hub's library brings
@@ -114,7 +125,10 @@ class HubHandler(BaseHTTPRequestHandler):
 
     def _preupload(self, found: Repository, body: bytes) -> None:
         files = json.loads(body)["files"]
-        modes = [{"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False} for f in files]
+        modes = [
+            {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False}
+            for f in files
+        ]
         self._answer({"files": modes})
 
     def _batch(self, found: Repository, body: bytes) -> None:
@@ -134,7 +148,9 @@ class HubHandler(BaseHTTPRequestHandler):
                 files[value["path"]] = self.server.large[value["oid"]]
         found.commits.append(files)
         name = self.path.removeprefix("/api/").partition("/commit/")[0]
-        self._answer({"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True})
+        self._answer(
+            {"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True}
+        )
 
 
 def _entry(path: str, data: bytes) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""A Dockerfile carried out without an engine: its steps in roots of their own, and a command in what comes out, as an engine starts it."""
+"""A Dockerfile carried out without an engine: its steps in roots of their own, and a command in what comes out, as an
+engine starts it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def steps(text: str) -> list[tuple[str, str]]:
     """Return the instructions of a Dockerfile, in order, each with its argument on one line."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())]
+    return [
+        (word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())
+    ]
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,27 @@ class Image:
     def step(self, command: str, **more: str) -> None:
         """Carry out a RUN; raise with what it printed where it fails."""
         done = subprocess.run(
-            ["chroot", self.root, "/usr/bin/env", "-i", *_settings(self.environment | more), "sh", "-c", f"cd {self.folder} && {command}"],
+            [
+                "chroot",
+                self.root,
+                "/usr/bin/env",
+                "-i",
+                *_settings(self.environment | more),
+                "sh",
+                "-c",
+                f"cd {self.folder} && {command}",
+            ],
             capture_output=True,
             text=True,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 
-    def run(self, *arguments: str, data: Path, user: str | None = None, read_only: bool = False) -> subprocess.CompletedProcess[str]:
-        """Start the entry point with these arguments, a host's folder at /data, and no HOME; /tmp is empty, /dev and /proc are there."""
+    def run(
+        self, *arguments: str, data: Path, user: str | None = None, read_only: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Start the entry point with these arguments, a host's folder at /data, and no HOME; /tmp is empty, /dev and
+        /proc are there.
+        """
         user_id, _, group_id = (user or self.user).partition(":")
         process = ["setpriv", f"--reuid={user_id}", f"--regid={group_id}", "--clear-groups", "--no-new-privs"]
         process += [
@@ -69,7 +86,9 @@ class Image:
 
 
 def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
-    """Carry out a Dockerfile: every stage begins with a copy of `base`, in which registries' certificates are those of this machine."""
+    """Carry out a Dockerfile: every stage begins with a copy of `base`, in which registries' certificates are those of
+    this machine.
+    """
     network = {"PIP_CERT": str(CERTIFICATES), "PIP_DISABLE_PIP_VERSION_CHECK": "1"} if CERTIFICATES.exists() else {}
     stages: dict[str, Image] = {}
     image, name = Image(base), "none"
@@ -87,13 +106,19 @@ def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
                         shutil.copy(file, root / file.relative_to("/"))
                 image = Image(root, {"PATH": "/usr/local/bin:/usr/bin:/bin"})
             case "COPY":
-                origin, source, target = re.fullmatch(r"(?:--from=(\S+) )?(\S+) (\S+)", rest).groups()  # type: ignore[union-attr]
+                origin, source, target = re.fullmatch(
+                    r"(?:--from=(\S+) )?(\S+) "
+                    r"(\S+)",
+                    rest,
+                ).groups()  # type: ignore[union-attr]
                 place = stages[origin].root / source.lstrip("/") if origin else context / source
                 shutil.copytree(place, image.root / target.lstrip("/"), symlinks=True)
             case "RUN":
                 image.step(rest, **network)
             case "ENV":
-                image = replace(image, environment=image.environment | dict(part.split("=", 1) for part in shlex.split(rest)))
+                image = replace(
+                    image, environment=image.environment | dict(part.split("=", 1) for part in shlex.split(rest))
+                )
             case "LABEL":
                 image = replace(image, labels=image.labels | dict(part.split("=", 1) for part in shlex.split(rest)))
             case "WORKDIR":
@@ -119,7 +144,9 @@ def base_root(folder: Path) -> Path:
     root = Path(os.environ.get("CORRUPTSET_TEST_ROOT") or folder / "base")
     if not root.exists():
         include = "--include=python3,python3-venv,ca-certificates"
-        subprocess.run(["debootstrap", "--variant=minbase", include, "bookworm", root], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["debootstrap", "--variant=minbase", include, "bookworm", root], check=True, stdout=subprocess.DEVNULL
+        )
     python = root / "usr/local/bin/python"
     python.unlink(missing_ok=True)
     python.symlink_to("/usr/bin/python3")

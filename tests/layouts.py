@@ -40,7 +40,15 @@ chain = ["contrast-3", "brightness-2"]
 """
 CONTRAST = '[[sets]]\ncorruptions = ["contrast"]\n\n[[sets]]\nclean = true\n'
 PLAIN = ["contrast/*", "brightness/*"]
-CHOSEN = ["clean", "sp010*", "ro-30*", "contrast-3+brightness-5", "brightness-5+contrast-3", "black_lines/*", "contrast/*"]
+CHOSEN = [
+    "clean",
+    "sp010*",
+    "ro-30*",
+    "contrast-3+brightness-5",
+    "brightness-5+contrast-3",
+    "black_lines/*",
+    "contrast/*",
+]
 """Of the build `chains` of tests/generate/views/conftest.py."""
 TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
 """The views of any set."""
@@ -68,7 +76,9 @@ def write_recipe(
     calibration: str = "cifar",
     more: str = "",
 ) -> Path:
-    """Write a recipe of two corruptions at five severities, clean, and a chain; `more` replaces what follows the encoding."""
+    """Write a recipe of two corruptions at five severities, clean, and a chain; `more` replaces what follows the
+    encoding.
+    """
     text = RECIPE.format(name=name, version=version, encoding=encoding, channels=channels, calibration=calibration)
     if more:
         text = text.partition("[[sets]]")[0] + more
@@ -78,7 +88,9 @@ def write_recipe(
 
 
 def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
-    """Build all sets in this process, straight into any view and without a page, and return the data set's directory."""
+    """Build all sets in this process, straight into any view and without a page, and return the data set's
+    directory.
+    """
     from corruptset.generate.build import build
 
     options = {"jobs": 1, "metrics": 0, "sets": ["*"], "any_shape": True, "page": False, **options}
@@ -104,15 +116,21 @@ def pixels(data: bytes) -> np.ndarray:
 
 
 class Files(dict[str, bytes]):
-    """Files by path. Where two are unequal pytest compares their texts line by line: of these a line a file, not a million bytes."""
+    """Files by path. Where two are unequal pytest compares their texts line by line: of these a line a file, not a
+    million bytes.
+    """
 
     def __repr__(self) -> str:
-        return "\n".join(f"{path}: {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:16]}" for path, data in self.items())
+        return "\n".join(
+            f"{path}: {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:16]}" for path, data in self.items()
+        )
 
 
 def files_of(directory: Path) -> Files:
     """Return every file below a directory."""
-    return Files((p.relative_to(directory).as_posix(), p.read_bytes()) for p in sorted(directory.rglob("*")) if p.is_file())
+    return Files(
+        (p.relative_to(directory).as_posix(), p.read_bytes()) for p in sorted(directory.rglob("*")) if p.is_file()
+    )
 
 
 class Shared:
@@ -130,7 +148,9 @@ class Shared:
         """Return the recipe that `write_recipe` writes with these options."""
         return self._once("recipe", options, lambda folder: write_recipe(folder, **options))
 
-    def build(self, *, crops: Mapping[str, Any] | None = None, recipe: Mapping[str, Any] | None = None, **options: Any) -> Path:
+    def build(
+        self, *, crops: Mapping[str, Any] | None = None, recipe: Mapping[str, Any] | None = None, **options: Any
+    ) -> Path:
         """Return the directory of a build of such a recipe and such crops; other options are those of a build."""
         source, file = self.crops(**crops or {}), self.recipe(**recipe or {})
         key = {"crops": crops, "recipe": recipe, **options}

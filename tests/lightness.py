@@ -30,7 +30,9 @@ def needed(requirements: list[str]) -> Iterator[str]:
 
 
 def light_python(folder: Path) -> Path:
-    """Return the Python of a fresh environment that has what pyproject.toml names without extras, as links to what is installed here."""
+    """Return the Python of a fresh environment that has what pyproject.toml names without extras, as links to what is
+    installed here.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     size = 0

@@ -18,7 +18,9 @@ DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posteri
 
 def bare(model: str = "net", **changes: Any) -> dict[str, Any]:
     """Return the JSON of scores that has nothing but one clean set."""
-    empty = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case")}
+    empty = {
+        name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case")
+    }
     missing = dict.fromkeys([name for name in Scores.model_fields if name not in empty])
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,
@@ -46,7 +48,9 @@ def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
     for place, name in enumerate((*FIFTEEN, *EXTRA)):
         for severity in range(1, 6):
             sets[f"{name}/{severity}"] = set_score(round(clean * strength ** (severity * (0.5 + place / 12)), 4))
-    errors = {name: [1 - clean, *(1 - sets[f"{name}/{s}"]["accuracy"] for s in range(1, 6))] for name in (*FIFTEEN, *EXTRA)}
+    errors = {
+        name: [1 - clean, *(1 - sets[f"{name}/{s}"]["accuracy"] for s in range(1, 6))] for name in (*FIFTEEN, *EXTRA)
+    }
     aude = {name: (e[0] / 2 + sum(e[1:5]) + e[5] / 2) / 5 for name, e in errors.items()}
     maude = float(np.mean([aude[name] for name in FIFTEEN]))
     draws = rng.normal(0, 0.01, 1000)
@@ -62,12 +66,20 @@ def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
         relative_ce={name: 1.2 * value for name, value in aude.items() if name in FIFTEEN},
         relative_mce=1.2 * maude,
         baseline="alexnet",
-        families={"noise": 0.6 * strength, "blur": 0.7 * strength, "weather": 0.72 * strength, "digital": 0.8 * strength},
+        families={
+            "noise": 0.6 * strength,
+            "blur": 0.7 * strength,
+            "weather": 0.72 * strength,
+            "digital": 0.8 * strength,
+        },
         profiles={name: profile(strength ** (1 + place / 2)) for place, name in enumerate(DEGRADATIONS)},
         mean_profile=profile(strength),
         two_factor=two_factor(accuracy, cv, rng),
         rb_index=0.3 + 0.05 * number,
-        fragile={group: fragile(0.1 + 0.02 * number + 0.05 * place) for place, group in enumerate(["s12", "s16", "s20", "s24", "s28"])},
+        fragile={
+            group: fragile(0.1 + 0.02 * number + 0.05 * place)
+            for place, group in enumerate(["s12", "s16", "s20", "s24", "s28"])
+        },
         style={"apple": 0.9 * strength, "microsoft": 0.8 * strength},
         style_gap=0.1 * strength,
         intervals={"maude": [maude - 0.02, maude + 0.02], "mce": [1.1 * maude - 0.02, 1.1 * maude + 0.02]},
@@ -79,7 +91,9 @@ def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
 def small(number: int = 0, model: str | None = None) -> dict[str, Any]:
     """Return the JSON of scores with something of everything, and little of what takes long to draw."""
     scores = full(number, model)
-    scores["sets"] = {name: one for name, one in scores["sets"].items() if name.partition("/")[0] in ("clean", "fog", "frost")}
+    scores["sets"] = {
+        name: one for name, one in scores["sets"].items() if name.partition("/")[0] in ("clean", "fog", "frost")
+    }
     scores["profiles"] = {name: scores["profiles"][name] for name in DEGRADATIONS[:2]}
     return scores
 
@@ -91,9 +105,17 @@ def profile(strength: float) -> dict[str, Any]:
     for threshold in (0.9, 0.5, 0.1):
         level = next((level for level, value in enumerate(accuracy) if value < threshold), None)
         words = f"{level} randomly placed 1 pixel wide lines"
-        below[str(threshold)] = None if level is None else {"level": level, "change": words, "changed": round(level / 31, 4)}
+        below[str(threshold)] = (
+            None if level is None else {"level": level, "change": words, "changed": round(level / 31, 4)}
+        )
     rank = [round(10 * (1 - value), 3) for value in accuracy]
-    return {"levels": list(range(31)), "accuracy": accuracy, "rank": rank, "probability": accuracy, "first_below": below}
+    return {
+        "levels": list(range(31)),
+        "accuracy": accuracy,
+        "rank": rank,
+        "probability": accuracy,
+        "first_below": below,
+    }
 
 
 def two_factor(accuracy: float, cv: float, rng: np.random.Generator) -> dict[str, Any]:
@@ -103,7 +125,14 @@ def two_factor(accuracy: float, cv: float, rng: np.random.Generator) -> dict[str
         for b in STAGES[i + 1 :]:
             difference = round(float(rng.normal(0, 0.03)), 4)
             first, second = sorted([f"{a}+{b}", f"{b}+{a}"])
-            effects.append({"first": first, "second": second, "difference": difference, "interval": [difference - 0.01, difference + 0.01]})
+            effects.append(
+                {
+                    "first": first,
+                    "second": second,
+                    "difference": difference,
+                    "interval": [difference - 0.01, difference + 0.01],
+                }
+            )
     return {
         "names": 69, "distinct": 53, "mean_accuracy": accuracy, "cv_percent": cv,
         "mean_accuracy_interval": [accuracy - 0.01, accuracy + 0.01], "cv_percent_interval": [cv - 0.3, cv + 0.3],
@@ -121,7 +150,13 @@ def fragile(rate: float) -> dict[str, Any]:
         "label_change_shift": 1.1 * rate,
     }
     return {
-        name: {"rate": one, "positive": 0.6 * one, "negative": 0.4 * one, "interval": [0.9 * one, 1.1 * one], "anchors": 400}
+        name: {
+            "rate": one,
+            "positive": 0.6 * one,
+            "negative": 0.4 * one,
+            "interval": [0.9 * one, 1.1 * one],
+            "anchors": 400,
+        }
         for name, one in parts.items()
     }
 

@@ -29,8 +29,22 @@ Members = dict[str, bytes]
 TOP = "tiny-c-1.0.0"
 RECORD = f"{TOP}/archives/{TOP}-clean.json"
 IMAGE = f"{TOP}/images/clean/0_käfer/zwei.png"
-OUTSIDE = ["../../escaped", "../escaped", "/tmp/escaped-from-an-archive", f"{TOP}/../../escaped", "..", "C:/escaped", "a\\..\\escaped"]
-ODD = [f"{TOP}/images/clean/./x.png", f"{TOP}//x.png", f"{TOP}/images/clean/0_käfer/a\nb.png", f"{TOP}/\x1b[2J", f"{TOP}/" + "x" * 300]
+OUTSIDE = [
+    "../../escaped",
+    "../escaped",
+    "/tmp/escaped-from-an-archive",
+    f"{TOP}/../../escaped",
+    "..",
+    "C:/escaped",
+    "a\\..\\escaped",
+]
+ODD = [
+    f"{TOP}/images/clean/./x.png",
+    f"{TOP}//x.png",
+    f"{TOP}/images/clean/0_käfer/a\nb.png",
+    f"{TOP}/\x1b[2J",
+    f"{TOP}/" + "x" * 300,
+]
 ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 

@@ -32,7 +32,9 @@ def painted(height: int, width: int, channels: int = 3, which: int = 0) -> NDArr
 
 @functools.cache
 def photograph(name: str, size: int = 224) -> NDArray[np.uint8]:
-    """Return a photograph of scikit-image: shortest side 256, centre crop 224; for other sizes that crop box-filtered."""
+    """Return a photograph of scikit-image: shortest side 256, centre crop 224; for other sizes that crop
+    box-filtered.
+    """
     import skimage.data
     from PIL import Image
 

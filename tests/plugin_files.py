@@ -18,7 +18,13 @@ side = 32
 [sources]
 own = "chosen by eye"
 """
-CACHES = (add_ons.installed, add_ons.installed_files, plugins.load_installed, calibrations._plugin_table, call._remembered)
+CACHES = (
+    add_ons.installed,
+    add_ons.installed_files,
+    plugins.load_installed,
+    calibrations._plugin_table,
+    call._remembered,
+)
 
 
 def template() -> str:
@@ -59,8 +65,12 @@ def without_plugins() -> Iterator[None]:
 
 def _forget() -> dict[str, ModuleType]:
     """Forget all plugins; return their modules."""
-    names = {known.module for known in registry._registered.values() if known.family == registry.PLUGIN} | set(plugins._loaded)
-    names = {name for name in sys.modules for plugin in names if name == plugin or name.startswith(f"{plugin}.")} - {"__main__"}
+    names = {known.module for known in registry._registered.values() if known.family == registry.PLUGIN} | set(
+        plugins._loaded
+    )
+    names = {name for name in sys.modules for plugin in names if name == plugin or name.startswith(f"{plugin}.")} - {
+        "__main__"
+    }
     for corruption in [name for name, known in registry._registered.items() if known.family == registry.PLUGIN]:
         del registry._registered[corruption]
     plugins._loaded.clear()

@@ -42,10 +42,22 @@ def plain_outcome(kind: str, arrays: Arrays, row: int, label: int) -> dict[str, 
     """Return what one image's predictions come down to, class by class."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
-        return {"correct": rank == 0, "top5": rank < 5, "rank": rank, "probability": float(arrays["p_true"][row]), "predicted": None}
+        return {
+            "correct": rank == 0,
+            "top5": rank < 5,
+            "rank": rank,
+            "probability": float(arrays["p_true"][row]),
+            "predicted": None,
+        }
     if kind == "top":
         top = arrays["top"][row].tolist()
-        return {"correct": top[0] == label, "top5": label in top[:5], "rank": None, "probability": None, "predicted": top[0]}
+        return {
+            "correct": top[0] == label,
+            "top5": label in top[:5],
+            "rank": None,
+            "probability": None,
+            "predicted": top[0],
+        }
     values = [float(value) for value in arrays[kind][row]]
     order = sorted(range(len(values)), key=lambda c: (-values[c], c))
     highest = max(values)

@@ -1,4 +1,6 @@
-"""What tests of the page of results share: a small data set, scores and predictions of it, and the page's tables and pictures."""
+"""What tests of the page of results share: a small data set, scores and predictions of it, and the page's tables and
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ corruptions = ["brightness"]
 
 def build(shared: layouts.Shared, name: str = "results", more: str = SETS, **options: Any) -> DataSet:
     """Return a small data set: clean, two degradations and one corruption, of 20 images in ten classes."""
-    return corruptset.open(shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options))
+    return corruptset.open(
+        shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options)
+    )
 
 
 def full(data: DataSet, *names: str) -> list[Scores]:

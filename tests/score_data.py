@@ -12,7 +12,18 @@ DIGEST = f"sha256:{'0' * 64}"
 PIXELS = f"blake3:{'0' * 64}"
 SEVERITIES = range(1, 6)
 CORRUPTIONS = (
-    *("gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "snow", "frost", "fog"),
+    *(
+        "gaussian_noise",
+        "shot_noise",
+        "impulse_noise",
+        "defocus_blur",
+        "glass_blur",
+        "motion_blur",
+        "zoom_blur",
+        "snow",
+        "frost",
+        "fog",
+    ),
     *("brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression"),
     *("speckle_noise", "gaussian_blur", "spatter", "saturate"),
 )
@@ -46,7 +57,8 @@ def write_data_set(folder: Path, sets: list[str], images: int, classes: int) -> 
         "revisions": {},
         "classes": [{"index": k, "name": f"class {k}", "folder": f"n{k:08d}"} for k in range(classes)],
         "sets": [
-            record | {"id": name, "role": "test" if name in tested else "validation", "stages": [_stage(name)]} for name in sorted(sets)
+            record | {"id": name, "role": "test" if name in tested else "validation", "stages": [_stage(name)]}
+            for name in sorted(sets)
         ],
         "files": [],
         "excluded": [],
@@ -58,7 +70,13 @@ def write_data_set(folder: Path, sets: list[str], images: int, classes: int) -> 
     with open(folder / "samples.jsonl", "w") as lines:
         for row in range(images):
             label = row * classes // images
-            sample = {"index": row, "id": f"ILSVRC2012_val_{row + 1:08d}", "label": label, "class": f"class {label}", "split": None}
+            sample = {
+                "index": row,
+                "id": f"ILSVRC2012_val_{row + 1:08d}",
+                "label": label,
+                "class": f"class {label}",
+                "split": None,
+            }
             pixels = {"path": None, "sha256": DIGEST, "width": 224, "height": 224, "pixels": PIXELS}
             lines.write(json.dumps(sample | pixels) + "\n")
     return folder
@@ -69,7 +87,9 @@ def _stage(set_id: str) -> dict[str, object]:
     return {"corruption": name, "revision": 1, "severity": int(severity), "level": None, "parameters": {}}
 
 
-def write_logits(folder: Path, sets: list[str], images: int, classes: int, dtype: str = "float16", *, compressed: bool = False) -> None:
+def write_logits(
+    folder: Path, sets: list[str], images: int, classes: int, dtype: str = "float16", *, compressed: bool = False
+) -> None:
     """Write <set id>.npz for each set: the same logits in each, as a network has them (from about -10 to 20)."""
     rng = np.random.default_rng(0)
     logits = np.empty((images, classes), dtype)

@@ -13,10 +13,21 @@ from corruptset.manifests.records.models import RegionRecord
 STEPS = [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]
 
 
-def region(source: str, side: int, y: int, x: int, *, group: str | None = None, anchor: bool = True, role: str = "base") -> RegionRecord:
+def region(
+    source: str, side: int, y: int, x: int, *, group: str | None = None, anchor: bool = True, role: str = "base"
+) -> RegionRecord:
     """Return the record of a region; its row and column are of no account here."""
     return RegionRecord(
-        source=source, group=group or f"s{side}", fraction=None, side=side, y=y, x=x, role=role, row=0, col=0, anchor=anchor
+        source=source,
+        group=group or f"s{side}",
+        fraction=None,
+        side=side,
+        y=y,
+        x=x,
+        role=role,
+        row=0,
+        col=0,
+        anchor=anchor,
     )
 
 
@@ -28,7 +39,13 @@ def exhaustive(source: str, size: int, sides: Sequence[int], *, shrunk: bool = T
             for dx in range(3):
                 found.setdefault((side - 2, y + dy, x + dx), False)
     return [
-        region(source, *place, anchor=anchor, group=f"s{place[0] if anchor else place[0] + 2}", role="base" if anchor else "shrink")
+        region(
+            source,
+            *place,
+            anchor=anchor,
+            group=f"s{place[0] if anchor else place[0] + 2}",
+            role="base" if anchor else "shrink",
+        )
         for place, anchor in sorted(found.items())
     ]
 
@@ -37,11 +54,17 @@ def data_of(records: Iterable[RegionRecord], *, kind: str = "crop", mode: str = 
     """Return what the scores of regions ask of a data set."""
     samples = [SimpleNamespace(index=index, region=record) for index, record in enumerate(records)]
     recipe = {"regions": {"kind": kind, "mode": mode, "store": "images"}}
-    return SimpleNamespace(samples=samples, classes=range(classes), manifest=SimpleNamespace(recipe=recipe), path="regions")
+    return SimpleNamespace(
+        samples=samples, classes=range(classes), manifest=SimpleNamespace(recipe=recipe), path="regions"
+    )
 
 
-def slow_flips(records: Sequence[RegionRecord], right: Sequence[bool], predicted: Sequence[int], shrunk: bool) -> list[dict[str, Any]]:
-    """Return for each anchor what it is, and which of the five scores it counts in: True or False, None where it does not count."""
+def slow_flips(
+    records: Sequence[RegionRecord], right: Sequence[bool], predicted: Sequence[int], shrunk: bool
+) -> list[dict[str, Any]]:
+    """Return for each anchor what it is, and which of the five scores it counts in: True or False, None where it does
+    not count.
+    """
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     rows = []
     for i, r in enumerate(records):
@@ -58,7 +81,9 @@ def slow_flips(records: Sequence[RegionRecord], right: Sequence[bool], predicted
             "strict_shrink": all(shrink) if shrink else None,
             "label_change_shift": any(change) if change else None,
         }
-        rows.append({"source": r.source, "group": r.group, "right": bool(right[i]), "place": (r.side, r.y, r.x), **scores})
+        rows.append(
+            {"source": r.source, "group": r.group, "right": bool(right[i]), "place": (r.side, r.y, r.x), **scores}
+        )
     return rows
 
 
@@ -70,7 +95,11 @@ def slow_images(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[
         if counted:
             fragile = [row for row in counted if row[score]]
             positive = sum(row["right"] for row in fragile)
-            out[source] = (len(fragile) / len(counted), positive / len(counted), (len(fragile) - positive) / len(counted))
+            out[source] = (
+                len(fragile) / len(counted),
+                positive / len(counted),
+                (len(fragile) - positive) / len(counted),
+            )
     return out
 
 
@@ -85,11 +114,15 @@ def slow_rates(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[s
 
 
 def slow_interval(rates: Sequence[float | None], seed: int, resamples: int = 1_000) -> tuple[float, float] | None:
-    """Return the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; None: an image without a rate."""
+    """Return the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; None: an image
+    without a rate.
+    """
     means = []
     for first in range(0, resamples, 100):
         count = min(100, resamples - first)
-        draws = np.random.Generator(np.random.Philox(key=[seed, first])).integers(0, len(rates), (count, len(rates)), dtype=np.int64)
+        draws = np.random.Generator(np.random.Philox(key=[seed, first])).integers(
+            0, len(rates), (count, len(rates)), dtype=np.int64
+        )
         for drawn in draws.tolist():
             values = [rates[i] for i in drawn if rates[i] is not None]
             if values:

@@ -55,7 +55,9 @@ def small_images(count: int = 10, channels: int = 3) -> Pixels:
     """Return (N, 32, 32, C) images, each noise on a ramp of its own."""
     rng = np.random.default_rng(1)
     ramp = np.add.outer(np.arange(32) * 5, np.arange(32) * 2)[None, :, :, None]
-    return ((ramp + rng.integers(0, 60, (count, 32, 32, channels)) + 20 * np.arange(count)[:, None, None, None]) % 256).astype(np.uint8)
+    return (
+        (ramp + rng.integers(0, 60, (count, 32, 32, channels)) + 20 * np.arange(count)[:, None, None, None]) % 256
+    ).astype(np.uint8)
 
 
 def photograph(width: int, height: int) -> Pixels:

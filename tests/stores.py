@@ -17,7 +17,9 @@ from joblib.externals.loky import get_reusable_executor
 
 KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
 Fault = Callable[[int, str, str], str | None]
-"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut answer``, ``cut half``, ``503``, ``slow``."""
+"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut answer``, ``cut half``, ``503``,
+``slow``.
+"""
 
 
 class Proxy(ThreadingHTTPServer):
@@ -66,17 +68,25 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "cut":
             return self._cut()
         if fault == "503":
-            return self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>")
+            return self._answer(
+                503, {}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+            )
         if fault == "slow":
             threading.Event().wait(0.5)
         connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=30)
         headers = {
-            name: value for name, value in self.headers.items() if name.lower() not in ("expect", "transfer-encoding", "content-length")
+            name: value
+            for name, value in self.headers.items()
+            if name.lower() not in ("expect", "transfer-encoding", "content-length")
         }
         connection.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
         response = connection.getresponse()
         data = response.read()
-        headers = {name: value for name, value in response.headers.items() if name.lower() not in ("connection", "transfer-encoding")}
+        headers = {
+            name: value
+            for name, value in response.headers.items()
+            if name.lower() not in ("connection", "transfer-encoding")
+        }
         connection.close()
         if fault == "cut answer":  # it was done, and nobody is told
             return self._cut()

@@ -1,4 +1,6 @@
-"""Models for tests of what follows a gradient: a stand-in of numpy, and model files of small networks, which need PyTorch."""
+"""Models for tests of what follows a gradient: a stand-in of numpy, and model files of small networks, which need
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ NORMAL = {"grey": {"mean": 0.5, "std": 0.25}, "rgb": {"mean": [0.5, 0.45, 0.4], 
 
 
 class Linear:
-    """A softmax of sums of pixels, written in numpy: it has a surrogate's methods, and its gradient by hand. It counts its passes."""
+    """A softmax of sums of pixels, written in numpy: it has a surrogate's methods, and its gradient by hand. It counts
+    its passes.
+    """
 
     def __init__(self, height: int, width: int, channels: int) -> None:
         shape = (height, width, channels, CLASSES)
@@ -37,7 +41,9 @@ class Linear:
         powers = np.exp(logits - logits.max())
         return powers / powers.sum()
 
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradient(
+        self, images: NDArray[Any], labels: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         self.passes += 1
         losses, gradients = [], []
         for image, label in zip(images, labels, strict=True):
@@ -61,17 +67,25 @@ def labels_of(images: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def needed(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return what `corrupt` must be given beside the parameters of a corruption, for an image or a batch: nothing, for most."""
+    """Return what `corrupt` must be given beside the parameters of a corruption, for an image or a batch: nothing, for
+    most.
+    """
     if not get_corruption(name).needs_model:
         return {}
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
     labels = labels_of(batch)
-    return {"surrogate": linear(*batch.shape[1:])} | ({"labels": labels} if image.ndim == 4 else {"label": int(labels[0])})
+    return {"surrogate": linear(*batch.shape[1:])} | (
+        {"labels": labels} if image.ndim == 4 else {"label": int(labels[0])}
+    )
 
 
 def needed_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
     """Return the resources that `apply_stage` must be given for a batch: none, for most corruptions."""
-    return {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)} if get_corruption(name).needs_model else {}
+    return (
+        {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)}
+        if get_corruption(name).needs_model
+        else {}
+    )
 
 
 @functools.cache
@@ -94,7 +108,9 @@ def write_model(
     channels: str = "rgb",
     **keys: Any,
 ) -> Path:
-    """Write a model file with the weights of a network beside it, and a copy of `small_nets`; `keys` are further keys, or replace some."""
+    """Write a model file with the weights of a network beside it, and a copy of `small_nets`; `keys` are further keys,
+    or replace some.
+    """
     import torch
     from safetensors.torch import save_file
 
@@ -135,7 +151,9 @@ def smooth(height: int, width: int, channels: int = 3) -> Path:
     arguments = {"channels": channels, "classes": CLASSES}
     network = seeded(lambda: Smooth(**arguments))
     kind = "grey" if channels == 1 else "rgb"
-    return write_model(new_folder("smooth"), network, (height, width), "small_nets:Smooth", channels=kind, arguments=arguments)
+    return write_model(
+        new_folder("smooth"), network, (height, width), "small_nets:Smooth", channels=kind, arguments=arguments
+    )
 
 
 @dataclass(frozen=True)
@@ -176,5 +194,7 @@ def digits() -> Digits:
             schedule.step()
     torch.set_num_threads(threads)
     network.eval()
-    file = write_model(new_folder("digits"), network, 8, "small_nets:Plain", channels="grey", name="digits", least_accuracy=0.9)
+    file = write_model(
+        new_folder("digits"), network, 8, "small_nets:Plain", channels="grey", name="digits", least_accuracy=0.9
+    )
     return Digits(file, network, images[held_out], labels[held_out])

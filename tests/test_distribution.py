@@ -42,7 +42,9 @@ def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed() -> None
     pinned = {name: version for name, version in tried.items() if name in allowed}
     assert set(pinned) == set(allowed)
     for name, floor in allowed.items():
-        assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", pinned[name]), f"{name}: tried {pinned[name]}, allowed from {floor}"
+        assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", pinned[name]), (
+            f"{name}: tried {pinned[name]}, allowed from {floor}"
+        )
 
 
 def test_the_source_archive_is_told_of_every_folder() -> None:
@@ -94,9 +96,25 @@ def python(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     own = folder / "bin" / "python"
-    site = Path(subprocess.run([own, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True).stdout.strip())
+    site = Path(
+        subprocess.run(
+            [own, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True
+        ).stdout.strip()
+    )
     (site / "base.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")), encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--python", own, "install", "-q", "--ignore-installed", "--no-deps", "--no-index", archives[1]]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        own,
+        "install",
+        "-q",
+        "--ignore-installed",
+        "--no-deps",
+        "--no-index",
+        archives[1],
+    ]
     subprocess.run(pip, check=True)
     return own
 
@@ -122,7 +140,9 @@ def test_the_wheel_has_every_file_of_the_rooms_and_no_other(archives: tuple[Path
 
 @pytest.mark.ci
 def test_the_index_takes_them(archives: tuple[Path, Path]) -> None:
-    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *archives], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *archives], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout
     with zipfile.ZipFile(archives[1]) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
@@ -142,7 +162,9 @@ def test_the_wheel_works_without_the_checkout(python: Path, tmp_path: Path) -> N
     made = [command, "corrupt", "photo.png", "contrast", "--severity", "3", "--out", "out.png", "--json"]
     assert json.loads(subprocess.run(made, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
     where = [python, "-c", "import corruptset; print(corruptset.__file__)"]
-    assert subprocess.run(where, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.startswith(str(python.parents[1]))
+    assert subprocess.run(where, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.startswith(
+        str(python.parents[1])
+    )
 
 
 @pytest.mark.ci

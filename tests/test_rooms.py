@@ -64,7 +64,11 @@ def test_no_arrow_runs_up(room):
 def test_the_arrow_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "corruptions" / "blur").mkdir(parents=True)
-    for text in ("from ...manifests.models import Manifest", "from corruptset.manifests import models", "import corruptset.manifests"):
+    for text in (
+        "from ...manifests.models import Manifest",
+        "from corruptset.manifests import models",
+        "import corruptset.manifests",
+    ):
         (tmp_path / "corruptions" / "blur" / "x.py").write_text(text)
         assert imported_rooms(tmp_path / "corruptions" / "blur" / "x.py", "corruptions") == {"manifests"}
     (tmp_path / "corruptions" / "blur" / "x.py").write_text("from ...errors import ImageError\nfrom ..keys import Keys")
@@ -77,7 +81,13 @@ def test_every_folder_with_code_is_a_package_of_the_distribution():
     for room in ALLOWED:
         for init in (ROOT / room).rglob("*.py"):
             inside = init.parent.relative_to(ROOT).parts
-            found.add(".".join(("corruptset", *inside[1:]) if room == "api" or inside == Path(COMPAT).parts else ("corruptset", *inside)))
+            found.add(
+                ".".join(
+                    ("corruptset", *inside[1:])
+                    if room == "api" or inside == Path(COMPAT).parts
+                    else ("corruptset", *inside)
+                )
+            )
     assert found == packages
 
 
@@ -86,7 +96,10 @@ def run(code: str) -> str:
 
 
 def test_importing_corruptset_imports_no_room():
-    out = run("import sys, corruptset; print(sorted(m for m in sys.modules if m.startswith('corruptset')), 'numpy' in sys.modules)")
+    out = run(
+        "import sys, corruptset; print(sorted(m for m in sys.modules if m.startswith('corruptset')), 'numpy' in "
+        "sys.modules)"
+    )
     assert out.strip() == "['corruptset'] False"
 
 
@@ -100,11 +113,15 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 
 
 def test_public_names_are_those_promised():
-    out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
+    out = run(
+        "import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], "
+        "corruptset.__version__)"
+    )
     assert out.startswith(
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', "
         "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', "
-        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'score', 'score_table', 'show', 'unpack', "
+        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'score', 'score_table', 'show', "
+        "'unpack', "
         "'verify'] 0."
     )
 
@@ -115,7 +132,8 @@ FLOORS = {
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished", "partial", "reading",
+        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished",
+        "partial", "reading",
         "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
@@ -142,7 +160,9 @@ def used_floors(path: Path, room: str) -> set[str]:
 @pytest.mark.parametrize("room", FLOORS)
 def test_a_floor_uses_only_those_below(room):
     order = FLOORS[room]
-    assert {p.stem for p in (ROOT / room).iterdir() if p.name[0] not in "_." and (p.is_dir() or p.suffix == ".py")} == set(order)
+    assert {
+        p.stem for p in (ROOT / room).iterdir() if p.name[0] not in "_." and (p.is_dir() or p.suffix == ".py")
+    } == set(order)
     for path in sorted((ROOT / room).rglob("*.py")):
         inside = path.relative_to(ROOT / room)
         if inside.stem == "__init__" and len(inside.parts) == 1:
@@ -155,7 +175,12 @@ def test_a_floor_uses_only_those_below(room):
 def test_the_floor_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "generate" / "plan").mkdir(parents=True)
-    for text in ("from ..work.worker import process", "from ..work import worker", "from .. import work", "from ..build import build"):
+    for text in (
+        "from ..work.worker import process",
+        "from ..work import worker",
+        "from .. import work",
+        "from ..build import build",
+    ):
         (tmp_path / "generate" / "plan" / "x.py").write_text(text)
         assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate") <= {"work", "build"}
         assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate")
@@ -170,7 +195,15 @@ def test_no_two_files_of_a_room_share_a_name(room):
 def test_what_benchmarks_import_of_the_package_is_there():
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "corruptset":
+            if (
+                isinstance(node, ast.ImportFrom)
+                and not node.level
+                and (node.module or "").split(".")[0] == "corruptset"
+            ):
                 module = importlib.import_module(node.module)
-                missing = [a.name for a in node.names if not hasattr(module, a.name) and not find_spec(f"{node.module}.{a.name}")]
+                missing = [
+                    a.name
+                    for a in node.names
+                    if not hasattr(module, a.name) and not find_spec(f"{node.module}.{a.name}")
+                ]
                 assert not missing, f"{path.name} imports {missing} from {node.module}"

@@ -1,4 +1,6 @@
-"""A network of one hidden layer that needs no framework: trained here on small images, it gives every score something to say."""
+"""A network of one hidden layer that needs no framework: trained here on small images, it gives every score something
+to say.
+"""
 
 from __future__ import annotations
 

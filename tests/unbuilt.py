@@ -32,7 +32,9 @@ def write_data_set(
     changed: Callable[[int | None], float | None] = lambda level: None,
     **fields: Any,
 ) -> Path:
-    """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes; `samples` and `fields` replace parts of the records."""
+    """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes; `samples` and `fields` replace parts
+    of the records.
+    """
     resolved = load_recipe(recipe).resolve().merged(0, "independent")
     specs = [spec.as_json() for spec in resolved.sets if only(spec.id) and (clean or spec.id != "clean")]
     if clean and all(spec["id"] != "clean" for spec in specs):
@@ -41,7 +43,11 @@ def write_data_set(
     sets = []
     for spec in sorted(specs, key=lambda spec: spec["id"]):
         share = changed(spec["stages"][0]["level"] if spec["stages"] else None)
-        sets.append(spec | stored | {"metrics": None if share is None else {"images": 2, "psnr": None, "ssim": None, "changed": share}})
+        sets.append(
+            spec
+            | stored
+            | {"metrics": None if share is None else {"images": 2, "psnr": None, "ssim": None, "changed": share}}
+        )
     encoding = resolved.recipe.encoding.model_dump() | {"containers": ["folder"]}
     manifest = {
         "schema_version": 2,
@@ -69,7 +75,13 @@ def write_data_set(
     (folder / "manifest.json").write_bytes(manifest_bytes(Manifest.model_validate(manifest | fields)))
     with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
         for index in range(count):
-            row = {"index": index, "id": f"image-{index:05d}", "label": index % classes, "class": f"c{index % classes}", "split": None}
+            row = {
+                "index": index,
+                "id": f"image-{index:05d}",
+                "label": index % classes,
+                "class": f"c{index % classes}",
+                "split": None,
+            }
             row |= {"path": None, "sha256": SHA256, "width": 32, "height": 32, "pixels": BLAKE3}
             file.write(json.dumps(row | (samples[index] if samples else {})) + "\n")
     return folder
@@ -80,8 +92,12 @@ def data_set(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **op
     return corruptset.open(write_data_set(folder, recipe, count, **options))
 
 
-def made_up(data: DataSet, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95) -> Predictions:
-    """Return predictions of every set: each has an accuracy of its own, `best` at most, and that of the clean images is the highest."""
+def made_up(
+    data: DataSet, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
+) -> Predictions:
+    """Return predictions of every set: each has an accuracy of its own, `best` at most, and that of the clean images is
+    the highest.
+    """
     rng = np.random.default_rng(seed)
     count = len(data.samples)
     names = [*data.set_ids, *(["clean"] if clean and "clean" not in data else [])]
@@ -89,5 +105,7 @@ def made_up(data: DataSet, seed: int = 0, model: str = "made up", *, clean: bool
     for name in names:
         correct = rng.random(count) < (best if name == "clean" else rng.uniform(0.05, best))
         rank = np.where(correct, 0, rng.integers(1, 7, count)).astype(np.int32)
-        outcomes[name] = Outcome(correct, rank < 5, rank, rng.random(count, np.float32), rng.integers(0, 7, count, np.int32))
+        outcomes[name] = Outcome(
+            correct, rank < 5, rank, rng.random(count, np.float32), rng.integers(0, 7, count, np.int32)
+        )
     return Predictions(model, data.digest, outcomes)

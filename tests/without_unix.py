@@ -1,4 +1,6 @@
-"""Python as corruptset finds it on Windows: what typeshed says is missing there, hidden from corruptset's own modules alone."""
+"""Python as corruptset finds it on Windows: what typeshed says is missing there, hidden from corruptset's own modules
+alone.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,10 @@ def _sort_names(body: list[ast.stmt], on_windows: set[str], elsewhere: set[str],
 def environment(folder: Path) -> dict[str, str]:
     """Return what a Python and the processes that it starts need, to hide all of this."""
     (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
-    lacks = {**dict.fromkeys(MODULES), **{name: lacking(name) for name in ("os", "signal", "mmap", "time", "socket", "select")}}
+    lacks = {
+        **dict.fromkeys(MODULES),
+        **{name: lacking(name) for name in ("os", "signal", "mmap", "time", "socket", "select")},
+    }
     lacks["_signal"] = lacks["signal"]
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {"PYTHONPATH": path, "CORRUPTSET_LACKS": json.dumps(lacks), "PYTHONWARNDEFAULTENCODING": "1"}

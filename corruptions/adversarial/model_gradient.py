@@ -20,14 +20,19 @@ if TYPE_CHECKING:
     parameters=(Parameter("step", int, 1, 255, "how many grey levels every value moves at each level"),),
     resources={"surrogate": None, "labels": None},
     deterministic=True,
-    gradual=Gradual(lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"),
+    gradual=Gradual(
+        lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"
+    ),
 )
-def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: NDArray[np.int64]) -> Images:
-    """Move every value by whole grey levels, along the sign of the gradient that makes a model less sure of the label, once a level.
+def model_gradient(
+    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: NDArray[np.int64]
+) -> Images:
+    """Move every value by whole grey levels, along the sign of the gradient that makes a model less sure of the label,
+    once a level.
 
-    That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its sign is the gradient's
-    of p itself, and it does not underflow. `surrogate` (a `models.surrogate.Surrogate`) is the model, `labels` ((N,) int64) are the true
-    classes. A value whose gradient is exactly 0 stays.
+    That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its
+    sign is the gradient's of p itself, and it does not underflow. `surrogate` (a `models.surrogate.Surrogate`) is the
+    model, `labels` ((N,) int64) are the true classes. A value whose gradient is exactly 0 stays.
 
     Raises
     ------
@@ -36,9 +41,10 @@ def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surroga
 
     Notes
     -----
-    The paper gives no formula and its notebook no code. It says that all values change at each step, and how many steps bring the
-    accuracy of three models from 100 to 50 %: 1, 4 to 5, and 22. The step of one grey level is ours. Only the image, whole numbers,
-    is carried from level to level. There is no ball: after 30 levels a value may be 30 grey levels away.
+    The paper gives no formula and its notebook no code. It says that all values change at each step, and how many steps
+    bring the accuracy of three models from 100 to 50 %: 1, 4 to 5, and 22. The step of one grey level is ours. Only the
+    image, whole numbers, is carried from level to level. There is no ball: after 30 levels a value may be 30 grey
+    levels away.
 
     Bytes depend on the machine: docs/models.md says how far.
     """

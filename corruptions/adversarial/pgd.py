@@ -57,7 +57,9 @@ class Ball:
 
 
 def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
-    """Draw offsets, of 0 without `random_start`: uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0..eps."""
+    """Draw offsets, of 0 without `random_start`: uniform in the cube; for L2 in a uniform direction, as far as is
+    uniform in 0..eps.
+    """
     offsets = np.zeros((len(keys.samples), *shape), np.float32)
     if not parameters.get("random_start"):
         return offsets
@@ -72,7 +74,9 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 
 
 def direction(gradient: Pixels, norm: str) -> Pixels:
-    """Return the step of length 1 along a gradient, which is overwritten: its sign, or itself over its norm; 0 where it is 0."""
+    """Return the step of length 1 along a gradient, which is overwritten: its sign, or itself over its norm; 0 where it
+    is 0.
+    """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
     gradient /= np.maximum(_norms(gradient), _LEAST_NORM).astype(np.float32)
@@ -80,7 +84,15 @@ def direction(gradient: Pixels, norm: str) -> Pixels:
 
 
 def iterates(
-    ball: Ball, images: Pixels, labels: NDArray[np.int64], surrogate: Surrogate, *, step: float, steps: int, norm: str, targeted: bool
+    ball: Ball,
+    images: Pixels,
+    labels: NDArray[np.int64],
+    surrogate: Surrogate,
+    *,
+    step: float,
+    steps: int,
+    norm: str,
+    targeted: bool,
 ) -> Iterator[Pixels]:
     """Yield the images after each step, which take the place of `images`; a step is one pass forward and one back."""
     length = np.float32(-step if targeted else step)
@@ -95,12 +107,34 @@ def iterates(
 @corruption(
     reference=f"{MADRY_2018}, section 2.1",
     parameters=(
-        Parameter("eps", float, 0.0, 65536.0, "how far images go at most, in grey levels: each value, or for l2 the whole image"),
+        Parameter(
+            "eps",
+            float,
+            0.0,
+            65536.0,
+            "how far images go at most, in grey levels: each value, or for l2 the whole image",
+        ),
         Parameter("step", float, 0.0, 65536.0, "length of a step, in grey levels, in the same norm"),
         Parameter("steps", int, 1, 10000, "how many steps"),
-        choice("norm", ("linf", "l2"), "what eps and step are lengths in: the largest change of a value, or the root of the squares' sum"),
-        Parameter("random_start", bool, default=False, option=True, about="whether the steps begin at a random place of the ball"),
-        Parameter("targeted", bool, default=False, option=True, about="whether the steps go towards the labels, not away from them"),
+        choice(
+            "norm",
+            ("linf", "l2"),
+            "what eps and step are lengths in: the largest change of a value, or the root of the squares' sum",
+        ),
+        Parameter(
+            "random_start",
+            bool,
+            default=False,
+            option=True,
+            about="whether the steps begin at a random place of the ball",
+        ),
+        Parameter(
+            "targeted",
+            bool,
+            default=False,
+            option=True,
+            about="whether the steps go towards the labels, not away from them",
+        ),
     ),
     draws=(
         Draw(
@@ -132,9 +166,9 @@ def pgd(
 ) -> Images:
     """Follow the gradient of a model's cross-entropy at the labels, in steps, and stay within eps of the clean image.
 
-    After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the end values are
-    rounded, and none is further than `eps` from the clean image's. `surrogate` (a `models.surrogate.Surrogate`) is the model, `labels`
-    ((N,) int64) are the classes that images are moved away from.
+    After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the
+    end values are rounded, and none is further than `eps` from the clean image's. `surrogate` (a
+    `models.surrogate.Surrogate`) is the model, `labels` ((N,) int64) are the classes that images are moved away from.
 
     Raises
     ------
@@ -143,11 +177,13 @@ def pgd(
 
     Notes
     -----
-    The start is the clean image, unless `random_start` draws one or `start` gives one. A pixel whose gradient is exactly 0 stays. A
-    random start is drawn from the image's own key, not from the model's library, whose numbers depend on the batch.
+    The start is the clean image, unless `random_start` draws one or `start` gives one. A pixel whose gradient is
+    exactly 0 stays. A random start is drawn from the image's own key, not from the model's library, whose numbers
+    depend on the batch.
 
-    For ``norm="l2"`` eps is a length over all values of an image: a radius of 0.5 in images of 0..1, usual for 32x32 in colour, is 127.5.
-    The rows of the tables are for ``linf``. Rounding may carry an image a little out of the L2 ball, never a value further than eps.
+    For ``norm="l2"`` eps is a length over all values of an image: a radius of 0.5 in images of 0..1, usual for 32x32 in
+    colour, is 127.5. The rows of the tables are for ``linf``. Rounding may carry an image a little out of the L2 ball,
+    never a value further than eps.
 
     Bytes depend on the machine: docs/models.md says how far.
     """

@@ -20,7 +20,9 @@ _TIE = 1e-9
 
 @inlined
 def _mirror(i, n):  # type: ignore[no-untyped-def]
-    """Return the index within 0..n-1 that `i` is mirrored to; the edge itself is not repeated (OpenCV's REFLECT_101)."""
+    """Return the index within 0..n-1 that `i` is mirrored to; the edge itself is not repeated (OpenCV's
+    REFLECT_101).
+    """
     period = 2 * (n - 1)
     i = abs(i) % period
     return i if i < n else period - i
@@ -122,7 +124,8 @@ def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  #
                 right = values[o : o + n]
                 o = (pad - np.int64(folded[t, 0])) * channels
                 left = values[o : o + n]
-                # In 32 bits, as numba would not have it by itself: a processor turns eight of these into doubles at once.
+                # In 32 bits, as numba would not have it by itself: a processor turns eight of these into doubles at
+                # once.
                 for j in range(n):
                     out[j] += weight * np.float64(np.int32(left[j] + right[j]))
 
@@ -229,7 +232,9 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur and disk",
     parameters=(
-        Parameter("radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"),
+        Parameter(
+            "radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"
+        ),
         Parameter("alias_sigma", float, 0.01, 100.0, "pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
         ROUNDING,
     ),
@@ -238,7 +243,8 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
     """Blur with a disk, the image mirrored at its edges.
 
-    A gaussian smooths the disk's edge: of 3 weights up to radius 8, of 5 above. Below radius 1 only the gaussian is left.
+    A gaussian smooths the disk's edge: of 3 weights up to radius 8, of 5 above. Below radius 1 only the gaussian is
+    left.
 
     Raises
     ------
@@ -253,7 +259,8 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     """
     if radius > GREATEST_RADIUS:
         raise ParameterError(
-            f"defocus_blur: the radius is {radius:g} after scaling to this image; expected at most {GREATEST_RADIUS:g}. "
+            f"defocus_blur: the radius is {radius:g} after scaling to this image; expected at most "
+            f"{GREATEST_RADIUS:g}. "
             "Give a smaller radius, or scale='none'."
         )
     disk = make_disk(float(radius), float(alias_sigma))

@@ -33,7 +33,9 @@ class Disk:
     taps: NDArray[np.float64]
     """(p + 1,): the gaussian G, centre to edge."""
     folded: NDArray[np.float64]
-    """(terms, 3): a row or column at distance `a` gets `weight` times the disk's row at distance `h`, as (a, h, weight)."""
+    """(terms, 3): a row or column at distance `a` gets `weight` times the disk's row at distance `h`, as (a, h,
+    weight).
+    """
     scale: float
     """Divides the sum by the count of pixels, and gives it the sum of the published float32 kernel."""
 

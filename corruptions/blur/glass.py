@@ -31,7 +31,9 @@ def _pack(image, packed):  # type: ignore[no-untyped-def]
         for y in range(height):
             for x in range(width):
                 packed[y * width + x] = (
-                    np.uint32(image[y, x, 0]) | (np.uint32(image[y, x, 1]) << np.uint32(8)) | (np.uint32(image[y, x, 2]) << np.uint32(16))
+                    np.uint32(image[y, x, 0])
+                    | (np.uint32(image[y, x, 1]) << np.uint32(8))
+                    | (np.uint32(image[y, x, 2]) << np.uint32(16))
                 )
     else:
         for y in range(height):
@@ -109,7 +111,11 @@ def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas,
                         continue
                     place = (height - reach - row) * width + width - reach - column
                     if deltas.size > 0:
-                        other = place + np.int64(deltas[n, i, row, column, 1]) * width + np.int64(deltas[n, i, row, column, 0])
+                        other = (
+                            place
+                            + np.int64(deltas[n, i, row, column, 1]) * width
+                            + np.int64(deltas[n, i, row, column, 0])
+                        )
                     else:
                         pick = np.int64((np.uint64(words[at + column]) * pairs) >> np.uint64(32))
                         other = place + (pick // side - reach) * width + (pick % side - reach)
@@ -156,8 +162,18 @@ def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, glass_blur",
     parameters=(
-        Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"),
-        Parameter("max_delta", kind=int, low=1, high=GREATEST_DELTA, length=True, at_least=1, about="pixels; displacements are -d..d-1"),
+        Parameter(
+            "sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"
+        ),
+        Parameter(
+            "max_delta",
+            kind=int,
+            low=1,
+            high=GREATEST_DELTA,
+            length=True,
+            at_least=1,
+            about="pixels; displacements are -d..d-1",
+        ),
         Parameter("iterations", int, 0, 100, "passes over the image"),
         AXES,
         choice(
@@ -171,7 +187,8 @@ def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both
     draws=(
         Draw(
             "deltas",
-            "int8 (iterations, H - 2d, W - 2d, 2) of (dx, dy) in -d..d-1, d = max_delta, in scan order from H - d, W - d downwards",
+            "int8 (iterations, H - 2d, W - 2d, 2) of (dx, dy) in -d..d-1, d = max_delta, in scan order from H - d, W "
+            "- d downwards",
             size=lambda shape, parameters: (*_pixels(shape, parameters), 2),
             dtype=np.int8,
             check=_given_deltas,
@@ -202,16 +219,16 @@ def glass_blur(
 ) -> Images:
     """Blur, let each pixel be overwritten by one near by, and blur again.
 
-    All displacements are equally likely, one for each pixel and iteration; where pixels are swapped, half of them are. The first
-    blur is floored.
+    All displacements are equally likely, one for each pixel and iteration; where pixels are swapped, half of them are.
+    The first blur is floored.
 
     Notes
     -----
     The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
     made: the pixel is copied, not exchanged, and the picture drifts by one to two pixels. The upper displacement is
-    never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views, pixels do swap.
-    Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 * max_delta reaches
-    the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.
+    never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views,
+    pixels do swap. Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 *
+    max_delta reaches the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.
     """
     reach = min(int(max_delta), GREATEST_DELTA)
     out = gaussian_filter(images, sigma, axes)

@@ -24,8 +24,8 @@ _DROPPED = 2e-6
 """Tail weights up to this sum are left to the second look (see `_filter`)."""
 
 _GROUP = 64
-"""Taps summed apart, so that the sums of a long streak round little: a flat area lies 1/514 of a level above a step, and
-must not need the second look."""
+"""Taps summed apart, so that the sums of a long streak round little: a flat area lies 1/514 of a level above a step,
+and must not need the second look."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -154,8 +154,8 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
             offset_x[i] = int(math.ceil(float(i) * along / h - 0.5))
             offset_y[i] = int(math.ceil(float(i) * across / h - 0.5))
         taps, dropped = _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y)
-        # A value passes through the roundings of its weight, its product, three sums within four taps, a sum for each four
-        # and three single taps of its group, and a sum a group; each is at most 2**-24 of at most 256.
+        # A value passes through the roundings of its weight, its product, three sums within four taps, a sum for each
+        # four and three single taps of its group, and a sum a group; each is at most 2**-24 of at most 256.
         roundings = min(taps, _GROUP) // 4 + 10 + taps // _GROUP
         unsure = np.float32(1.01 * 256.0 * (dropped + roundings * 2.0**-24))
         lowest = np.int64(0)
@@ -172,7 +172,9 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
                 sums = total if first == 0 else part
                 if first > 0:
                     part[:] = np.float32(0.0)
-                _add_taps(sums, ring, height, y, pad, channels, first, min(taps, first + _GROUP), tap_weight, tap_x, tap_y)
+                _add_taps(
+                    sums, ring, height, y, pad, channels, first, min(taps, first + _GROUP), tap_weight, tap_x, tap_y
+                )
                 if first > 0:
                     for j in range(total.size):
                         total[j] += part[j]
@@ -187,10 +189,11 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 
 
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
-    """Blur each image along its own angle (degrees, clockwise as seen), value for value as ImageMagick 6 does with 8-bit images.
+    """Blur each image along its own angle (degrees, clockwise as seen), value for value as ImageMagick 6 does with
+    8-bit images.
 
-    The kernel has 2 * ceil(radius) + 1 taps, all to one side; borders are clamped. The result equals ``floor(floor(sum + .5) / 257)`` of
-    sums over 16-bit values, as an 8-bit image passes through a library built with 16 bits a channel.
+    The kernel has 2 * ceil(radius) + 1 taps, all to one side; borders are clamped. The result equals ``floor(floor(sum
+    + .5) / 257)`` of sums over 16-bit values, as an 8-bit image passes through a library built with 16 bits a channel.
     """
     radians = math.pi * np.ascontiguousarray(angles_deg, np.float64) / 180.0
     return np.asarray(_filter(images, motion_weights(float(radius), float(sigma)), radians))

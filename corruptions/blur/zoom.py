@@ -30,10 +30,11 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 
 
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where each of `side` pixels of an enlargement lies in the image: the pixel before, and how far beyond it, 0..1.
+    """Return where each of `side` pixels of an enlargement lies in the image: the pixel before, and how far beyond it,
+    0..1.
 
-    It is scipy.ndimage.zoom's grid: the crop's first and last pixel centres fall on the enlargement's, and the surplus is trimmed from
-    both ends.
+    It is scipy.ndimage.zoom's grid: the crop's first and last pixel centres fall on the enlargement's, and the surplus
+    is trimmed from both ends.
     """
     crop = math.ceil(side / factor)
     first = (side - crop) // 2
@@ -63,8 +64,8 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
 
 @inlined
 def _stretch_row(source, start, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
-    """Interpolate along the row that begins at `start`. Within a run the source moves along with the target, so its values are taken side
-    by side; what is written beyond the end of one, the next overwrites."""
+    """Interpolate along the row that begins at `start`. Within a run the source moves along with the target, so its
+    values are taken side by side; what is written beyond the end of one, the next overwrites."""
     r = 0
     while runs[r] < index.size:
         begin, end = runs[r] * channels, runs[r + 1] * channels
@@ -76,7 +77,9 @@ def _stretch_row(source, start, index, part, runs, channels, out):  # type: igno
 
 @inner
 def _average(image, rows, row_parts, columns, column_parts, runs, half, unit, stretched, total, out):  # type: ignore[no-untyped-def]
-    """Write the mean of an image and its enlargements. `stretched` has each factor's last two rows, source row r in slot r % 2."""
+    """Write the mean of an image and its enlargements. `stretched` has each factor's last two rows, source row r in
+    slot r % 2.
+    """
     height, width, channels = image.shape
     factors = rows.shape[0]
     n = width * channels
@@ -99,7 +102,9 @@ def _average(image, rows, row_parts, columns, column_parts, runs, half, unit, st
                 above2, below2 = stretched[f + 1, rows[f + 1, y] & 1], stretched[f + 1, (rows[f + 1, y] + 1) & 1]
                 t2 = row_parts[f + 1, y]
                 for j in range(n):
-                    total[j] = (total[j] + (above[j] + t * (below[j] - above[j]))) + (above2[j] + t2 * (below2[j] - above2[j]))
+                    total[j] = (total[j] + (above[j] + t * (below[j] - above[j]))) + (
+                        above2[j] + t2 * (below2[j] - above2[j])
+                    )
             else:
                 for j in range(n):
                     total[j] += above[j] + t * (below[j] - above[j])
@@ -125,7 +130,13 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, zoom_blur and clipped_zoom",
     parameters=(
-        Parameter("stop", float, 1.0, 3.0, "the factors are numpy.arange(1, stop, step), the overshoot of its rounding included"),
+        Parameter(
+            "stop",
+            float,
+            1.0,
+            3.0,
+            "the factors are numpy.arange(1, stop, step), the overshoot of its rounding included",
+        ),
         Parameter("step", float, 0.005, 1.0, "see stop"),
         ROUNDING,
     ),
@@ -136,9 +147,9 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
 
     Notes
     -----
-    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does, along each axis by its own
-    length (the published code takes the height for both, and fails on an image that is not square). The image itself
-    counts once more than its factor of 1. Sums are in float32, in the order of the factors, as published.
+    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does, along each axis by its
+    own length (the published code takes the height for both, and fails on an image that is not square). The image
+    itself counts once more than its factor of 1. Sums are in float32, in the order of the factors, as published.
     """
     rows, row_parts, _ = _grids(images.shape[1], stop, step)
     columns, column_parts, runs = _grids(images.shape[2], stop, step)

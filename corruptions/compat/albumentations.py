@@ -6,7 +6,9 @@ from typing import Any
 
 
 def _image_transform() -> type:
-    """Return the class; it is made when it is first asked for, so that albumentations is imported by those who have it."""
+    """Return the class; it is made when it is first asked for, so that albumentations is imported by those who
+    have it.
+    """
     from albumentations import ImageOnlyTransform
 
     class ImageTransform(ImageOnlyTransform):  # type: ignore[misc]
@@ -17,8 +19,9 @@ def _image_transform() -> type:
         transform : Corrupt or RandomCorrupt
             Draws from the image's pixels; or from ``key=`` where the pipeline is called with one beside ``image=``.
         p : float
-            The share of images that albumentations hands over, drawn by its own generator, which depends on what it drew before. At 1,
-            the default, what becomes of an image follows from the image alone: give `RandomCorrupt` a `p` instead.
+            The share of images that albumentations hands over, drawn by its own generator, which depends on what it
+            drew before. At 1, the default, what becomes of an image follows from the image alone: give `RandomCorrupt`
+            a `p` instead.
 
         Examples
         --------

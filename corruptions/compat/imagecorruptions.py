@@ -1,7 +1,8 @@
-"""The two functions of the package imagecorruptions (Michaelis et al. 2019), with its signature, its names and its kinds of errors.
+"""The two functions of the package imagecorruptions (Michaelis et al. 2019), with its signature, its names and its
+kinds of errors.
 
-Code that was written for it changes its import. What differs: an image always becomes the same (its pixels key its random draws, and
-numpy's global generator is neither read nor changed), and frost has textures of our own.
+Code that was written for it changes its import. What differs: an image always becomes the same (its pixels key its
+random draws, and numpy's global generator is neither read nor changed), and frost has textures of our own.
 """
 
 from __future__ import annotations
@@ -69,14 +70,17 @@ def get_corruption_names(subset: str = "common") -> list[str]:
     ['gaussian_noise', 'shot_noise', 'impulse_noise']
     """
     if subset not in _SUBSETS:
-        raise ParameterError(f"There is no subset {subset!r}.{suggest(str(subset), _SUBSETS)} Known: {', '.join(_SUBSETS)}.")
+        raise ParameterError(
+            f"There is no subset {subset!r}.{suggest(str(subset), _SUBSETS)} Known: {', '.join(_SUBSETS)}."
+        )
     return list(_SUBSETS[subset])
 
 
 def corrupt(
     image: NDArray[np.uint8], severity: int = 1, corruption_name: str | None = None, corruption_number: int = -1
 ) -> NDArray[np.uint8]:
-    """Corrupt one image as imagecorruptions' function of this name does: with its parameters, whatever the image's size.
+    """Corrupt one image as imagecorruptions' function of this name does: with its parameters, whatever the image's
+    size.
 
     Parameters
     ----------
@@ -114,7 +118,10 @@ def corrupt(
     names = _SUBSETS["all"]
     if corruption_name is not None:
         if corruption_name not in names:
-            raise NoName(f"There is no corruption {corruption_name!r}.{suggest(str(corruption_name), names)} Known: {', '.join(names)}.")
+            raise NoName(
+                f"There is no corruption {corruption_name!r}.{suggest(str(corruption_name), names)} Known: "
+                f"{', '.join(names)}."
+            )
         name = corruption_name
     elif corruption_number == -1:
         raise ParameterError("Neither corruption_name nor corruption_number is given; one of them must be passed.")
@@ -129,10 +136,11 @@ def corrupt(
 
 
 def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
-    """Return the parameters of imagecorruptions' own elastic_transform: lengths follow the image's size, and there is no affine map.
+    """Return the parameters of imagecorruptions' own elastic_transform: lengths follow the image's size, and there is
+    no affine map.
 
-    It smooths by a hundredth of the height along y and of the width along x; here one length stands for both, which leaves the size of
-    displacements as it is.
+    It smooths by a hundredth of the height along y and of the width along x; here one length stands for both, which
+    leaves the size of displacements as it is.
     """
     strength = 250 * (0.05, 0.065, 0.085, 0.1, 0.12)[severity - 1]
     return {"alpha": strength * 0.005 * height, "sigma": 0.01 * (height * width) ** 0.5, "affine": 0.0}
@@ -146,6 +154,9 @@ def _colour(image: Any) -> NDArray[np.uint8]:
         raise NoImage(no_image(image.shape))
     if min(image.shape[:2]) < _LEAST_SIDE:
         raise NoImage(
-            f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions takes {_LEAST_SIDE}x{_LEAST_SIDE} on."
+            f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions takes "
+            f"{_LEAST_SIDE}x{_LEAST_SIDE} on."
         )
-    return image if image.ndim == 3 and image.shape[2] == 3 else np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
+    return (
+        image if image.ndim == 3 and image.shape[2] == 3 else np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
+    )

@@ -25,8 +25,9 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
         for c in range(channels):
             sums[c] = 0
         for y in range(height):
-            # A row's sums fit 32 bits, and must be added in them: of a sum of bytes into 64, LLVM 22 loses a half on aarch64 with
-            # vectors wider than 128 bits (SVE; its issue 204939). Unsigned indices spare numba the check for negative ones.
+            # A row's sums fit 32 bits, and must be added in them: of a sum of bytes into 64, LLVM 22 loses a half on
+            # aarch64 with vectors wider than 128 bits (SVE; its issue 204939). Unsigned indices spare numba the check
+            # for negative ones.
             row = images[i, y].reshape(-1)
             s0, s1, s2 = np.uint32(0), np.uint32(0), np.uint32(0)
             if channels == 3:
@@ -65,7 +66,9 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, contrast",
     parameters=(
-        Parameter("factor", float, 0.0, 1000.0, "the share that is left of each value's distance to its channel's mean"),
+        Parameter(
+            "factor", float, 0.0, 1000.0, "the share that is left of each value's distance to its channel's mean"
+        ),
         ROUNDING,
     ),
     deterministic=True,

@@ -1,8 +1,10 @@
-"""JPEG's lossy steps without its coding: samples of 8x8 blocks through libjpeg's integer cosine transforms and quantisation.
+"""JPEG's lossy steps without its coding: samples of 8x8 blocks through libjpeg's integer cosine transforms and
+quantisation.
 
-What is entropy-coded comes back as it was, so only this changes pixels. The arithmetic is libjpeg's slow integer one, 13
-fractional bits, in the order of jfdctint.c and jidctint.c (Loeffler, Ligtenberg and Moschytz 1989); every library computes
-it to the last bit. Blocks lie side by side in memory, coefficient by coefficient, so that one step serves many of them.
+What is entropy-coded comes back as it was, so only this changes pixels. The arithmetic is libjpeg's slow integer one,
+13 fractional bits, in the order of jfdctint.c and jidctint.c (Loeffler, Ligtenberg and Moschytz 1989); every library
+computes it to the last bit. Blocks lie side by side in memory, coefficient by coefficient, so that one step serves many
+of them.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ _CHROMA = """
 def quantisers(quality: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the 64 steps of luma and of chroma at one of libjpeg's qualities, 1..100."""
     scale = 5000 // quality if quality < 50 else 200 - 2 * quality
-    luma, chroma = (np.clip((np.array(table.split(), np.int64) * scale + 50) // 100, 1, 255) for table in (_LUMA, _CHROMA))
+    luma, chroma = (
+        np.clip((np.array(table.split(), np.int64) * scale + 50) // 100, 1, 255) for table in (_LUMA, _CHROMA)
+    )
     return luma.astype(np.int32), chroma.astype(np.int32)
 
 
@@ -109,7 +113,9 @@ def _backward(work, p, step, bits):  # type: ignore[no-untyped-def]
 
 @kernel
 def quantise(plane, steps):  # type: ignore[no-untyped-def]
-    """Take the 8x8 blocks of a plane, (H, W) uint8, through the cosine transform, quantisation by 64 steps, and back, in place."""
+    """Take the 8x8 blocks of a plane, (H, W) uint8, through the cosine transform, quantisation by 64 steps, and back,
+    in place.
+    """
     rows, columns = plane.shape
     flat = plane.reshape(-1)
     across = columns // 8
@@ -136,7 +142,8 @@ def quantise(plane, steps):  # type: ignore[no-untyped-def]
                 _forward(work, x * _ACROSS + j, _DOWN, _SECOND)
         for k in range(np.uint64(64)):
             step = steps[k]
-            # The transform is eight times too large. Half a unit more: so the product lies on the quotient's side of it.
+            # The transform is eight times too large. Half a unit more: so the product lies on the quotient's side of
+            # it.
             more = np.float32(4 * step) + np.float32(0.5)
             inverse = unit / np.float32(8 * step)
             for j in range(_N):

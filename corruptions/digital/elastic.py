@@ -69,8 +69,8 @@ def _fold(i, n, mirror):  # type: ignore[no-untyped-def]
 def _corners(ix, iy, mirror, height, width, channels, near, at):  # type: ignore[no-untyped-def]
     """Turn upper left pixels, int32, into where all four begin in a flat image: rows of `at`, uint32.
 
-    Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates that
-    were reflected already.
+    Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates
+    that were reflected already.
     """
     # Slices and 32 bits throughout: so LLVM vectorises. Nearly every band has pixels at an edge, so all are folded.
     a, b, c, d = at[0], at[1], at[2], at[3]
@@ -120,7 +120,9 @@ def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-
 
 @inlined
 def _interpolate(flat, at, weights, channels, count, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels of a flat image, for `count` pixels. Of three channels, both arrays have room for one more."""
+    """Write the weighted sums of four pixels of a flat image, for `count` pixels. Of three channels, both arrays have
+    room for one more.
+    """
     a, b, c, d = at[0], at[1], at[2], at[3]
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     if channels == 3:
@@ -146,7 +148,8 @@ def _band(height, width):  # type: ignore[no-untyped-def]
 
 @kernel
 def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-def]
-    """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black outside.
+    """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black
+    outside.
 
     Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2),
     `warped` float32 (N, H * W * C + 1), 0..1.
@@ -180,7 +183,10 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
             for y in range(top, bottom):
                 start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
                 start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
-                line_x, line_y = sx[(y - top) * width : (y - top + 1) * width], sy[(y - top) * width : (y - top + 1) * width]
+                line_x, line_y = (
+                    sx[(y - top) * width : (y - top + 1) * width],
+                    sy[(y - top) * width : (y - top + 1) * width],
+                )
                 for x in range(np.uint64(width)):
                     line_x[x] = (start_x + across_x[x]) >> 5
                     line_y[x] = (start_y + across_y[x]) >> 5
@@ -205,7 +211,8 @@ def _whole(values, half, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the outermost centres.
+    """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the
+    outermost centres.
 
     `warped` is float32 (N, H * W * C + 1), the fields are (N, H, W), `out` is uint8 (N, H, W, C).
     """
@@ -269,7 +276,9 @@ def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], 
         ROUNDING,
     ),
     draws=(
-        _uniform("points", "(3, 2) offsets (x, y) of the affine map's points, in units of affine", _POINTS, lambda *_: (3, 2)),
+        _uniform(
+            "points", "(3, 2) offsets (x, y) of the affine map's points, in units of affine", _POINTS, lambda *_: (3, 2)
+        ),
         _uniform("field_x", "(H, W) noise before smoothing, horizontal", _FIELD_X, lambda shape, _: shape[:2]),
         _uniform("field_y", "(H, W) noise before smoothing, vertical", _FIELD_Y, lambda shape, _: shape[:2]),
     ),
@@ -291,9 +300,9 @@ def elastic_transform(
 ) -> Images:
     """Move the image by a random affine map, then every pixel by a smooth random displacement.
 
-    Points and fields are uniform on [-1, 1). The points move the lower right, upper right and upper left corner of a centred
-    square with sides of two thirds of the short side. Fields are smoothed by a gaussian that ends at 3 sigma, edges reflected;
-    sigma 0 leaves them as they are. The border is that of both steps.
+    Points and fields are uniform on [-1, 1). The points move the lower right, upper right and upper left corner of a
+    centred square with sides of two thirds of the short side. Fields are smoothed by a gaussian that ends at 3 sigma,
+    edges reflected; sigma 0 leaves them as they are. The border is that of both steps.
 
     Notes
     -----
@@ -305,7 +314,8 @@ def elastic_transform(
 
     References
     ----------
-    Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document Analysis.
+    Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document
+    Analysis.
     """
     kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
     black, out = border == "black", np.empty_like(images)

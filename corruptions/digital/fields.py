@@ -1,9 +1,9 @@
 """Gaussian smoothing of random fields, at a cost that does not grow with sigma.
 
 The filter is the one of the released code: a gaussian cut at 3 sigma, its weights normalised, edges reflected
-(cba|abcd|dcb). Narrow ones are summed weight by weight. For wide ones the gaussian is written as a short cosine series on the cut
-window, which it equals to 4e-6 of its peak or better; the windowed sum of one cosine follows from its two last
-values and four samples, exactly:
+(cba|abcd|dcb). Narrow ones are summed weight by weight. For wide ones the gaussian is written as a short cosine series
+on the cut window, which it equals to 4e-6 of its peak or better; the windowed sum of one cosine follows from its two
+last values and four samples, exactly:
 
     C[n+1] = 2 cos(t) C[n] - C[n-1] + cos(R t) (x[n+R+1] + x[n-R-1]) - cos((R+1) t) (x[n+R] + x[n-R])
 """
@@ -25,7 +25,9 @@ _TRUNCATE = 3.0
 _DIRECT = 24
 """Up to this radius weight by weight is faster."""
 _HALF_PERIOD = 4.0
-"""Half the period of the cosine series, in sigmas: its next copy adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at the cut."""
+"""Half the period of the cosine series, in sigmas: its next copy adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at
+the cut.
+"""
 _TERMS = 8  # even: they are summed in pairs
 _STRIP = 64
 # Where, in strips, `_cosines_down` keeps what it works with
@@ -81,7 +83,9 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
         total += 2.0 * exact_exp(-0.5 * i * i / (sigma * sigma))
     total += 1.0
     peak = _ROOT_TWO_PI / (2.0 * _HALF_PERIOD) / total
-    half = [exact_exp(-0.5 * (m * math.pi / _HALF_PERIOD) ** 2) * (1.0 if m == 0 else 2.0) * peak for m in range(_TERMS)]
+    half = [
+        exact_exp(-0.5 * (m * math.pi / _HALF_PERIOD) ** 2) * (1.0 if m == 0 else 2.0) * peak for m in range(_TERMS)
+    ]
     amplitudes = np.array(half)
     steps, down = _series(sigma, radius, amplitudes, height)
     return Smoother(radius, np.zeros(0), steps, down, _series(sigma, radius, amplitudes, width)[1])
@@ -160,9 +164,9 @@ def _two_terms(work, j, m, steps):  # type: ignore[no-untyped-def]
 def _cosines_down(x, out, radius, steps, first):  # type: ignore[no-untyped-def]
     """Filter (H, W) `x` along axis 0 by running cosine sums, into `out` (W, H).
 
-    In strips of columns, whose sums stay in the processor's nearest cache: in `work` there are, a strip each, the cosines'
-    sums at this row, those at the row before, what enters and leaves, and the results, for two rows. All in one array, at
-    fixed distances: so LLVM knows that they do not overlap.
+    In strips of columns, whose sums stay in the processor's nearest cache: in `work` there are, a strip each, the
+    cosines' sums at this row, those at the row before, what enters and leaves, and the results, for two rows. All in
+    one array, at fixed distances: so LLVM knows that they do not overlap.
     """
     rows, columns = x.shape
     flat = out.reshape(-1)

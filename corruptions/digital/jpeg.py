@@ -136,7 +136,10 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     """
     count, height, width, channels = images.shape
     if max(height, width) > _MAX_SIDE:
-        raise ImageError(f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split it first.")
+        raise ImageError(
+            f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split "
+            "it first."
+        )
     luma_steps, chroma_steps = quantisers(int(quality))
     out = np.empty_like(images)
     lumas = np.empty((count, _blocks(height, 8), _blocks(width, 8)), np.uint8)
@@ -171,7 +174,7 @@ def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
 
     Notes
     -----
-    The pixels are those of Pillow's ``save(..., quality=quality)`` and of every libjpeg's decoder: its colour conversion,
-    its 4:2:0 with smooth enlarging, its integer transforms. Entropy coding loses nothing, and is left out.
+    The pixels are those of Pillow's ``save(..., quality=quality)`` and of every libjpeg's decoder: its colour
+    conversion, its 4:2:0 with smooth enlarging, its integer transforms. Entropy coding loses nothing, and is left out.
     """
     return through_jpeg(images, int(quality))

@@ -65,7 +65,9 @@ def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
 
 @inlined
 def _level(total, weight):  # type: ignore[no-untyped-def]
-    """Return a sum over a box, weighed and rounded to a byte; it fits 32 bits, as a weight is 2**22 over the box's length."""
+    """Return a sum over a box, weighed and rounded to a byte; it fits 32 bits, as a weight is 2**22 over the box's
+    length.
+    """
     return np.uint32(min(np.uint32(np.uint32(total * weight) + _HALF) >> _SHIFT, _WHITE))
 
 

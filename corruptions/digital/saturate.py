@@ -96,17 +96,21 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
         Parameter("gain", float, 0.0, 1000.0, "factor on the HSV saturation"),
         Parameter("shift", float, -1.0, 1.0, "added to the HSV saturation after the factor"),
         choice(
-            "scaled", ("saturation", "hsv"), "what factor and shift act on: saturation, or hsv (hue and value too, clipped) as in MNIST-C"
+            "scaled",
+            ("saturation", "hsv"),
+            "what factor and shift act on: saturation, or hsv (hue and value too, clipped) as in MNIST-C",
         ),
         ROUNDING,
     ),
     deterministic=True,
 )
-def saturate(images: Images, keys: Keys, *, gain: float, shift: float, scaled: str = "saturation", rounding: str = "floor") -> Images:
+def saturate(
+    images: Images, keys: Keys, *, gain: float, shift: float, scaled: str = "saturation", rounding: str = "floor"
+) -> Images:
     """Scale and shift the HSV saturation, clipped to 0..1; hue and value stay.
 
-    Grey images have no saturation and are copied, unless the value is scaled too: then they are taken through colour and get the
-    luma (BT.709) of the result.
+    Grey images have no saturation and are copied, unless the value is scaled too: then they are taken through colour
+    and get the luma (BT.709) of the result.
 
     Notes
     -----
@@ -121,7 +125,9 @@ def saturate(images: Images, keys: Keys, *, gain: float, shift: float, scaled: s
         if scaled == "saturation":
             return images.copy()
         table = np.empty((256, 1), np.uint8)
-        _scale_hsv(np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1), table, float(gain), float(shift), more)
+        _scale_hsv(
+            np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1), table, float(gain), float(shift), more
+        )
         return np.asarray(table[:, 0][images])
     if scaled == "hsv":
         _scale_hsv(images.reshape(-1, 3), out.reshape(-1, 3), float(gain), float(shift), more)

@@ -35,7 +35,8 @@ def plural(count: int, what: str) -> str:
 
 
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    """Return what an image has gone through at a level, as `corruptset show` has it; of a corruption unknown here, the level's number.
+    """Return what an image has gone through at a level, as `corruptset show` has it; of a corruption unknown here, the
+    level's number.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
 def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
     """Draw the rectangles of one level for each image, (N, K, 4) of (x, y, width, height).
 
-    Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the image);
-    places are uniform over those where the whole rectangle lies in the image.
+    Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the
+    image); places are uniform over those where the whole rectangle lies in the image.
     """
     height, width, _ = shape
     least, stream = parameters["least"], level_stream(parameters["level"], RECTANGLES)
@@ -64,7 +64,14 @@ _COLUMNS = (
 )
 _REACH = Parameter("reach", int, 1, GREATEST_REACH, "pixels of the window to either side of its centre")
 _BOXES = (
-    Draw("boxes", "the rectangles of each level, whole numbers as (x, y, width, height)", draw_rectangles, None, np.int64, check=_given),
+    Draw(
+        "boxes",
+        "the rectangles of each level, whole numbers as (x, y, width, height)",
+        draw_rectangles,
+        None,
+        np.int64,
+        check=_given,
+    ),
 )
 
 
@@ -117,7 +124,13 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
             line4 = source[_mirrored(y + 2, height)]
             inner = sums[pad:]
             for j in range(np.uint32(row)):
-                inner[j] = np.uint16(line0[j]) + np.uint16(line1[j]) + np.uint16(line2[j]) + np.uint16(line3[j]) + np.uint16(line4[j])
+                inner[j] = (
+                    np.uint16(line0[j])
+                    + np.uint16(line1[j])
+                    + np.uint16(line2[j])
+                    + np.uint16(line3[j])
+                    + np.uint16(line4[j])
+                )
         else:
             sums[:] = 0
             for k in range(-reach, reach + 1):
@@ -232,7 +245,12 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
     reference=f"{SWINGLER_2022}, local blur",
     parameters=(
         *_COLUMNS,
-        Parameter("inside", str, choices=("blurred", "mean"), about="what a rectangle becomes: blurred, or its mean in every channel"),
+        Parameter(
+            "inside",
+            str,
+            choices=("blurred", "mean"),
+            about="what a rectangle becomes: blurred, or its mean in every channel",
+        ),
         _REACH,
     ),
     draws=_BOXES,
@@ -252,9 +270,9 @@ def local_blur(
 ) -> Images:
     """Blur small rectangles, ``floor(density * (H + W))`` a level, one after the other.
 
-    Rectangles are those of `random_boxes`. Published: density 1 (448 rectangles at 224x224), sides from 2 to 10, reach 2. A rectangle
-    becomes the mean over a window around each pixel, as the released notebook does, or its mean in every channel, as the paper's
-    text says. Both are rounded.
+    Rectangles are those of `random_boxes`. Published: density 1 (448 rectangles at 224x224), sides from 2 to 10, reach
+    2. A rectangle becomes the mean over a window around each pixel, as the released notebook does, or its mean in every
+    channel, as the paper's text says. Both are rounded.
 
     Notes
     -----
@@ -272,11 +290,13 @@ def local_blur(
     draws=_BOXES,
     gradual=Gradual(lambda level, shape, parameters: _described(level, shape, parameters, "box")),
 )
-def random_boxes(images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64]) -> Images:
+def random_boxes(
+    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64]
+) -> Images:
     """Black out small rectangles, ``floor(density * (H + W))`` a level.
 
-    Sides are uniform between `least` and `most`, each by itself, places uniform over those where the whole rectangle lies in the image.
-    Published: density 0.1 (44 rectangles at 224x224), sides from 3 to 6 (the paper's text: 2 to 5).
+    Sides are uniform between `least` and `most`, each by itself, places uniform over those where the whole rectangle
+    lies in the image. Published: density 0.1 (44 rectangles at 224x224), sides from 3 to 6 (the paper's text: 2 to 5).
     """
     out = images.copy()
     _blacken(out, boxes)

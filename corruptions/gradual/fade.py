@@ -1,4 +1,6 @@
-"""Degradations of levels alone: posterize and JPEG, from the clean image at every level; fades to black, to white and to grey."""
+"""Degradations of levels alone: posterize and JPEG, from the clean image at every level; fades to black, to white and
+to grey.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ _CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0,
 def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     """Return the table from a level to the value of its bin; bins divide 0..255 evenly, and 255 is in the last one.
 
-    Bin i becomes floor(255 i / (bins - 1)) for ``even``, from black to white, and its upper end, floor(255 (i + 1) / bins), for
-    ``upper``.
+    Bin i becomes floor(255 i / (bins - 1)) for ``even``, from black to white, and its upper end, floor(255 (i + 1) /
+    bins), for ``upper``.
     """
     number = np.minimum(np.arange(256) * bins // 255, bins - 1)
     value = number * 255 // (bins - 1) if values == "even" else (number + 1) * 255 // bins
@@ -56,7 +58,8 @@ def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @functools.cache
 def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Return for each hue its greatest, middle and least channel, and how far the middle one is from the greatest, 0..1.
+    """Return for each hue its greatest, middle and least channel, and how far the middle one is from the greatest,
+    0..1.
 
     The latter is a float32, widened: its product with another one is then exact.
     """
@@ -68,7 +71,9 @@ def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
 
 @functools.lru_cache(maxsize=8)
 def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the new share of 255 of each saturation, a float32, widened, and the least channel of each value and saturation."""
+    """Return the new share of 255 of each saturation, a float32, widened, and the least channel of each value and
+    saturation.
+    """
     faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
     value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
     return faded.astype(np.float64), (value * (_ONE - faded) * _FULL).astype(np.uint8)
@@ -103,15 +108,20 @@ def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # 
     reference=f"{SWINGLER_2022}, posterize",
     parameters=(
         Parameter("start", int, 32, 256, "bins at level 0, if there were one; each level has one less"),
-        Parameter("values", str, choices=("even", "upper"), about="even from 0 to 255, or upper: the upper end of each bin"),
+        Parameter(
+            "values", str, choices=("even", "upper"), about="even from 0 to 255, or upper: the upper end of each bin"
+        ),
     ),
     deterministic=True,
-    gradual=Gradual(lambda level, shape, parameters: f"{parameters['start'] - level} levels a channel", accumulates=False, most=30),
+    gradual=Gradual(
+        lambda level, shape, parameters: f"{parameters['start'] - level} levels a channel", accumulates=False, most=30
+    ),
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
     """Leave start - level values in each channel, from the clean image. Published: 32, so that level 30 has two values.
 
-    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as the paper's text says. Both are floored.
+    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as the paper's text says. Both
+    are floored.
 
     Notes
     -----
@@ -124,14 +134,19 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
     reference=f"{SWINGLER_2022}, JPEG compression",
     parameters=(
         Parameter("start", int, 32, 101, "quality at level 0, if there were one; each level has one less"),
-        Parameter("channel_order", str, choices=("rgb", "bgr"), about="as which three channels the encoder takes R, G and B"),
+        Parameter(
+            "channel_order", str, choices=("rgb", "bgr"), about="as which three channels the encoder takes R, G and B"
+        ),
     ),
     deterministic=True,
     held=1,
-    gradual=Gradual(lambda level, shape, parameters: f"quality {parameters['start'] - level}", accumulates=False, most=31),
+    gradual=Gradual(
+        lambda level, shape, parameters: f"quality {parameters['start'] - level}", accumulates=False, most=31
+    ),
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
-    """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again, from the clean image.
+    """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again, from the clean
+    image.
 
     Published: 32, so that level 30 has quality 2.
 
@@ -142,8 +157,8 @@ def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: s
 
     Notes
     -----
-    The notebook's own loop compressed what it had compressed before; the paper starts from the clean image. It hands its RGB image to
-    OpenCV, which expects BGR: so red and blue are weighed wrongly, which costs about 0.1 dB.
+    The notebook's own loop compressed what it had compressed before; the paper starts from the clean image. It hands
+    its RGB image to OpenCV, which expects BGR: so red and blue are weighed wrongly, which costs about 0.1 dB.
     """
     return through_jpeg(images, start - level, swapped=channel_order == "bgr")
 
@@ -172,7 +187,8 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
     gradual=_TIMES,
 )
 def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply every value by a factor above 1, once a level: round(x * factor), ties to even, at most 255. Published: 1.1.
+    """Multiply every value by a factor above 1, once a level: round(x * factor), ties to even, at most 255. Published:
+    1.1.
 
     Notes
     -----
@@ -193,10 +209,10 @@ def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Image
 
     Notes
     -----
-    Hue in steps of two degrees, saturation and value are bytes, and every later step is floored after every level. So some
-    saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are those of
-    OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at the right
-    end of rows.
+    Hue in steps of two degrees, saturation and value are bytes, and every later step is floored after every level. So
+    some saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are
+    those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at
+    the right end of rows.
     """
     if images.shape[3] == 1:
         return images.copy()

@@ -14,7 +14,9 @@ from ..registry import Draw, Given, Gradual, Images, Shape, corruption
 from . import plural
 
 ENDS = 0
-"""The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or bottom)."""
+"""The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or
+bottom).
+"""
 
 
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
@@ -43,7 +45,16 @@ def _given_ends(ends: NDArray[np.int64], shape: Shape, parameters: Given) -> NDA
 _LINES: Any = {
     "revision": 1,
     "parameters": (),
-    "draws": (Draw("ends", "the two ends of each level's line, whole numbers as (x, y)", draw_ends, None, np.int64, check=_given_ends),),
+    "draws": (
+        Draw(
+            "ends",
+            "the two ends of each level's line, whole numbers as (x, y)",
+            draw_ends,
+            None,
+            np.int64,
+            check=_given_ends,
+        ),
+    ),
     "gradual": Gradual(lambda level, shape, parameters: plural(level, "line")),
 }
 
@@ -59,12 +70,13 @@ def _drawn_over(images: Images, value: int, ends: NDArray[np.int64]) -> Images:
 def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64]) -> Images:
     """Draw a black line from the left or top edge to the right or bottom edge, one a level.
 
-    The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom edge.
+    The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom
+    edge.
 
     Notes
     -----
-    One pixel wide and anti-aliased: OpenCV's ``line(..., lineType=LINE_AA)``, which the released notebook calls. It works
-    in whole numbers, darkens three pixels across the line, and its bytes are the same in OpenCV 4.10 and 5.0.
+    One pixel wide and anti-aliased: OpenCV's ``line(..., lineType=LINE_AA)``, which the released notebook calls. It
+    works in whole numbers, darkens three pixels across the line, and its bytes are the same in OpenCV 4.10 and 5.0.
     """
     return _drawn_over(images, 0, ends)
 

@@ -19,7 +19,9 @@ PAIRS = 0
 """The draw of the pairs: words 2 e and 2 e + 1 are of pair e, the pixel that is overwritten first."""
 _PAIRS_AT_A_TIME = 4096
 _SHARE = Parameter("share", float, 0.0, 1.0, "of the pixels that are drawn at each level; one can be drawn twice")
-_EXCHANGE = Parameter("exchange", bool, about="true: the two pixels change places; false: the first becomes like the second")
+_EXCHANGE = Parameter(
+    "exchange", bool, about="true: the two pixels change places; false: the first becomes like the second"
+)
 
 
 def _drawn(level: int, shape: Shape, parameters: Given) -> str:
@@ -126,7 +128,9 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
                     _put(pixels, 1, to, source, exchange)
 
 
-def _swap_pixels(images: Images, keys: Keys, level: int, share: float, exchange: bool, margin: int = 0, adjacent: bool = False) -> Images:
+def _swap_pixels(
+    images: Images, keys: Keys, level: int, share: float, exchange: bool, margin: int = 0, adjacent: bool = False
+) -> Images:
     out = images.copy()
     pairs = counted(share, (images.shape[1] - margin) * (images.shape[2] - margin))
     _swap(out, pairs, adjacent, exchange, *keys, level_stream(level, PAIRS))
@@ -141,10 +145,13 @@ def _swap_pixels(images: Images, keys: Keys, level: int, share: float, exchange:
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
     """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level. Published: 0.02.
 
-    Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a little less.
+    Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a
+    little less.
     """
     out = images.copy()
-    _colour(out, counted(share, images[0, ..., 0].size), *keys, level_stream(level, PLACES), level_stream(level, COLOURS))
+    _colour(
+        out, counted(share, images[0, ..., 0].size), *keys, level_stream(level, PLACES), level_stream(level, COLOURS)
+    )
     return out
 
 
@@ -172,13 +179,13 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
     """Overwrite pixels by others from anywhere, ``floor(share * H * W)`` pairs a level, one after the other.
 
-    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20 pixels are
-    wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
+    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20
+    pixels are wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
 
     Notes
     -----
-    The paper's shares of changed pixels, 9, 13 and 22 % at levels 2, 3 and 5, are those of a copy, as an exchange between
-    two views of one array comes out.
+    The paper's shares of changed pixels, 9, 13 and 22 % at levels 2, 3 and 5, are those of a copy, as an exchange
+    between two views of one array comes out.
     """
     return _swap_pixels(images, keys, level, share, exchange)
 
@@ -195,12 +202,13 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
     """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.
 
-    The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours within it.
-    Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).
+    The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours
+    within it. Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).
 
     Notes
     -----
-    The paper's shares of changed pixels, 56 and 78 % at levels 2 and 4, are those of eight neighbours. On the photographs
-    that were measured the released notebook changes 53 and 73 %, as if one draw in nine hit the pixel itself.
+    The paper's shares of changed pixels, 56 and 78 % at levels 2 and 4, are those of eight neighbours. On the
+    photographs that were measured the released notebook changes 53 and 73 %, as if one draw in nine hit the pixel
+    itself.
     """
     return _swap_pixels(images, keys, level, share, exchange, margin, adjacent=True)

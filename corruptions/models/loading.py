@@ -37,14 +37,17 @@ MOST_SAID = 400
 
 
 def import_torch() -> Any:
-    """Return the module `torch`, or raise `ModelError` that says how to install it, or why the one that is there cannot be imported."""
+    """Return the module `torch`, or raise `ModelError` that says how to install it, or why the one that is there cannot
+    be imported.
+    """
     try:
         return importlib.import_module("torch")
     except (ImportError, OSError) as e:
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
             raise ModelError(f"A model needs PyTorch, which is not installed. Install it with: {INSTALL}") from None
         raise ModelError(
-            f"A model needs PyTorch. It is installed, and cannot be imported: {type(e).__name__}: {e}. Mend its installation: "
+            f"A model needs PyTorch. It is installed, and cannot be imported: {type(e).__name__}: {e}. Mend its "
+            "installation: "
             '`python -c "import torch"` shows the same error.'
         ) from None
 
@@ -63,7 +66,8 @@ def check_device(name: str) -> str:
             why = "is built without CUDA" if torch.version.cuda is None else "finds no CUDA device"
             raise ModelError(
                 f"The device is {name!r}, and PyTorch {torch.__version__} {why}. "
-                "Use --device cpu (device='cpu'), or install a build of PyTorch for your GPU: https://pytorch.org/get-started/locally"
+                "Use --device cpu (device='cpu'), or install a build of PyTorch for your GPU: "
+                "https://pytorch.org/get-started/locally"
             )
         if (torch.device(name).index or 0) >= torch.cuda.device_count():
             raise ModelError(f"The device is {name!r}, and there are {torch.cuda.device_count()}, counted from cuda:0.")
@@ -74,7 +78,8 @@ def check_device(name: str) -> str:
 
 @contextmanager
 def repeatable(device: str, threads: int = 1) -> Iterator[None]:
-    """Run PyTorch in so many threads, by deterministic algorithms where it has them; settings and random state are restored at the end.
+    """Run PyTorch in so many threads, by deterministic algorithms where it has them; settings and random state are
+    restored at the end.
 
     What a network computes depends on how many threads share its sums.
     """
@@ -83,30 +88,45 @@ def repeatable(device: str, threads: int = 1) -> Iterator[None]:
         return
     torch = import_torch()
     threads_before = torch.get_num_threads()
-    deterministic, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    deterministic, warn_only = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     on_gpu = torch.device(device).type == "cuda"
     with ExitStack() as stack:
         stack.callback(torch.set_num_threads, threads_before)
         stack.callback(torch.use_deterministic_algorithms, deterministic, warn_only=warn_only)
-        stack.callback(setattr, torch.utils.deterministic, "fill_uninitialized_memory", torch.utils.deterministic.fill_uninitialized_memory)
+        stack.callback(
+            setattr,
+            torch.utils.deterministic,
+            "fill_uninitialized_memory",
+            torch.utils.deterministic.fill_uninitialized_memory,
+        )
         stack.enter_context(torch.random.fork_rng(devices=[torch.device(device)] if on_gpu else []))
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.autocast(torch.device(device).type, enabled=False))
         if on_gpu:
-            stack.enter_context(torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False))
+            stack.enter_context(
+                torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
+            )
         stack.enter_context(warnings.catch_warnings())
         # "where it has them": the layers that have none run as they are
-        warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message=".*does not have a deterministic implementation", category=UserWarning
+        )
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=True)
-        torch.utils.deterministic.fill_uninitialized_memory = False  # layers that read what they did not write fail the checks
+        # layers that read what they did not write fail the checks
+        torch.utils.deterministic.fill_uninitialized_memory = False
         stack.callback(_held.discard, device)
         _held.add(device)
         yield
 
 
 def read_weights(path: Path) -> tuple[bytes, str]:
-    """Return the bytes of a weights file and their ``sha256:<hex>``: read once, so that what is hashed is what is loaded."""
+    """Return the bytes of a weights file and their ``sha256:<hex>``: read once, so that what is hashed is what is
+    loaded.
+    """
     try:
         with open_regular(path) as file:
             data = file.read()
@@ -160,7 +180,9 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
         try:
             return dict(load(data))
         except SafetensorError as e:
-            raise ModelError(f"The weights {name} are no safetensors file, or a damaged one: {first_line(e)}.") from None
+            raise ModelError(
+                f"The weights {name} are no safetensors file, or a damaged one: {first_line(e)}."
+            ) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -169,7 +191,8 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
         # PyTorch's own message tells how to run the code
         named = re.search(r"GLOBAL ([\w.]+)", str(e))
         raise ModelError(
-            f"The weights {name} hold more than tensors{f' ({named[1]})' if named else ''}, which could run code, and were not loaded. "
+            f"The weights {name} hold more than tensors{f' ({named[1]})' if named else ''}, which could run code, and "
+            "were not loaded. "
             "Save the state dict alone, torch.save(model.state_dict(), ...), or better as safetensors."
         ) from None
     except Exception as e:
@@ -180,7 +203,8 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
     if not isinstance(loaded, Mapping) or not loaded or not all(isinstance(t, torch.Tensor) for t in loaded.values()):
         keys = ", ".join(map(repr, list(loaded)[:SHOWN])) if isinstance(loaded, Mapping) else ""
         raise ModelError(
-            f"The weights {name} hold a {type(loaded).__name__}{' of ' * bool(keys)}{keys}; expected a state dict, names -> tensors, of "
+            f"The weights {name} hold a {type(loaded).__name__}{' of ' * bool(keys)}{keys}; expected a state dict, "
+            "names -> tensors, of "
             "torch.save(model.state_dict(), ...)."
         )
     return dict(loaded)
@@ -201,10 +225,14 @@ def _made(file: ModelFile, folder: Path) -> Any:
         ) from e
     for name in attribute.split("."):
         if not hasattr(target, name):
-            raise ModelError(f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(target))}")
+            raise ModelError(
+                f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(target))}"
+            )
         target = getattr(target, name)
     if not callable(target):
-        raise ModelError(f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class.")
+        raise ModelError(
+            f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class."
+        )
     written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
     try:
         with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), running:
@@ -213,7 +241,9 @@ def _made(file: ModelFile, folder: Path) -> Any:
     except Exception as e:
         raise ModelError(f"The factory {file.factory}({written}) fails: {fault(e)}.") from e
     if not isinstance(network, torch.nn.Module):
-        raise ModelError(f"The factory {file.factory}({written}) returns a {type(network).__name__}; expected a torch.nn.Module.")
+        raise ModelError(
+            f"The factory {file.factory}({written}) returns a {type(network).__name__}; expected a torch.nn.Module."
+        )
     return network
 
 
@@ -234,7 +264,8 @@ def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
         network.load_state_dict(state)
     except RuntimeError as e:
         raise ModelError(
-            f"The weights {file.weights} are of another architecture than {file.factory} makes. {textwrap.shorten(str(e), MOST_SAID)}. "
+            f"The weights {file.weights} are of another architecture than {file.factory} makes. "
+            f"{textwrap.shorten(str(e), MOST_SAID)}. "
             "Check factory and arguments."
         ) from None
 

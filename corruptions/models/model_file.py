@@ -46,7 +46,9 @@ ChannelValues = Annotated[tuple[float, ...], BeforeValidator(_a_value_a_channel)
 
 
 class ModelInput(_Table):
-    """``input``: the images that a model takes. Pixels are divided by 255; then `mean` is subtracted, and `std` divides."""
+    """``input``: the images that a model takes. Pixels are divided by 255; then `mean` is subtracted, and `std`
+    divides.
+    """
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
     """(height, width)"""
@@ -61,7 +63,9 @@ class ModelInput(_Table):
         for key in ("mean", "std"):
             got = len(getattr(self, key))
             if got != count:
-                raise ValueError(f"{key} has {got} value{'s' * (got != 1)}; {self.channels} has {count} channel{'s' * (count != 1)}")
+                raise ValueError(
+                    f"{key} has {got} value{'s' * (got != 1)}; {self.channels} has {count} channel{'s' * (count != 1)}"
+                )
         return self
 
 
@@ -96,7 +100,9 @@ class ModelFile(_Table):
     input: ModelInput
     outputs: Literal["logits", "probabilities"] = "logits"
     classes: Annotated[str, Field(min_length=1)] = "index"
-    """``index``: the outputs are in the data set's class order; or a file with the class folder of each output, a line each."""
+    """``index``: the outputs are in the data set's class order; or a file with the class folder of each output, a line
+    each.
+    """
     least_accuracy: Annotated[float, Field(ge=0, le=1)] = 0.0
     """On the clean images that the model is shown; below it the model is refused."""
 
@@ -104,19 +110,28 @@ class ModelFile(_Table):
     def _one_way_to_make_it(self) -> ModelFile:
         if (self.factory is None) == (self.program is None):
             both = "factory and program" if self.factory else "neither factory nor program"
-            raise ValueError(f"has {both}; expected one of them: factory = 'module:callable' with weights, or program = 'model.pt2'")
+            raise ValueError(
+                f"has {both}; expected one of them: factory = 'module:callable' with weights, or program = 'model.pt2'"
+            )
         if self.program is not None and (self.weights is not None or self.arguments):
-            raise ValueError("has a program and weights or arguments; a program holds its weights and takes no arguments")
+            raise ValueError(
+                "has a program and weights or arguments; a program holds its weights and takes no arguments"
+            )
         if self.program is not None and not self.program.endswith(".pt2"):
             raise ValueError(f"program is {self.program!r}; expected a .pt2 file, as torch.export.save writes it")
         if self.program is not None and not self.trust:
             raise ValueError(
-                "a program is code, and loading it can do anything that you can do: write trust = true if you know where it comes from"
+                "a program is code, and loading it can do anything that you can do: write trust = true if you know "
+                "where it comes from"
             )
         if self.factory is not None and self.weights is None:
-            raise ValueError("weights is missing: the file of the factory's state dict (.safetensors, or .pt of torch.save)")
+            raise ValueError(
+                "weights is missing: the file of the factory's state dict (.safetensors, or .pt of torch.save)"
+            )
         if self.weights is not None and not self.weights.endswith(WEIGHT_SUFFIXES):
-            raise ValueError(f"weights is {self.weights!r}; expected a file that ends in one of {', '.join(WEIGHT_SUFFIXES)}")
+            raise ValueError(
+                f"weights is {self.weights!r}; expected a file that ends in one of {', '.join(WEIGHT_SUFFIXES)}"
+            )
         return self
 
     @property
@@ -161,5 +176,7 @@ def class_folders(path: Path) -> tuple[str, ...]:
     wrong = [repr(folder) for folder, count in Counter(folders).items() if not folder or count > 1]
     if wrong or not folders:
         has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"
-        raise ModelError(f"The file of class folders {path} {has}; expected a line for each output, none empty and none twice.")
+        raise ModelError(
+            f"The file of class folders {path} {has}; expected a line for each output, none empty and none twice."
+        )
     return folders

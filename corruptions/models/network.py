@@ -1,4 +1,6 @@
-"""A network on a device: uint8 pixels in, outputs and gradients by pixels out; and what it must do before it is used."""
+"""A network on a device: uint8 pixels in, outputs and gradients by pixels out; and what it must do before it is
+used.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ CLOSE_TO_ONE = 1e-3
 
 
 class Network:
-    """A `torch.nn.Module` with the input and the outputs that a model file says it has. Its calls belong into `loading.repeatable`."""
+    """A `torch.nn.Module` with the input and the outputs that a model file says it has. Its calls belong into
+    `loading.repeatable`.
+    """
 
     def __init__(self, module: Any, file: ModelFile, device: str) -> None:
         torch = import_torch()
@@ -41,8 +45,12 @@ class Network:
             logits: NDArray[np.float32] = self._as_logits(self.module(self._input(images))).cpu().numpy()
         return logits
 
-    def gradient(self, images: NDArray[Any], outputs: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the cross-entropy (N,) of these outputs, and its gradient by the pixels (N, H, W, C): one pass forward and one back."""
+    def gradient(
+        self, images: NDArray[Any], outputs: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the cross-entropy (N,) of these outputs, and its gradient by the pixels (N, H, W, C): one pass forward
+        and one back.
+        """
         torch = self._torch
         with model_called(self._name), torch.enable_grad():
             pixels = self._input(images).requires_grad_()
@@ -55,7 +63,9 @@ class Network:
         return losses.detach().cpu().numpy(), np.ascontiguousarray(gradient.cpu().numpy().transpose(0, 2, 3, 1))
 
     def memory(self, images: NDArray[Any]) -> int:
-        """Return the bytes of the weights, as they are read and as they are used, and of what a pass forward keeps for the pass back."""
+        """Return the bytes of the weights, as they are read and as they are used, and of what a pass forward keeps for
+        the pass back.
+        """
         weights: int = sum(tensor.nbytes for tensor in self.module.state_dict().values())
         kept: int = 0
 
@@ -95,20 +105,26 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
     images = np.random.default_rng(0).integers(0, 256, (batch, height, width, file.channels), dtype=np.uint8)
     shape = f"({batch}, {file.channels}, {height}, {width})"
     who = f"The model {file.name}"
-    program = ", and the batch: a program is exported with a dynamic batch, or takes the one it was exported with" if file.program else ""
+    program = (
+        ", and the batch: a program is exported with a dynamic batch, or takes the one it was exported with"
+        if file.program
+        else ""
+    )
     try:
         torch.manual_seed(1)
         raw = network.raw_outputs(images)
     except Exception as e:
         raise ModelError(
-            f"{who} cannot take a batch of shape {shape}: {fault(e.__cause__ or e)}. Check input (size and channels){program}."
+            f"{who} cannot take a batch of shape {shape}: {fault(e.__cause__ or e)}. Check input (size and "
+            f"channels){program}."
         ) from e
     _check_outputs(raw, file, who, shape, batch)
     logits = network.logits(images)
     torch.manual_seed(2)
     if not np.array_equal(logits, network.logits(images)):
         raise ModelError(
-            f"{who} gives other outputs when it sees the same images again: it draws something at random, or keeps a state. "
+            f"{who} gives other outputs when it sees the same images again: it draws something at random, or keeps a "
+            "state. "
             "A factory's model must do neither in eval() mode."
         )
     try:
@@ -119,7 +135,8 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
     check_gradient(gradient, who)
     if not gradient.reshape(batch, -1).any(axis=1).all():
         raise ModelError(
-            f"The gradient of {file.name} by its pixels is 0 everywhere: something in it has no gradient (rounding, argmax, detach), "
+            f"The gradient of {file.name} by its pixels is 0 everywhere: something in it has no gradient (rounding, "
+            "argmax, detach), "
             "or its outputs are probabilities of 0 and 1: return logits."
         )
     return int(raw.shape[1])
@@ -131,16 +148,22 @@ def _check_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int) 
     if not dense or raw.ndim != 2 or len(raw) != batch or raw.shape[1] < 2 or not raw.is_floating_point():
         got = f"{raw.dtype} {tuple(raw.shape)}" if isinstance(raw, torch.Tensor) else type(raw).__name__
         raise ModelError(
-            f"{who} returns {got.removeprefix('torch.')} for a batch of shape {shape}; expected one tensor of floats ({batch}, classes), "
+            f"{who} returns {got.removeprefix('torch.')} for a batch of shape {shape}; expected one tensor of floats "
+            f"({batch}, classes), "
             "dense, with two classes or more. Give a factory whose model returns that tensor alone."
         )
     values = raw.double().cpu().numpy()
     if not np.isfinite(values).all():
-        raise ModelError(f"{who} gives values that are not finite on noise. Check the weights, and mean and std of its input.")
-    meant = "probabilities" if (values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= CLOSE_TO_ONE).all() else "logits"
+        raise ModelError(
+            f"{who} gives values that are not finite on noise. Check the weights, and mean and std of its input."
+        )
+    meant = (
+        "probabilities" if (values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= CLOSE_TO_ONE).all() else "logits"
+    )
     if file.outputs != meant:
         raise ModelError(
-            f"{who} has outputs = {file.outputs!r}, and gives {meant}: values from {values.min():.3g} to {values.max():.3g} with sums from "
+            f"{who} has outputs = {file.outputs!r}, and gives {meant}: values from {values.min():.3g} to "
+            f"{values.max():.3g} with sums from "
             f"{values.sum(axis=1).min():.3g}. Write outputs = {meant!r}."
         )
 
@@ -151,6 +174,7 @@ def check_gradient(gradient: NDArray[np.float32], who: str) -> None:
     if not finite.all():
         bad = ~finite.reshape(len(gradient), -1).all(axis=1)
         raise ModelError(
-            f"{who} has a gradient with values that are not finite (NaN or infinity), for {int(bad.sum())} of {len(gradient)} images. "
+            f"{who} has a gradient with values that are not finite (NaN or infinity), for {int(bad.sum())} of "
+            f"{len(gradient)} images. "
             "Its own code divides by 0, or takes a root or logarithm of 0."
         )

@@ -26,8 +26,8 @@ MOST_LISTED = 8
 class Surrogate:
     """A model whose gradient makes sets, or whose predictions are wanted. It is made by `load_surrogate`.
 
-    It is pickled as its file's values, the path and the sha256 of its weights: where it is unpickled, they are loaded again when they are
-    first needed, and refused if they changed.
+    It is pickled as its file's values, the path and the sha256 of its weights: where it is unpickled, they are loaded
+    again when they are first needed, and refused if they changed.
     """
 
     path: Path
@@ -45,7 +45,8 @@ class Surrogate:
     threads: int = 1
     """Of PyTorch, on the CPU. With more, what the network computes depends on how many there are."""
     folders: tuple[str, ...] | None = field(default=None, repr=False)
-    """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs."""
+    """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs.
+    """
 
     @property
     def name(self) -> str:
@@ -63,7 +64,11 @@ class Surrogate:
 
     def record(self) -> dict[str, Any]:
         """Return what a manifest says of it."""
-        made_by = {"program": self.file.program} if self.file.program else {"factory": self.file.factory, "arguments": self.file.arguments}
+        made_by = (
+            {"program": self.file.program}
+            if self.file.program
+            else {"factory": self.file.factory, "arguments": self.file.arguments}
+        )
         return {
             "name": self.name,
             **made_by,
@@ -83,18 +88,22 @@ class Surrogate:
         Raises
         ------
         ModelError
-            Classes have no output; or outputs are taken in the data set's order (``classes = "index"``), and are not as many.
+            Classes have no output; or outputs are taken in the data set's order (``classes = "index"``), and are not as
+            many.
         """
         if self.order is None:
             if len(folders) != self.outputs:
                 raise ModelError(
-                    f"The model {self.name} has {self.outputs} outputs, and the data set has {len(folders)} classes; with classes = "
-                    "'index' they are the same, in the same order. Write a file with the class folder of each output, a line each, "
+                    f"The model {self.name} has {self.outputs} outputs, and the data set has {len(folders)} classes; "
+                    "with classes = "
+                    "'index' they are the same, in the same order. Write a file with the class folder of each output, "
+                    "a line each, "
                     f"and name it in classes of {self.path}."
                 )
         elif missing := [folder for folder in folders if folder not in set(self.order)]:
             raise ModelError(
-                f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes: its file of class "
+                f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes: "
+                "its file of class "
                 f"folders ({self.file.classes}) does not have\n{listed(missing, MOST_LISTED)}"
             )
         return replace(self, folders=tuple(folders))
@@ -118,7 +127,9 @@ class Surrogate:
         logits = np.concatenate(parts) if parts else np.empty((0, self.outputs), np.float32)
         return logits if self.folders is None else logits[:, self._outputs_of_labels]
 
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradient(
+        self, images: NDArray[Any], labels: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the loss of each image, and its gradient by the pixels: one pass forward and one back.
 
         Parameters
@@ -156,7 +167,9 @@ class Surrogate:
             return network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
 
     def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
-        """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's `least_accuracy`."""
+        """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's
+        `least_accuracy`.
+        """
         outputs = self._outputs_of(labels, len(images))
         if not len(images):
             raise ModelError(f"The model {self.name} was shown no images to measure its accuracy on.")
@@ -164,14 +177,17 @@ class Surrogate:
         if accuracy < self.file.least_accuracy:
             raise ModelError(
                 f"The model {self.name} has {accuracy:.1%} of {len(labels)} clean images right; {self.path} asks for "
-                f"{self.file.least_accuracy:.1%} or more (least_accuracy). Check mean, std and channels of its input, the weights, and the "
+                f"{self.file.least_accuracy:.1%} or more (least_accuracy). Check mean, std and channels of its input, "
+                "the weights, and the "
                 "order of its classes (classes may name a file with the class folder of each output, a line each)."
             )
         return accuracy
 
     @contextmanager
     def running(self) -> Iterator[Network]:
-        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for each."""
+        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for
+        each.
+        """
         with repeatable(self.device, self.threads):
             yield self._network
 
@@ -195,7 +211,8 @@ class Surrogate:
         labels = np.asarray(labels)
         if labels.shape != (count,) or labels.dtype.kind not in "iu":
             raise ModelError(
-                f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for each image."
+                f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for "
+                "each image."
             )
         most = self.outputs if self.folders is None else len(self.folders)
         fits = (labels >= 0) & (labels < most)
@@ -212,7 +229,8 @@ class Surrogate:
         if images.shape[1:3] != (height, width):
             got = "x".join(map(str, images.shape[1:3]))
             raise ModelError(
-                f"The model {self.name} takes images of {height}x{width} (height x width), and these have {got}. Resize the images, or "
+                f"The model {self.name} takes images of {height}x{width} (height x width), and these have {got}. "
+                "Resize the images, or "
                 f"give a model of their size. (input.size of {self.path} says what it takes.)"
             )
         if images.shape[3] != self.channels:
@@ -256,8 +274,8 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
     Raises
     ------
     ModelError
-        PyTorch or the device is not there; the file has mistakes; the factory or the weights cannot be used; the network does not take
-        images of its size, does not repeat itself, or has no gradient.
+        PyTorch or the device is not there; the file has mistakes; the factory or the weights cannot be used; the
+        network does not take images of its size, does not repeat itself, or has no gradient.
     """
     if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
         raise ModelError(f"batch is {batch!r}; expected a whole number from 1 upwards.")
@@ -271,6 +289,7 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
         count = check_network(network, file, int(batch))
     if order is not None and len(order) != count:
         raise ModelError(
-            f"The model {file.name} has {count} outputs, and {file.classes} has {len(order)} class folders; expected one for each output."
+            f"The model {file.name} has {count} outputs, and {file.classes} has {len(order)} class folders; expected "
+            "one for each output."
         )
     return replace(loaded, outputs=count)

@@ -38,8 +38,11 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                     word = words[i]
                     slot = word >> np.uint32(23)
                     entry = table[np.uint64(slot)]
-                    offsets[i] = np.int16(slot if (word & np.uint32(0x7FFFFF)) < (entry >> np.uint32(9)) else entry & np.uint32(511))
-                # A loop of its own vectorises; clipping inside the look-up became branches that the processor guesses wrong.
+                    offsets[i] = np.int16(
+                        slot if (word & np.uint32(0x7FFFFF)) < (entry >> np.uint32(9)) else entry & np.uint32(511)
+                    )
+                # A loop of its own vectorises; clipping inside the look-up became branches that the processor guesses
+                # wrong.
                 for i in range(np.uint32(source.size)):
                     value = np.int16(np.int16(source[i]) + offsets[i] - np.int16(256))
                     target[i] = min(max(value, np.int16(0)), np.int16(255))
@@ -48,7 +51,9 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                     word = words[i]
                     slot = word >> np.uint32(24)
                     entry = table[np.uint64((np.uint32(source[i]) << np.uint32(8)) | slot)]
-                    target[i] = slot if (word & np.uint32(0xFFFFFF)) < (entry >> np.uint32(8)) else entry & np.uint32(255)
+                    target[i] = (
+                        slot if (word & np.uint32(0xFFFFFF)) < (entry >> np.uint32(8)) else entry & np.uint32(255)
+                    )
             elif kind == _STRIKE:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
@@ -61,7 +66,13 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
 
 
 def _noisy(
-    images: Images, keys: Keys, kind: np.uint8, table: Table = _NO_TABLE, share: float = 0.0, span: float = 0.0, more: float = 0.0
+    images: Images,
+    keys: Keys,
+    kind: np.uint8,
+    table: Table = _NO_TABLE,
+    share: float = 0.0,
+    span: float = 0.0,
+    more: float = 0.0,
 ) -> Images:
     out = np.empty_like(images)
     flat = images.reshape(len(images), -1), out.reshape(len(images), -1)
@@ -70,7 +81,8 @@ def _noisy(
 
 
 @corruption(
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, gaussian_noise; its mean: MATLAB's imnoise",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, gaussian_noise; its mean: MATLAB's "
+    "imnoise",
     parameters=(
         Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a share of the range of levels"),
         ROUNDING,
@@ -86,12 +98,14 @@ def _noisy(
     ),
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
-    """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
+    """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z
+    standard normal.
 
     Notes
     -----
-    The result is floored, as in the released generator, so the noise's mean is half a level below 0; with half a level more it is
-    rounded, as in MATLAB. The offset floor(255 * mean + 255 * sigma * z) is drawn from a table with probabilities rounded to 2**-32.
+    The result is floored, as in the released generator, so the noise's mean is half a level below 0; with half a level
+    more it is rounded, as in MATLAB. The offset floor(255 * mean + 255 * sigma * z) is drawn from a table with
+    probabilities rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has variance 0.01 and rounds: ``sigma=0.1, mean=m, rounding="round"``. There
     the mean is the level, so another mean draws anew, as another severity does.
@@ -105,10 +119,14 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, shot_noise",
-    parameters=(Parameter("photons", float, 0.001, 1e6, "mean photon count of a white pixel: fewer means more noise"), ROUNDING),
+    parameters=(
+        Parameter("photons", float, 0.001, 1e6, "mean photon count of a white pixel: fewer means more noise"),
+        ROUNDING,
+    ),
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
-    """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255, independently.
+    """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255,
+    independently.
 
     Notes
     -----
@@ -119,7 +137,8 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
 
 
 @corruption(
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, impulse_noise (skimage.util.random_noise, mode 's&p')",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, impulse_noise "
+    "(skimage.util.random_noise, mode 's&p')",
     parameters=(Parameter("amount", float, 0.0, 1.0, "share of elements that become 0 or 255"),),
 )
 def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
@@ -142,10 +161,10 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     Notes
     -----
     MATLAB draws x, uniform on [0, 1), for every element: below d / 2 it becomes 0, from there to d it becomes 255. Here
-    255 stands at the upper end of the range instead, which changes no probability, and where densities share their draws an element
-    struck at a lower density stays struck. Each of the two probabilities is density / 2 rounded to 2**-32.
-    It is the distribution of ``impulse_noise``, under the name and the column of the benchmarks that were made with
-    MATLAB; those publish densities, not five severities, so no table has rows for it.
+    255 stands at the upper end of the range instead, which changes no probability, and where densities share their
+    draws an element struck at a lower density stays struck. Each of the two probabilities is density / 2 rounded to
+    2**-32. It is the distribution of ``impulse_noise``, under the name and the column of the benchmarks that were made
+    with MATLAB; those publish densities, not five severities, so no table has rows for it.
     """
     return _noisy(images, keys, _STRIKE, share=density)
 
@@ -153,7 +172,10 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
 @corruption(
     role="validation",
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, speckle_noise (extra)",
-    parameters=(Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a share of the element's own level"), ROUNDING),
+    parameters=(
+        Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a share of the element's own level"),
+        ROUNDING,
+    ),
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
     """Add normal noise in proportion to every element's level, independently: ``floor(x + x * sigma * z)``, clipped.
@@ -170,16 +192,21 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
 @corruption(
     role="train",
     reference=f"{HENDRYCKS_2018}, section 3, names it and section 4.1 (stability training) has three amplitudes",
-    parameters=(Parameter("amplitude", float, 0.0, 10.0, "greatest change, as a share of the range of levels"), ROUNDING),
+    parameters=(
+        Parameter("amplitude", float, 0.0, 10.0, "greatest change, as a share of the range of levels"),
+        ROUNDING,
+    ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise, uniform on [-amplitude, amplitude), to every element, independently: ``floor(x + 255 * amplitude * u)``, clipped.
+    """Add noise, uniform on [-amplitude, amplitude), to every element, independently: ``floor(x + 255 * amplitude *
+    u)``, clipped.
 
     Notes
     -----
-    The paper names uniform noise among the distortions to train with, for it is none of those that are tested, and trains with
-    amplitudes 0.01, 0.05 and 0.1: severities 1 to 3. Severities 4 and 5 double the last one, and double it again; they are
-    corruptset's own. The result is floored, as that of the generator's other noises is, so the noise's mean is half a level below 0.
+    The paper names uniform noise among the distortions to train with, for it is none of those that are tested, and
+    trains with amplitudes 0.01, 0.05 and 0.1: severities 1 to 3. Severities 4 and 5 double the last one, and double it
+    again; they are corruptset's own. The result is floored, as that of the generator's other noises is, so the noise's
+    mean is half a level below 0.
     """
     if amplitude == 0:
         return images.copy()

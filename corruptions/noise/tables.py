@@ -5,8 +5,8 @@ probabilities are rounded to multiples of 2**-32 and laid out by Walker's alias 
 slot, the other bits are compared with the slot's threshold, and the outcome is the slot's own number or its alias. So
 no float is touched while images are made, and the tabled distribution itself is drawn.
 
-Tables hold for any parameter. They are computed in milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise), with
-elementwise + - * / of doubles and with integers only.
+Tables hold for any parameter. They are computed in milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise),
+with elementwise + - * / of doubles and with integers only.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _WHOLE = 2**32
 def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     """Return alias tables, (R, 2**bits) uint32, of integer distributions, (R, 2**bits) int64.
 
-    A row holds the weights of outcomes 0 .. s, summed; the last is 2**32. An entry is a slot's threshold (32 - bits bits) and, below it,
-    its alias (bits bits): a word whose top bits are the slot means the slot's own outcome where its other bits are below the threshold,
-    else the alias.
+    A row holds the weights of outcomes 0 .. s, summed; the last is 2**32. An entry is a slot's threshold (32 - bits
+    bits) and, below it, its alias (bits bits): a word whose top bits are the slot means the slot's own outcome where
+    its other bits are below the threshold, else the alias.
     """
     rows, slots = cumulative.shape
     capacity = np.int64(1) << (32 - bits)
@@ -69,11 +69,12 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
 
 
 def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
+    """Return the cumulative weights of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255
+    .. 255.
 
-    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the published
-    ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``. Entry s of (1, 512) is 2**32 times the probability that the offset
-    is at most s - 256, rounded.
+    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the
+    published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``. Entry s of (1, 512) is 2**32 times the
+    probability that the offset is at most s - 256, rounded.
     """
     # the offset is at most s - 256 where the noise is below s - 255
     edge = np.arange(OFFSETS, dtype=np.float64) - (OFFSETS // 2 - 1) - half - 255.0 * mean
@@ -84,7 +85,8 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> N
 
 
 def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255, for each level x.
+    """Return the cumulative weights of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255, for
+    each level x.
 
     Entry x, y of (256, 256) is 2**32 times the probability that level x becomes at most y, rounded.
     """
@@ -97,7 +99,8 @@ def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
 
 
 def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255, for each level x.
+    """Return the cumulative weights of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255,
+    for each level x.
 
     The quotient and product are taken as doubles before they are floored, as the published generator does: 4 photons
     of 60 are 16 or 17 of 255 by the last bit. Entries are those of `speckle_cumulative`.
@@ -111,7 +114,8 @@ def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
         value = np.minimum(np.maximum(count, 0.0) / photons, 1.0) * 255.0 + half
         weights[each, value.astype(np.int64)] += weight
 
-    # Outwards from the mode, whose weight is 1 for now, by the ratios of neighbouring probabilities: no exp, no factorial.
+    # Outwards from the mode, whose weight is 1 for now, by the ratios of neighbouring probabilities: no exp, no
+    # factorial.
     up = np.ones(LEVELS)
     down = np.ones(LEVELS)
     add(mode, up)

@@ -1,7 +1,9 @@
-"""Standard normals from one 32-bit word each, by an inverse-CDF table: no logarithm, no sine; and the table's normal tail.
+"""Standard normals from one 32-bit word each, by an inverse-CDF table: no logarithm, no sine; and the table's normal
+tail.
 
-The tail at the points of a grid comes from `decimal` series; between them stand Taylor polynomials, evaluated with elementwise + - * / of
-doubles only (each correctly rounded by IEEE 754, so SIMD and libm have no say): it is the same on every machine.
+The tail at the points of a grid comes from `decimal` series; between them stand Taylor polynomials, evaluated with
+elementwise + - * / of doubles only (each correctly rounded by IEEE 754, so SIMD and libm have no say): it is the same
+on every machine.
 
 Kernels take `normal_table` as an argument and hand it to `fill_normals` or `normal_from_word`.
 """
@@ -76,7 +78,9 @@ def _expand(z: Floats) -> tuple[Floats, Floats]:
 
 
 def upper_tail(z: Floats) -> Floats:
-    """Return the probability that a standard normal exceeds z: within 1e-13 relative from -10 to 10; 0 above and 1 below."""
+    """Return the probability that a standard normal exceeds z: within 1e-13 relative from -10 to 10; 0 above and 1
+    below.
+    """
     size = np.minimum(np.abs(z), float(_REACH))
     tail = np.where(np.abs(z) > _REACH, 0.0, _expand(size)[1])
     return np.where(z < 0, 1.0 - tail, tail)
@@ -95,7 +99,8 @@ def inverse_upper_tail(p: Floats) -> Floats:
 
 @functools.cache
 def normal_table() -> NDArray[np.float32]:
-    """Return the inverse of the normal's upper tail, piecewise linear: (4096, 2) float32, each segment's first value and slope times 128.
+    """Return the inverse of the normal's upper tail, piecewise linear: (4096, 2) float32, each segment's first value
+    and slope times 128.
 
     The tail p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1, is cut into 32 octaves of 128 equal segments, so that the tail
     out to 6.3 standard deviations is as finely cut as the middle: no value is off by more than 4e-6.
@@ -134,7 +139,9 @@ def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-
 
 @kernel
 def normal_layers(height, width, mean, std, stage_key, sample_keys, stream, table):  # type: ignore[no-untyped-def]
-    """Return a layer of normals for each sample: (N, height, width) float64, element (y, x) made of word y * width + x."""
+    """Return a layer of normals for each sample: (N, height, width) float64, element (y, x) made of word y *
+    width + x.
+    """
     count = sample_keys.size
     size = height * width
     out = np.empty((count, size), np.float64)

@@ -25,7 +25,12 @@ _CHUNK = 4096  # words at a time: they stay in the first-level cache
 def _round(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
     p0 = _M0 * np.uint64(c0)
     p1 = _M1 * np.uint64(c2)
-    return np.uint32(np.uint32(p1 >> _32) ^ c1 ^ k0), np.uint32(p1), np.uint32(np.uint32(p0 >> _32) ^ c3 ^ k1), np.uint32(p0)
+    return (
+        np.uint32(np.uint32(p1 >> _32) ^ c1 ^ k0),
+        np.uint32(p1),
+        np.uint32(np.uint32(p0 >> _32) ^ c3 ^ k1),
+        np.uint32(p0),
+    )
 
 
 @inlined
@@ -60,7 +65,12 @@ def high_word(key):  # type: ignore[no-untyped-def]
 def draw_block(block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
     """Return words 4*block .. 4*block+3 of a stream as four uint32."""
     return philox4x32(
-        np.uint32(block), np.uint32(stream), low_word(sample_key), high_word(sample_key), low_word(stage_key), high_word(stage_key)
+        np.uint32(block),
+        np.uint32(stream),
+        low_word(sample_key),
+        high_word(sample_key),
+        low_word(stage_key),
+        high_word(stage_key),
     )
 
 

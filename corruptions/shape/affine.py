@@ -64,14 +64,17 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.floa
     deterministic=True,
 )
 def scale(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded. Factors above 1 enlarge its middle."""
+    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded. Factors above 1 enlarge its
+    middle.
+    """
     matrices = np.zeros((len(images), 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = 1.0 / factor
     return warp(images, matrices)
 
 
 @corruption(
-    reference=f"{MU_2019}; released corruptions.py, rotate; the whole canvas: MATLAB, Image Processing Toolbox, imrotate",
+    reference=f"{MU_2019}; released corruptions.py, rotate; the whole canvas: MATLAB, Image Processing Toolbox, "
+    "imrotate",
     parameters=(
         Parameter("angle_deg", float, -360.0, 360.0, "degrees, counter-clockwise where the sign is 1"),
         choice(
@@ -80,15 +83,22 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
             "which way a positive angle turns: drawn for each image, or fixed",
             shapes_draws=True,
         ),
-        choice("interpolation", INTERPOLATIONS, "how the turned image is read: between four pixels, rounded, or from the nearest one"),
         choice(
-            "canvas", ("crop", "loose"), "crop: corners that leave the image are lost; loose: the whole image, brought back to its size"
+            "interpolation",
+            INTERPOLATIONS,
+            "how the turned image is read: between four pixels, rounded, or from the nearest one",
+        ),
+        choice(
+            "canvas",
+            ("crop", "loose"),
+            "crop: corners that leave the image are lost; loose: the whole image, brought back to its size",
         ),
         Parameter("fill", kind=int, low=0, high=255, default=0, option=True, about="the level outside of the image"),
         choice(
             "resize",
             RESIZES,
-            "how a loose canvas is brought back to the image's size: the mean over the rectangle that a pixel covers, between the four "
+            "how a loose canvas is brought back to the image's size: the mean over the rectangle that a pixel covers, "
+            "between the four "
             "pixels nearest to its centre, or the one under its centre",
         ),
     ),
@@ -112,15 +122,15 @@ def rotate(
 
     Notes
     -----
-    The defaults are MNIST-C's: bilinear, black outside, rounded. With a fixed direction a positive angle turns this way, a negative one
-    the other. A loose canvas is the least rectangle that holds the whole rotated image (`loose_size`); one of other proportions is
-    squeezed.
+    The defaults are MNIST-C's: bilinear, black outside, rounded. With a fixed direction a positive angle turns this
+    way, a negative one the other. A loose canvas is the least rectangle that holds the whole rotated image
+    (`loose_size`); one of other proportions is squeezed.
 
     The two-factor sets show whole rotated images in black corners at the size that they had before, clockwise where the
     angle is positive: MATLAB's ``imrotate`` with its defaults, nearest and loose, and then a resize. Which one is not
     published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` makes them, resized by area: like
-    MATLAB's ``imresize``, which widens its filter as it shrinks, it lets no pixel of the canvas go unseen, as the other two
-    do; unlike a cubic filter it does not overshoot at the black corners' edges, and it is exact in whole numbers.
+    MATLAB's ``imresize``, which widens its filter as it shrinks, it lets no pixel of the canvas go unseen, as the other
+    two do; unlike a cubic filter it does not overshoot at the black corners' edges, and it is exact in whole numbers.
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))
@@ -138,14 +148,20 @@ def rotate(
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, translate",
     parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="pixels, along both axes"),),
-    draws=(Draw("signs", "two numbers, each -1 or 1: the directions along x and y", _signs(2), lambda *_: (2,), check=_given),),
+    draws=(
+        Draw(
+            "signs", "two numbers, each -1 or 1: the directions along x and y", _signs(2), lambda *_: (2,), check=_given
+        ),
+    ),
     preserves_geometry=False,
 )
 def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.float64]) -> Images:
-    """Move the image diagonally, in one of four directions, onto black; a distance that is not whole is interpolated and rounded.
+    """Move the image diagonally, in one of four directions, onto black; a distance that is not whole is interpolated
+    and rounded.
 
     Notes
     -----
-    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves the other way.
+    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves the other
+    way.
     """
     return warp(images, np.broadcast_to(np.eye(2), (len(images), 2, 2)), signs * float(distance))

@@ -25,7 +25,10 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
             if channels == 3:
                 # integers, so that three equal channels have exactly their own level
                 level = (
-                    19595 * np.int64(image[y, x, 0]) + 38470 * np.int64(image[y, x, 1]) + 7471 * np.int64(image[y, x, 2]) + 32768
+                    19595 * np.int64(image[y, x, 0])
+                    + 38470 * np.int64(image[y, x, 1])
+                    + 7471 * np.int64(image[y, x, 2])
+                    + 32768
                 ) >> 16
             else:
                 level = np.int64(image[y, x, 0])
@@ -36,7 +39,8 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
 def _smooth(image, weights, framed, down, across):  # type: ignore[no-untyped-def]
     """Filter in place; outside are zeros, as in the frame of `framed`.
 
-    On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last bit.
+    On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last
+    bit.
     """
     height, width = image.shape
     radius = weights.size - 1
@@ -112,7 +116,10 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                     far_before, far_after = magnitude[y - 1, x - diagonal], magnitude[y + 1, x + diagonal]
                 else:
                     far_before, far_after = magnitude[y - diagonal, x - 1], magnitude[y + diagonal, x + 1]
-                if far_after * share + after * (1.0 - share) <= length and far_before * share + before * (1.0 - share) <= length:
+                if (
+                    far_after * share + after * (1.0 - share) <= length
+                    and far_before * share + before * (1.0 - share) <= length
+                ):
                     ridge[y, x] = 1
                     if length >= high:
                         ridge[y, x] = 2
@@ -148,9 +155,9 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).
 
-    Of colour images the luma counts, and the edges appear in every channel. Only pixels inside count in the gaussian. Thresholds are
-    for the length of Sobel's gradient (weights 1 2 1, not normalised) of an image in 0..1: ridges of at least `low` that touch,
-    directly or not, one of at least `high` are edges.
+    Of colour images the luma counts, and the edges appear in every channel. Only pixels inside count in the gaussian.
+    Thresholds are for the length of Sobel's gradient (weights 1 2 1, not normalised) of an image in 0..1: ridges of at
+    least `low` that touch, directly or not, one of at least `high` are edges.
 
     Raises
     ------

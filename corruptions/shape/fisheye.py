@@ -16,7 +16,9 @@ _AT_ONCE = 512
 
 @kernel
 def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-def]
-    """Read each pixel at its place times a factor, both from the centre, bilinearly; beyond the edge lies the edge's own pixel."""
+    """Read each pixel at its place times a factor, both from the centre, bilinearly; beyond the edge lies the edge's
+    own pixel.
+    """
     count, height, width, channels = images.shape
     line = width * channels
     band = min(max(_AT_ONCE // width, 1), height)
@@ -57,12 +59,18 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
 
 
 def _coefficient(name: str, power: str) -> Parameter:
-    return Parameter(name, low=-2.0, high=2.0, about=f"how much the factor grows with the {power} of the distance; below 0 it shrinks")
+    return Parameter(
+        name,
+        low=-2.0,
+        high=2.0,
+        about=f"how much the factor grows with the {power} of the distance; below 0 it shrinks",
+    )
 
 
 @corruption(
     role="train",
-    reference=f"{HENDRYCKS_2018}, section 3, names it; released make_imagenetd.py of April 2018, barrel (defined there, and not used)",
+    reference=f"{HENDRYCKS_2018}, section 3, names it; released make_imagenetd.py of April 2018, barrel (defined "
+    "there, and not used)",
     parameters=(
         _coefficient("cubic", "third power"),
         _coefficient("quadratic", "square"),
@@ -74,16 +82,18 @@ def _coefficient(name: str, power: str) -> Parameter:
 def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linear: float) -> Images:
     """Bend the image as a fisheye lens does: its middle grows, its corners are drawn inwards.
 
-    The pixel at (x, y) from the centre is read at (x, y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic -
-    linear``, where r is its distance from the centre over half the short side: at r = 1 nothing moves. It is read bilinearly and
-    floored, after rounding to ImageMagick's 65,536 levels; beyond the edges lies the nearest edge pixel.
+    The pixel at (x, y) from the centre is read at (x, y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic -
+    quadratic - linear``, where r is its distance from the centre over half the short side: at r = 1 nothing moves. It
+    is read bilinearly and floored, after rounding to ImageMagick's 65,536 levels; beyond the edges lies the nearest
+    edge pixel.
 
     Notes
     -----
     The paper names fisheye lens distortion among those to train with, beside uniform noise, and gives no formula. The
-    generator that was released with it has ImageMagick's barrel distortion with five severities, which no published set has; they are the
-    rows here. ImageMagick's default averages over ellipses where this reads between four pixels, as ImageMagick itself does with
-    ``-filter point -interpolate bilinear``: the default's images differ by 0.8 to 1.2 levels in the mean at 224x224.
+    generator that was released with it has ImageMagick's barrel distortion with five severities, which no published set
+    has; they are the rows here. ImageMagick's default averages over ellipses where this reads between four pixels, as
+    ImageMagick itself does with ``-filter point -interpolate bilinear``: the default's images differ by 0.8 to 1.2
+    levels in the mean at 224x224.
 
     References
     ----------

@@ -17,7 +17,9 @@ COLUMNS = 1
 """The streams of the rows and of the columns of a stroke's ends."""
 # The published positions are for a side of 28; on another side they are the same share of it.
 _SIDE = 28
-_REACH = Parameter("reach", float, 0.1, 1000.0, "pixels above and below at which ln falls to -infinity", length=True, at_least=0.1)
+_REACH = Parameter(
+    "reach", float, 0.1, 1000.0, "pixels above and below at which ln falls to -infinity", length=True, at_least=0.1
+)
 Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
 """(H, W, C) -> the least two numbers, and how many numbers there are from each on."""
 
@@ -116,7 +118,9 @@ def _rows(ends: Ends, *, relative: bool = False) -> Draw:
     return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), check=_given_rows)
 
 
-def _stroked(images: Images, columns: NDArray[np.float64], rows: NDArray[np.float64], reach: float, dot: int = 0) -> Images:
+def _stroked(
+    images: Images, columns: NDArray[np.float64], rows: NDArray[np.float64], reach: float, dot: int = 0
+) -> Images:
     return np.asarray(_draw(images, np.stack([columns, rows], axis=-1), float(reach), dot))
 
 
@@ -152,18 +156,23 @@ def stripe(images: Images, keys: Keys, *, share: float) -> Images:
         ),
     ),
 )
-def line(images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Images:
+def line(
+    images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]
+) -> Images:
     """Draw a white line from near the left edge to near the right one, added to every channel, rounded.
 
-    At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach). Rows are
-    whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
+    At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach).
+    Rows are whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
     """
     return _stroked(images, columns, rows, reach)
 
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, dotted_line",
-    parameters=(_REACH, Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap")),
+    parameters=(
+        _REACH,
+        Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap"),
+    ),
     draws=(_rows(_anywhere),),
 )
 def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64]) -> Images:
@@ -180,16 +189,20 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
     reference=f"{MU_2019}; released corruptions.py, zigzag",
     parameters=(
         _REACH,
-        Parameter("step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"),
+        Parameter(
+            "step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"
+        ),
         Parameter("amplitude", low=0.0, high=1000.0, length=True, about="pixels from the middle to a turn"),
     ),
     draws=(_rows(_near, relative=True),),
 )
-def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]) -> Images:
+def zigzag(
+    images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]
+) -> Images:
     """Draw a white zigzag from near the left edge to near the right one, faded like `line`.
 
-    Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28 rows, in
-    proportion on other heights).
+    Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28
+    rows, in proportion on other heights).
 
     Notes
     -----

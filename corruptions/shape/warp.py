@@ -44,7 +44,9 @@ def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # ty
 
 @kernel
 def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
-    """Read between four pixels. What lies outside is mixed in like any other pixel: an image gets a frame of it, two wide."""
+    """Read between four pixels. What lies outside is mixed in like any other pixel: an image gets a frame of it, two
+    wide.
+    """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
@@ -150,7 +152,8 @@ def warp(
     interpolation: str = "bilinear",
     fill: int = 0,
 ) -> Images:
-    """Read every pixel elsewhere: from the nearest pixel (of two the one to the right, or below), or bilinearly, rounded, halves to even.
+    """Read every pixel elsewhere: from the nearest pixel (of two the one to the right, or below), or bilinearly,
+    rounded, halves to even.
 
     Parameters
     ----------
@@ -248,8 +251,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
             starts[x * channels + c] = first_x[x] * channels + c
             for j in range(weights_x.shape[0]):
                 weights[j, x * channels + c] = weights_x[j, x]
-    # Sums of whole numbers, exact below 2**53. A half is added for rounding and a quarter more, so that the product with the
-    # rounded inverse falls to the right side of a whole number: before, it is a quarter of 1 / total away from one at least.
+    # Sums of whole numbers, exact below 2**53. A half is added for rounding and a quarter more, so that the product
+    # with the rounded inverse falls to the right side of a whole number: before, it is a quarter of 1 / total away from
+    # one at least.
     left, middle, right = weights[0], weights[1], weights[2]
     half, inverse = 0.5 * total + 0.25, 1.0 / total
     for n in range(count):
@@ -281,8 +285,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 def resize_into(images: Images, out: Images, method: str) -> None:
     """Bring images, (N, H', W', C), to the size of `out`, in whole numbers, rounded once, halves up.
 
-    ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside. ``bilinear``: at a pixel's
-    centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the pixel under the centre.
+    ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside.
+    ``bilinear``: at a pixel's centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the
+    pixel under the centre.
     """
     height, width = images.shape[1:3]
     first_y, weights_y, total_y = _taps(height, out.shape[1], method)

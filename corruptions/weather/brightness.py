@@ -56,7 +56,8 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
 def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "floor") -> Images:
     """Add a constant to the HSV value, clipped to 0..1; hue and saturation stay.
 
-    A level x becomes ``floor(x V' / V)``, V being the pixel's largest channel and V' the shifted one. Black becomes grey.
+    A level x becomes ``floor(x V' / V)``, V being the pixel's largest channel and V' the shifted one. Black becomes
+    grey.
 
     Notes
     -----

@@ -34,7 +34,9 @@ def plasma_side(height: int, width: int) -> int:
 
 @inner
 def _draw_offsets(offsets, first, count, amplitude, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill offsets[0..2, :count] with the offsets of the centre, the upper edge and the left edge of cells first, first + 1, ..."""
+    """Fill offsets[0..2, :count] with the offsets of the centre, the upper edge and the left edge of cells first, first
+    + 1, ...
+    """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)
     c1 = np.uint32(stream)
@@ -70,7 +72,9 @@ def _centres(sums, offsets, n, centres):  # type: ignore[no-untyped-def]
 
 @inner
 def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, offsets, rows):  # type: ignore[no-untyped-def]
-    """One octave: the n x n map `source` becomes the 2n x 2n map `target`; cell (i, j) draws block first + i * n + j."""
+    """One octave: the n x n map `source` becomes the 2n x 2n map `target`; cell (i, j) draws block first + i *
+    n + j.
+    """
     sums = rows[0]
     before = rows[1]
     after = rows[2]
@@ -129,7 +133,8 @@ def grow_plasmas(side, height, width, wibble_decay, stage_key, sample_keys, stre
         first = np.int64(0)
         n = np.int64(1)
         while n < side:
-            # The offsets are uniform on +-wibble, times wibble once more: an octave is wibble_decay**2 weaker than the one before.
+            # The offsets are uniform on +-wibble, times wibble once more: an octave is wibble_decay**2 weaker than the
+            # one before.
             _refine(source, target, n, first, wibble * wibble, stage_key, sample_keys[m], stream, offsets, rows)
             source, target = target, source
             first += n * n
@@ -223,7 +228,8 @@ def _lay(images, maps, weight, half, out):  # type: ignore[no-untyped-def]
             high=65536,
             option=True,
             shapes_draws=True,
-            about="least side of the drawn map, of which the image gets the upper left part; by default the longer side",
+            about="least side of the drawn map, of which the image gets the upper left part; by default the longer "
+            "side",
         ),
         ROUNDING,
     ),
@@ -253,15 +259,16 @@ def fog(
 ) -> Images:
     """Lay fog over images: plasma added in proportion, then scaled back to the image's own maximum.
 
-    ``floor((x + weight * plasma) * m / (m + weight))`` with x in [0, 1] and m the image's maximum, times 255. A black image stays black.
+    ``floor((x + weight * plasma) * m / (m + weight))`` with x in [0, 1] and m the image's maximum, times 255. A black
+    image stays black.
 
     Notes
     -----
     Drawn at random: one plasma map an image, by diamond-square on a torus, uniform offsets, normalised to [0, 1] over
-    the whole map; an octave's offsets are ``wibble_decay**2`` times weaker than those of the one before. The map's side is the
-    next power of two that is at least `map_side` and the longer side, and the image gets its
-    upper left part; so its statistics jump where the longer side passes a power of two, and ``scale="side"`` changes
-    nothing. At 224 and 32 the map is the published 256 and 32. MNIST-C's is 256, so its images get a nearly flat corner.
+    the whole map; an octave's offsets are ``wibble_decay**2`` times weaker than those of the one before. The map's side
+    is the next power of two that is at least `map_side` and the longer side, and the image gets its upper left part; so
+    its statistics jump where the longer side passes a power of two, and ``scale="side"`` changes nothing. At 224 and 32
+    the map is the published 256 and 32. MNIST-C's is 256, so its images get a nearly flat corner.
 
     References
     ----------

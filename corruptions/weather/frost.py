@@ -123,13 +123,19 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     if textures.default:
 
         def covering(more: int) -> float:
-            return float(max(max((height + more) / rows, (width + more) / columns) for rows, columns, _ in map(np.shape, textures.arrays)))
+            return float(
+                max(
+                    max((height + more) / rows, (width + more) / columns)
+                    for rows, columns, _ in map(np.shape, textures.arrays)
+                )
+            )
 
         enlarged = covering(_MARGIN)
         return max(texture_scale, enlarged if enlarged > 1.0 else covering(1))
     if problems := textures.not_covering(texture_scale, height, width):
         raise ParameterError(
-            f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of {height}x{width}: "
+            f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of "
+            f"{height}x{width}: "
             f"{'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the default ones."
         )
     return texture_scale
@@ -144,7 +150,9 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
         Parameter("texture_scale", low=0.01, high=1000.0, length=True, about="factor on the texture's size"),
         ROUNDING,
     ),
-    draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", None, lambda shape, _: shape, np.uint8, 0, 255),),
+    draws=(
+        Draw("texture", "(H, W, C) uint8, the crop of frost itself", None, lambda shape, _: shape, np.uint8, 0, 255),
+    ),
     resources={"textures": default_textures},
 )
 def frost(
@@ -160,8 +168,9 @@ def frost(
 ) -> Images:
     """Add a weighted crop of a picture of frost to the weighted image.
 
-    Which texture, and where the crop lies, are uniform. `textures` (a `TextureSet`) is what crops are taken from: by default
-    `default_textures`, which are never smaller than the image: for images beyond 448x704 pixels they are enlarged.
+    Which texture, and where the crop lies, are uniform. `textures` (a `TextureSet`) is what crops are taken from: by
+    default `default_textures`, which are never smaller than the image: for images beyond 448x704 pixels they are
+    enlarged.
 
     Raises
     ------
@@ -172,8 +181,8 @@ def frost(
     -----
     The released generators crop six photographs, of which the sixth is never picked and the second and third are the
     same. The default textures here are drawn, four of them with weights 1:2:1:1; levels, skew, gradients and
-    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it (bilinear, not
-    smoothed), bit for bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
+    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it (bilinear,
+    not smoothed), bit for bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
     """
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)

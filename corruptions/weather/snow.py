@@ -117,7 +117,11 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
             if channels == 3:
                 for x in range(np.uint64(size)):
                     p = np.uint64(3) * x
-                    r, g, b = over_255(source[p]), over_255(source[p + np.uint64(1)]), over_255(source[p + np.uint64(2)])
+                    r, g, b = (
+                        over_255(source[p]),
+                        over_255(source[p + np.uint64(1)]),
+                        over_255(source[p + np.uint64(2)]),
+                    )
                     pale = (r * red + g * green + b * blue) * boost + lift
                     target[p] = _snowed(r, pale, keep, rest, once[x], turned[x], half)
                     target[p + np.uint64(1)] = _snowed(g, pale, keep, rest, once[x], turned[x], half)
@@ -149,7 +153,9 @@ def _given_layer(normals: NDArray[np.float64], shape: Shape, parameters: Given) 
     parameters=(
         Parameter("mean", float, -10.0, 10.0, "mean of the layer's normals"),
         Parameter("std", float, 0.0, 10.0, "their standard deviation"),
-        Parameter("zoom", low=1.0, high=200.0, length=True, at_least=1.0, about="magnification of the layer: the flakes' size"),
+        Parameter(
+            "zoom", low=1.0, high=200.0, length=True, at_least=1.0, about="magnification of the layer: the flakes' size"
+        ),
         Parameter("threshold", float, 0.0, 10.0, "below which there is no flake"),
         Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks, pixels"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="their gaussian's width, pixels"),
@@ -191,14 +197,15 @@ def snow(
     normals: NDArray[np.float64],
     angle_deg: NDArray[np.float64],
 ) -> Images:
-    """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
+    """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180
+    degrees.
 
     Notes
     -----
     Drawn at random: one standard normal for each pixel of the layer's middle; one angle an image, uniform on [-135,
-    -45) degrees. The image is whitened by ``max(x, 1.5 * luma + 0.5)``; the luma of a grey image is its level. The layer is
-    magnified linearly and cut down to bytes before it is streaked (see `motion_blur`), as published. Where an image is not square
-    each side is magnified by itself.
+    -45) degrees. The image is whitened by ``max(x, 1.5 * luma + 0.5)``; the luma of a grey image is its level. The
+    layer is magnified linearly and cut down to bytes before it is streaked (see `motion_blur`), as published. Where an
+    image is not square each side is magnified by itself.
     """
     rows, columns = _grid(images.shape[1:], {"zoom": zoom})
     layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)

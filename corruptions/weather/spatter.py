@@ -78,7 +78,9 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
                             liquid[x] = np.uint8(value > threshold)
                         else:
                             # The published cast keeps the low eight bits of what exceeds 255.
-                            liquid[x] = np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
+                            liquid[x] = (
+                                np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
+                            )
 
 
 @inlined
@@ -120,7 +122,9 @@ def _grain(parameters: Given) -> float:
 
 def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
     """Draw each image's layer, with its mean and standard deviation."""
-    layers = normal_layers(*shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table())
+    layers = normal_layers(
+        *shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table()
+    )
     return np.asarray(layers)
 
 
@@ -142,7 +146,14 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.floa
             option=True,
             about="magnification of the liquid's fixed distances; 1 as published",
         ),
-        Parameter("grey_mud", low=0.0, high=255.0, default=45.771, option=True, about="level of mud in grey images; by default its luma"),
+        Parameter(
+            "grey_mud",
+            low=0.0,
+            high=255.0,
+            default=45.771,
+            option=True,
+            about="level of mud in grey images; by default its luma",
+        ),
         ROUNDING,
     ),
     draws=(
@@ -182,10 +193,10 @@ def spatter(
     -----
     Drawn at random: one standard normal a pixel.
 
-    `liquid_scale` magnifies all other distances: the 20 pixels from its edge at which water stops deepening (depth is always
-    counted in twentieths of them), mud's softening, and the grain of the normals, whose standard deviation is
-    multiplied: so a layer that is smoothed by as much more has the same contrast as before. With it
-    ``scale="side"`` magnifies the drops without thinning them out.
+    `liquid_scale` magnifies all other distances: the 20 pixels from its edge at which water stops deepening (depth is
+    always counted in twentieths of them), mud's softening, and the grain of the normals, whose standard deviation is
+    multiplied: so a layer that is smoothed by as much more has the same contrast as before. With it ``scale="side"``
+    magnifies the drops without thinning them out.
 
     Departures: where no drop at all is above the threshold the published code divides by zero and stores black; here
     the image stays. Grey images get the luma of the liquid's colour. Distances are the 5x5 chamfer (1, 1.4, 2.1969) in

@@ -1,4 +1,6 @@
-"""Frost textures: four of our own, or a user's own pictures, with names and hashes for the manifest; what the published ones are like."""
+"""Frost textures: four of our own, or a user's own pictures, with names and hashes for the manifest; what the published
+ones are like.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SIDES = (150, 1200)
 MEANS = (85, 225)
 """Mean grey levels; the published pictures' are 123 to 207."""
 CONTRASTS = (9, 86)
-"""Standard deviations of the grey levels, from half of the least to twice the largest of the published pictures, 18 to 43."""
+"""Standard deviations of the grey levels, from half of the least to twice the largest of the published pictures, 18 to
+43.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,20 +92,24 @@ def load_textures(directory: str | Path) -> TextureSet:
     """Return a user's own textures: the PNG and JPEG files of a directory, sorted by name.
 
     Files called frost1 to frost6, as the released generators ship them, are drawn from as those do: the first five,
-    equally likely (their ``randint(5)`` never picks the sixth). Any other set is drawn from uniformly. `SourceError` lists all
-    problems at once.
+    equally likely (their ``randint(5)`` never picks the sixth). Any other set is drawn from uniformly. `SourceError`
+    lists all problems at once.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
-        raise SourceError(f"The frost textures' directory {str(directory)!r} does not exist; give a directory of PNG or JPEG files.")
+        raise SourceError(
+            f"The frost textures' directory {str(directory)!r} does not exist; give a directory of PNG or JPEG files."
+        )
     files = sorted(p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES and p.is_file())
     if not files:
         raise SourceError(
-            f"There are no pictures in the frost textures' directory {str(directory)!r}; expected files ending in {', '.join(_SUFFIXES)}."
+            f"There are no pictures in the frost textures' directory {str(directory)!r}; expected files ending in "
+            f"{', '.join(_SUFFIXES)}."
         )
     if len(files) > MOST:
         raise SourceError(
-            f"There are {len(files)} pictures in the frost textures' directory {str(directory)!r}; expected at most {MOST} pictures of "
+            f"There are {len(files)} pictures in the frost textures' directory {str(directory)!r}; expected at most "
+            f"{MOST} pictures of "
             "frost (the published set has six). Give a directory that holds nothing else."
         )
     arrays, problems = [], []
@@ -112,7 +120,8 @@ def load_textures(directory: str | Path) -> TextureSet:
             problems.append(f"{file.name}: {e}")
     if problems:
         raise SourceError(
-            f"{len(problems)} of the {len(files)} frost textures in {str(directory)!r} cannot be used:\n{listed(problems)}\n"
+            f"{len(problems)} of the {len(files)} frost textures in {str(directory)!r} cannot be "
+            f"used:\n{listed(problems)}\n"
             "Replace them, or take them out of the directory."
         )
     picks = tuple(range(5)) if tuple(f.stem for f in files) == _PUBLISHED else tuple(range(len(files)))
@@ -133,7 +142,9 @@ def _decoded(file: Path) -> Texture:
             # Transparency is dropped, not blended: so the released generators read theirs.
             array = np.array(image.convert("RGB"))
     if min(array.shape[:2]) < LEAST_SIDE:
-        raise ValueError(f"it is {array.shape[0]}x{array.shape[1]} (height x width); expected at least {LEAST_SIDE}x{LEAST_SIDE}")
+        raise ValueError(
+            f"it is {array.shape[0]}x{array.shape[1]} (height x width); expected at least {LEAST_SIDE}x{LEAST_SIDE}"
+        )
     return array
 
 
@@ -141,7 +152,10 @@ def _decoded(file: Path) -> Texture:
 def _reopened(origin: tuple[str, ...], sha256: tuple[str, ...]) -> TextureSet:
     textures = _default(origin[1]) if origin[0] == "default" else load_textures(origin[1])
     if textures.sha256 != sha256:
-        raise SourceError(f"The frost textures ({' '.join(origin)}) have changed since the build was started; put back the former ones.")
+        raise SourceError(
+            f"The frost textures ({' '.join(origin)}) have changed since the build was started; put back the former "
+            "ones."
+        )
     return textures
 
 
@@ -159,12 +173,18 @@ def differences(textures: TextureSet) -> list[str]:
         return []
     notes = []
     if set(drawn) == set(PUBLISHED):
-        notes.append("these are the published pictures, drawn otherwise: give all six, under their names frost1.png to frost6.jpg")
+        notes.append(
+            "these are the published pictures, drawn otherwise: give all six, under their names frost1.png to "
+            "frost6.jpg"
+        )
     elif len(drawn) != len(PUBLISHED):
         notes.append(f"different pictures to draw from: {len(drawn)}; the published sets have {len(PUBLISHED)}")
     for name, array in zip(textures.names, textures.arrays, strict=True):
         notes += [f"{name}: {what}" for what in _unlike(array)]
-    summary = "The frost textures are not the published ones: results on frost are not those on the published sets (docs/frost.md)"
+    summary = (
+        "The frost textures are not the published ones: results on frost are not those on the published sets "
+        "(docs/frost.md)"
+    )
     return [f"{summary}.\n{listed(notes, 12)}" if notes else f"{summary}."]
 
 
@@ -175,11 +195,18 @@ def _unlike(texture: Texture) -> list[str]:
     grey = texture.mean(axis=2)
     unlike = []
     if not SIDES[0] <= min(height, width) <= SIDES[1]:
-        unlike.append(f"is {width}x{height} (width x height); the published ones are 527x350 to 900x600, and are cropped, not resized")
+        unlike.append(
+            f"is {width}x{height} (width x height); the published ones are 527x350 to 900x600, and are cropped, not "
+            "resized"
+        )
     if not CONTRASTS[0] <= grey.std() <= CONTRASTS[1]:
-        unlike.append(f"has a contrast (standard deviation of grey) of {grey.std():.0f}; the published ones have 18 to 43")
+        unlike.append(
+            f"has a contrast (standard deviation of grey) of {grey.std():.0f}; the published ones have 18 to 43"
+        )
     if not MEANS[0] <= grey.mean() <= MEANS[1]:
         unlike.append(f"has a mean grey level of {grey.mean():.0f}; the published ones have 123 to 207")
     if blue < red:
-        unlike.append(f"is more red ({red:.0f}) than blue ({blue:.0f}); the published ones are bluish, by 13 to 88 levels")
+        unlike.append(
+            f"is more red ({red:.0f}) than blue ({blue:.0f}); the published ones are bluish, by 13 to 88 levels"
+        )
     return unlike

@@ -25,7 +25,12 @@ def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
     # Slices rather than x + 1: an index that might be negative keeps LLVM from vectorising.
     line, straight = row[2 : width + 2], above[2 : width + 2]
     diagonal, diagonal2 = above[1 : width + 1], above[3 : width + 3]
-    knight, knight2, knight3, knight4 = above2[1 : width + 1], above2[3 : width + 3], above[:width], above[4 : width + 4]
+    knight, knight2, knight3, knight4 = (
+        above2[1 : width + 1],
+        above2[3 : width + 3],
+        above[:width],
+        above[4 : width + 4],
+    )
     for x in range(width):
         best = min(line[x], np.int32(straight[x] + _STRAIGHT))
         best = min(best, np.int32(min(diagonal[x], diagonal2[x]) + _DIAGONAL))
@@ -34,10 +39,11 @@ def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
 
 @kernel
 def chamfer(edges, distances):  # type: ignore[no-untyped-def]
-    """Fill `distances` with every pixel's chamfer distance to the nearest non-zero pixel of its picture in `edges`, (N, H, W) uint8.
+    """Fill `distances` with every pixel's chamfer distance to the nearest non-zero pixel of its picture in `edges`, (N,
+    H, W) uint8.
 
-    Distances are int32 in units of 1 / 65536 pixel, (N, H + 4, W + 4): a picture is padded by two on each side. Without any edge all are
-    far (2**29 - 1 or more).
+    Distances are int32 in units of 1 / 65536 pixel, (N, H + 4, W + 4): a picture is padded by two on each side. Without
+    any edge all are far (2**29 - 1 or more).
     """
     count, height, width = edges.shape
     for i in range(count):
@@ -123,7 +129,9 @@ def _equalise(pictures):  # type: ignore[no-untyped-def]
         scale = np.float32(0.0)
         total = np.int64(0)
         for level in range(_LEVELS):
-            pixels = (histogram[4 * level] + histogram[4 * level + 1]) + (histogram[4 * level + 2] + histogram[4 * level + 3])
+            pixels = (histogram[4 * level] + histogram[4 * level + 1]) + (
+                histogram[4 * level + 2] + histogram[4 * level + 3]
+            )
             table[level] = 0
             if first >= 0:
                 total += pixels
@@ -154,7 +162,12 @@ def _emboss(sources, targets):  # type: ignore[no-untyped-def]
             below2, below3 = source[y + 2, 1 : width + 1], source[y + 2, 2 : width + 2]
             row = targets[i, y + 1, 1 : width + 1]
             for x in range(width):
-                bright = np.int32(beside2[x]) + np.int32(beside3[x]) + np.int32(below2[x]) + np.int32(2) * np.int32(below3[x])
+                bright = (
+                    np.int32(beside2[x])
+                    + np.int32(beside3[x])
+                    + np.int32(below2[x])
+                    + np.int32(2) * np.int32(below3[x])
+                )
                 dark = np.int32(2) * np.int32(above[x]) + np.int32(above2[x]) + np.int32(beside[x])
                 row[x] = np.uint8(min(max(np.int32(bright - dark), np.int32(0)), np.int32(255)))
 

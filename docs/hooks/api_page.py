@@ -18,23 +18,32 @@ from corruptset import errors
 
 HEAD = """# Python
 
-`import corruptset` costs nothing: each name is loaded when it is first used. Reading, verifying and scoring need neither OpenCV nor numba.
+`import corruptset` costs nothing: each name is loaded when it is first used.
+Reading, verifying and scoring need neither OpenCV nor numba.
 """
 
 
 def on_startup(**_: Any) -> None:
-    """Copy the rooms together as the package that they are, where docstrings are read: an editable installation is not found there."""
+    """Copy the rooms together as the package that they are, where docstrings are read: an editable installation is not
+    found there.
+    """
     root = Path(__file__).parents[2]
     shutil.rmtree(root / "build/package", ignore_errors=True)
     rooms = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"]
     for name, room in sorted(rooms.items()):
-        shutil.copytree(root / room, root / "build/package" / name.replace(".", "/"), ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            root / room, root / "build/package" / name.replace(".", "/"), ignore=shutil.ignore_patterns("__pycache__")
+        )
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
     """Add api.md: every public name, what the functions return, and the errors."""
     public = {name: getattr(corruptset, name) for name in corruptset.__all__ if not name.startswith("__")}
-    named = {name: value for name, value in public.items() if inspect.isfunction(inspect.unwrap(value)) or inspect.isclass(value)}
+    named = {
+        name: value
+        for name, value in public.items()
+        if inspect.isfunction(inspect.unwrap(value)) or inspect.isclass(value)
+    }
     parts = [HEAD, *(_entry(value, f"corruptset.{name}") for name, value in named.items()), "## What they return\n"]
     returned = {kind: None for value in named.values() for kind in _returned(value) if kind not in named.values()}
     parts += [_entry(kind, kind.__name__) for kind in returned]
@@ -48,7 +57,10 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
 
 
 def _entry(value: Any, heading: str) -> str:
-    return f"::: {value.__module__}.{value.__qualname__}\n    options:\n      heading: {heading}\n      toc_label: {heading}\n"
+    return (
+        f"::: {value.__module__}.{value.__qualname__}\n    options:\n      heading: {heading}\n      toc_label: "
+        f"{heading}\n"
+    )
 
 
 def _returned(function: Any) -> Iterator[type]:

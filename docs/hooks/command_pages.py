@@ -1,4 +1,6 @@
-"""Site hook: a page for each command: what docs/command-line.md says of it, and its options as the command itself has them."""
+"""Site hook: a page for each command: what docs/command-line.md says of it, and its options as the command itself has
+them.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,19 @@ def _rows(command: Any) -> Iterator[str]:
     yield "| option | default | meaning |\n|---|---|---|"
     for option in command.params:
         if option.param_type_name == "option" and option.name != "help":
-            words = sorted([*option.opts, *option.secondary_opts], key=lambda word: (word in option.secondary_opts, -len(word)))
-            kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)  # typer before 0.28 says it elsewhere
+            words = sorted(
+                [*option.opts, *option.secondary_opts], key=lambda word: (word in option.secondary_opts, -len(word))
+            )
+            # typer before 0.28 says it elsewhere
+            kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
             value = option.metavar or ("|".join(get_args(kind)) if get_origin(kind) is Literal else option.name.upper())
-            default = "" if option.is_flag or option.default is None else f"`{getattr(option.default, 'value', option.default)}`"
-            names = ", ".join([f"`{words[0]}{'' if option.is_flag else ' ' + value}`", *(f"`{word}`" for word in words[1:])])
+            default = (
+                ""
+                if option.is_flag or option.default is None
+                else f"`{getattr(option.default, 'value', option.default)}`"
+            )
+            names = ", ".join(
+                [f"`{words[0]}{'' if option.is_flag else ' ' + value}`", *(f"`{word}`" for word in words[1:])]
+            )
             meaning = DOCUMENT.sub(r"[\1](../\1.md)", option.help or "")
             yield f"| {names} | {default} | {meaning.replace('|', '&#124;')} |"

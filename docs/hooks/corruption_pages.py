@@ -1,4 +1,6 @@
-"""Site hook: the pages of the corruptions are made from the registry: pictures, tables, parameters, oddities, source."""
+"""Site hook: the pages of the corruptions are made from the registry: pictures, tables, parameters, oddities,
+source.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +72,23 @@ def _title(family: str) -> str:
 
 def _index(declared: Mapping[str, Corruption]) -> str:
     """Return the page that lists all corruptions."""
-    text = [f"# Corruptions\n\nAll {len(declared)}, by family. A name leads to its pictures, tables, parameters, oddities and source.\n"]
+    text = [
+        f"# Corruptions\n\nAll {len(declared)}, by family. A name leads to its pictures, tables, parameters, oddities "
+        "and source.\n"
+    ]
     for family in FAMILIES:
-        text += [f"## {_title(family)}\n", "| corruption | role | draws at random | what it does |", "|---|---|---|---|"]
+        text += [
+            f"## {_title(family)}\n",
+            "| corruption | role | draws at random | what it does |",
+            "|---|---|---|---|",
+        ]
         for name, known in declared.items():
             if known.family == family:
-                drawn = "nothing" if known.deterministic else ", ".join(f"`{d.name}`" for d in known.draws) or "values for each pixel"
+                drawn = (
+                    "nothing"
+                    if known.deterministic
+                    else ", ".join(f"`{d.name}`" for d in known.draws) or "values for each pixel"
+                )
                 about = (known.function.__doc__ or "").strip().partition("\n")[0]
                 text.append(f"| [{name}]({family}.md#{name}) | {known.role} | {drawn} | {about} |")
         text.append("")
@@ -105,12 +118,16 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
     sources = {source: of_severities(rows, tables) for source, rows in source_rows(tables).items()}
     sources |= {ladder(which)[known.name].source: "" for which in ladders}
     yield f"**Source.** {' '.join([f'{known.reference}.', *sections.get('References', '').split()])}\n"
-    yield "".join(f"* Its table, {which}{source}\n" if which else f"* Its table: {source}\n" for source, which in sources.items())
+    yield "".join(
+        f"* Its table, {which}{source}\n" if which else f"* Its table: {source}\n" for source, which in sources.items()
+    )
 
 
 def _tile(file: str) -> str:
     words = file.rpartition(".")[0].partition("-")[2].replace("-", " ")
-    return f'<figure><img src="../pictures/{file}" alt="{words}" loading="lazy"><figcaption>{words}</figcaption></figure>'
+    return (
+        f'<figure><img src="../pictures/{file}" alt="{words}" loading="lazy"><figcaption>{words}</figcaption></figure>'
+    )
 
 
 def _rows(known: Corruption) -> dict[str, Mapping[int, Row]]:
@@ -143,7 +160,9 @@ def _parameters(known: Corruption) -> Iterator[str]:
         return
     yield "| parameter | values | meaning |\n|---|---|---|"
     for p in known.parameters:
-        bounds = p.kind.__name__ + "".join(f", {word} {bound:g}" for word, bound in (("from", p.low), ("to", p.high)) if bound is not None)
+        bounds = p.kind.__name__ + "".join(
+            f", {word} {bound:g}" for word, bound in (("from", p.low), ("to", p.high)) if bound is not None
+        )
         values = " or ".join(f"`{word}`" for word in p.choices) or bounds
         default = f"; default `{p.default}`" if p.option else ""
         scales = '; grows with the image under `scale="side"`' if p.length else ""

@@ -1,4 +1,6 @@
-"""Site hook: CHANGELOG.md, DATASETS.md and the README of each add-on are pages of the site; links to files that are pages lead there."""
+"""Site hook: CHANGELOG.md, DATASETS.md and the README of each add-on are pages of the site; links to files that are
+pages lead there.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from mkdocs.structure.files import File, Files
 
 PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md"}
 """File of the repository's root -> page of the site."""
-SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {"../api/__init__.py": "api.md", "tutorial.ipynb": "notebook.md"}
+SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {
+    "../api/__init__.py": "api.md",
+    "tutorial.ipynb": "notebook.md",
+}
 """What pages link to -> the page of the site that shows it."""
 
 
@@ -25,7 +30,11 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         files.append(File.generated(config, page, content=text))
     for readme in sorted(root.glob("plugins/*/README.md")):
         name = readme.parent.name.removeprefix("corruptset-")
-        files.append(File.generated(config, f"add-ons/{name}.md", content=readme.read_text("utf-8").replace("](../../docs/", "](../")))
+        files.append(
+            File.generated(
+                config, f"add-ons/{name}.md", content=readme.read_text("utf-8").replace("](../../docs/", "](../")
+            )
+        )
         for picture in sorted(readme.parent.glob("*.jpg")):
             files.append(File.generated(config, f"add-ons/{picture.name}", content=picture.read_bytes()))
 

@@ -1,6 +1,8 @@
-"""Draw the sheets of the docs: ``python docs/pictures/draw.py [NAME ...]``, without names all of them, into the folder of this file.
+"""Draw the sheets of the docs: ``python docs/pictures/draw.py [NAME ...]``, without names all of them, into the folder
+of this file.
 
-What is drawn is what ``corruptset corrupt sample:astronaut fog --severity 3`` makes. Needs the extra ``test`` (scikit-learn's digits).
+What is drawn is what ``corruptset corrupt sample:astronaut fog --severity 3`` makes. Needs the extra ``test``
+(scikit-learn's digits).
 """
 
 from __future__ import annotations
@@ -33,12 +35,15 @@ FAMILIES = {
 }
 NINETEEN = [name for family in ("noise", "blur", "weather", "digital") for name in FAMILIES[family]]
 GRADUAL = (
-    "black_lines", "white_lines", "random_boxes", "global_blur", "local_blur", "random_noise", "white_fog", "pixel_swap",
+    "black_lines", "white_lines", "random_boxes", "global_blur", "local_blur", "random_noise", "white_fog",
+    "pixel_swap",
     "adjacent_pixel_swap", "fade_black", "fade_white", "fade_grey", "posterize", "jpeg",
 )  # fmt: skip
 MNIST = (
-    "shot_noise/5", "impulse_noise/4", "glass_blur/1", "motion_blur/1", "shear/2", "scale/3", "rotate/2", "brightness/5", "translate/3",
-    "stripe/1", "fog/5", "spatter/4", "dotted_line/1", "zigzag/1", "canny_edges/1", "line/1", "quantize/3", "quantize/5", "inverse/1",
+    "shot_noise/5", "impulse_noise/4", "glass_blur/1", "motion_blur/1", "shear/2", "scale/3", "rotate/2",
+    "brightness/5", "translate/3",
+    "stripe/1", "fog/5", "spatter/4", "dotted_line/1", "zigzag/1", "canny_edges/1", "line/1", "quantize/3",
+    "quantize/5", "inverse/1",
 )  # fmt: skip
 SEVERITIES = range(1, 6)
 
@@ -61,13 +66,20 @@ def digits(rows: Sequence[int]) -> list[Picture]:
 def readme() -> bytes:
     """One photograph under the nineteen corruptions of ImageNet-C at severity 3."""
     clean = photograph()
-    cells = [("clean", clean), *((name, corruptset.corrupt(clean, name, severity=3, key="astronaut")) for name in NINETEEN)]
+    cells = [
+        ("clean", clean),
+        *((name, corruptset.corrupt(clean, name, severity=3, key="astronaut")) for name in NINETEEN),
+    ]
     return sheet([Line("", cells[start : start + 7]) for start in range(0, len(cells), 7)], side=150)
 
 
 def severities(names: Sequence[str]) -> bytes:
     clean = photograph()
-    cells = [(f"{name}/{s}", corruptset.corrupt(clean, name, severity=s, key="astronaut")) for name in names for s in SEVERITIES]
+    cells = [
+        (f"{name}/{s}", corruptset.corrupt(clean, name, severity=s, key="astronaut"))
+        for name in names
+        for s in SEVERITIES
+    ]
     return contact_sheet(cells, side=160)
 
 
@@ -85,8 +97,12 @@ def mnist() -> bytes:
     images = digits((30, 50, 41, 32, 43, 38))
     lines = [Line("clean", [("", image) for image in images])]
     for name in MNIST:
-        lines.append(Line(name, [("", corruptset.corrupt(image, name, key=f"test/{i:05}")) for i, image in enumerate(images)]))
-    return sheet(lines, side=84, title="28x28, each pixel drawn as 3x3; calibration mnist, six digits of scikit-learn, seed 0")
+        lines.append(
+            Line(name, [("", corruptset.corrupt(image, name, key=f"test/{i:05}")) for i, image in enumerate(images)])
+        )
+    return sheet(
+        lines, side=84, title="28x28, each pixel drawn as 3x3; calibration mnist, six digits of scikit-learn, seed 0"
+    )
 
 
 def mnist_severities() -> bytes:
@@ -97,14 +113,21 @@ def mnist_severities() -> bytes:
             cells += [(str(s), corruptset.corrupt(image, name, severity=s, key=f"test/{row:05}")) for s in SEVERITIES]
         lines.append(Line(name, cells))
     return sheet(
-        lines, side=84, title="28x28, each pixel drawn as 3x3; calibration mnist, severities 1 to 5 of two digits of scikit-learn, seed 0"
+        lines,
+        side=84,
+        title="28x28, each pixel drawn as 3x3; calibration mnist, severities 1 to 5 of two digits of scikit-learn, "
+        "seed 0",
     )
 
 
 def gradual() -> bytes:
     clean = photograph()
     levels = (1, 5, 10, 15, 20, 25, 30)
-    cells = [(f"{name}/{level:02d}", corruptset.corrupt(clean, name, level=level, key="astronaut")) for name in GRADUAL for level in levels]
+    cells = [
+        (f"{name}/{level:02d}", corruptset.corrupt(clean, name, level=level, key="astronaut"))
+        for name in GRADUAL
+        for level in levels
+    ]
     return contact_sheet(cells, side=104)
 
 
@@ -115,7 +138,9 @@ def two_factor() -> bytes:
     sets = merge_chains(resolved.sets, maker.seed, maker.coupling)
     images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
     cells = [(name, image[0].copy()) for name, image in images if name != "clean"]
-    return contact_sheet(cells, clean=photograph(), side=108, title=f"{recipe.name} {recipe.version}, seed 0: astronaut")
+    return contact_sheet(
+        cells, clean=photograph(), side=108, title=f"{recipe.name} {recipe.version}, seed 0: astronaut"
+    )
 
 
 def regions() -> bytes:

@@ -1,4 +1,6 @@
-"""Whether source, code, textures and model here agree with a manifest, and images that are made again with their recorded digests."""
+"""Whether source, code, textures and model here agree with a manifest, and images that are made again with their
+recorded digests.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,16 @@ PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
 
 
 def held_to_records(
-    data: DataSet, source: Source, sha256_of: Callable[[Sample], str] | None = None, progress: Progress = lambda *_: None
+    data: DataSet,
+    source: Source,
+    sha256_of: Callable[[Sample], str] | None = None,
+    progress: Progress = lambda *_: None,
 ) -> list[Sample]:
-    """Return the source's samples of a data set, in its order; `SourceError` says which are others: ids, labels, groups, bytes.
+    """Return the source's samples of a data set, in its order; `SourceError` says which are others: ids, labels,
+    groups, bytes.
 
-    `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of `progress` is "source".
+    `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of
+    `progress` is "source".
     """
     by_id = {s.id: s for s in source.samples}
     problems: list[str] = []
@@ -51,20 +58,26 @@ def held_to_records(
         compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
         if sample.group is not None:  # a source that is opened without its CSV of groups has none to compare
             compared.append(("has group", repr(sample.group), repr(record.group)))
-        problems += [f"{record.id}: {what} {there}, expected {recorded}" for what, there, recorded in compared if there != recorded]
+        problems += [
+            f"{record.id}: {what} {there}, expected {recorded}"
+            for what, there, recorded in compared
+            if there != recorded
+        ]
         samples.append(sample)
         rows.append((sample.id, sample.label, sha256))
     if not problems and (digest := source_digest(rows)) != data.manifest.source.digest:
         problems = [f"the digest of the selection is {digest}, expected {data.manifest.source.digest}"]
     if problems:
         raise SourceError(
-            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
+            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with "
+            "--source."
         )
     return samples
 
 
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:
-    """Return where a source and a manifest have different names for a class; nothing where the source only numbers classes.
+    """Return where a source and a manifest have different names for a class; nothing where the source only numbers
+    classes.
 
     The folders of another kind of source may be others: only its names count.
     """
@@ -82,19 +95,28 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
 
 
 def refuse_unrecorded_code(data: DataSet) -> None:
-    """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such parameters."""
+    """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such
+    parameters.
+    """
     manifest = data.manifest
-    here = {n: f"revision {get_corruption(n).revision}" if is_corruption(n) else "not known" for n in manifest.revisions}
+    here = {
+        n: f"revision {get_corruption(n).revision}" if is_corruption(n) else "not known" for n in manifest.revisions
+    }
     stages = (stage for one in manifest.sets for stage in one.stages)
     problems = (
         [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest)]
-        or [f"{n}: {here[n]} here, {r} in the data set" for n, r in manifest.revisions.items() if here[n] != f"revision {r}"]
+        or [
+            f"{n}: {here[n]} here, {r} in the data set"
+            for n, r in manifest.revisions.items()
+            if here[n] != f"revision {r}"
+        ]
         or sorted({problem for stage in stages for problem in _parameter_problems(stage)})
     )
     if problems:
         raise VerificationError(
             f"{data.path} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
-            f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, to make samples again; "
+            f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, "
+            "to make samples again; "
             "verifying and reading need neither."
         )
 
@@ -123,17 +145,24 @@ def _parameter_problems(stage: StageRecord) -> Iterator[str]:
 
 
 def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
-    """Raise `VerificationError` if frost's textures or the model are not those of the data set; torch, device and batch may be others."""
+    """Raise `VerificationError` if frost's textures or the model are not those of the data set; torch, device and batch
+    may be others.
+    """
     manifest, here = data.manifest, build.resources(build.asked)
     # which texture an image gets follows from how many there are and from their order, too
     if here["textures"] and [t["sha256"] for t in here["textures"]] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
-            f"{data.path} was made with other frost textures than these. Give the directory of textures that it was built with "
+            f"{data.path} was made with other frost textures than these. Give the directory of textures that it was "
+            "built with "
             "(frost_textures), or install the release of corruptset that made it."
         )
     for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
         keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
-        if problems := [f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}" for k in keys if recorded.get(k) != given.get(k)]:
+        if problems := [
+            f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}"
+            for k in keys
+            if recorded.get(k) != given.get(k)
+        ]:
             raise VerificationError(
                 f"{data.path} follows the gradients of another model than the one given:\n{listed(problems)}\n"
                 "Name the file of the one it was built with (--surrogate)."
@@ -141,12 +170,15 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
 
 
 def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str | None:
-    """Return how a clean image that was made again differs from its recorded digest, with the reason; None where it does not."""
+    """Return how a clean image that was made again differs from its recorded digest, with the reason; None where it
+    does not.
+    """
     sample, made = data.sample(index), pixel_digest(image)
     if made == sample.pixels:
         return None
     return (
-        f"{sample.id}: the image of clean is {made}, made again; recorded is {sample.pixels}. The source is decoded or resized otherwise "
+        f"{sample.id}: the image of clean is {made}, made again; recorded is {sample.pixels}. The source is decoded "
+        "or resized otherwise "
         f"here. {library_advice(data.manifest, 'pillow')}"
     )
 
@@ -154,7 +186,8 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
 def differences(
     data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield where an image that was made again differs from its row, as (path, what differs): its pixels, else its stored bytes.
+    """Yield where an image that was made again differs from its row, as (path, what differs): its pixels, else its
+    stored bytes.
 
     Parameters
     ----------
@@ -174,17 +207,27 @@ def differences(
         return
     for stored in row.files if raw or not encoding.lossless else ():
         pixels = stored.row is not None and encoding.lossless
-        sha256 = sha256_bytes(np.ascontiguousarray(image).data if pixels else encoding_of(stored.path, encoding).encode(image))
+        sha256 = sha256_bytes(
+            np.ascontiguousarray(image).data if pixels else encoding_of(stored.path, encoding).encode(image)
+        )
         if sha256 != stored.sha256:
             advice = library_advice(data.manifest, "opencv-python-headless")
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
-            yield where, f"{sample.id}: the image of {set_id}, encoded, is {sha256}, made again; recorded is {stored.sha256}. {advice}"
+            yield (
+                where,
+                f"{sample.id}: the image of {set_id}, encoded, is {sha256}, made again; recorded is {stored.sha256}. "
+                f"{advice}",
+            )
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
     """Return what to say where other releases of libraries make other bytes: those that differ, or all of `names`."""
     installed = {name: version(name) for name in names}
-    others = [f"{name} {manifest.environment[name]} (here {v})" for name, v in installed.items() if manifest.environment.get(name, v) != v]
+    others = [
+        f"{name} {manifest.environment[name]} (here {v})"
+        for name, v in installed.items()
+        if manifest.environment.get(name, v) != v
+    ]
     if others:
         return f"It was made with {', '.join(others)}; install that."
     return f"{' and '.join(names)}: of the same release here as there."

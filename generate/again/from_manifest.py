@@ -30,7 +30,13 @@ from ..sources.check import Checked, check
 from ..sources.groups import recorded_hold_out
 from ..sources.selection import select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, open_source
-from .agreement import clean_difference, differing_classes, held_to_records, refuse_unrecorded_code, refuse_unrecorded_resources
+from .agreement import (
+    clean_difference,
+    differing_classes,
+    held_to_records,
+    refuse_unrecorded_code,
+    refuse_unrecorded_resources,
+)
 from .remake_options import RemakeOptions
 
 PROBED = 8
@@ -46,7 +52,8 @@ def recorded_build(
     side: int | None = None,
     named_alike: bool = True,
 ) -> Build:
-    """Return the build of a data set's records, made from what the options name, once all of that is known to be what was recorded.
+    """Return the build of a data set's records, made from what the options name, once all of that is known to be what
+    was recorded.
 
     Parameters
     ----------
@@ -82,11 +89,17 @@ def recorded_build(
     preprocessing, recorded_sets = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
     asked = choose_sets(recorded_sets, sets)
     resources = load_resources(
-        asked, manifest.classes, frost_textures=options.frost_textures, surrogate=options.surrogate, device=options.device
+        asked,
+        manifest.classes,
+        frost_textures=options.frost_textures,
+        surrogate=options.surrogate,
+        device=options.device,
     )
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in asked for stage in spec.stages))
     # groups may come from a CSV that the user does not have
-    selected = tuple(s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True))
+    selected = tuple(
+        s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True)
+    )
     table, identity = recorded_table(manifest, "table"), identity_of(manifest)
     build = Build(
         name=manifest.name,
@@ -101,7 +114,9 @@ def recorded_build(
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=SetMaker(side or _side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
+        maker=SetMaker(
+            side or _side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, resources, plugins
+        ),
         plugins=[record.as_json() for record in manifest.plugins],
         metrics=identity["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
@@ -137,7 +152,12 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
     ids = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     order = {set_id: n for n, set_id in enumerate(ids) if isinstance(set_id, str)}
     specs = [
-        SetSpec(s.id, tuple(Stage(t.corruption, t.revision, t.severity, t.level, t.parameters) for t in s.stages), s.role, tuple(s.aliases))
+        SetSpec(
+            s.id,
+            tuple(Stage(t.corruption, t.revision, t.severity, t.level, t.parameters) for t in s.stages),
+            s.role,
+            tuple(s.aliases),
+        )
         for s in manifest.sets
     ]
     return sorted(specs, key=lambda s: order.get(s.id, -1 if not s.stages else len(order)))
@@ -147,7 +167,9 @@ def _side_of(manifest: Manifest) -> int:
     """Return the reference side of a manifest's calibration."""
     side = manifest.recipe.get("calibration_side")
     if not isinstance(side, int) or side <= 0:
-        raise VerificationError("The manifest's recipe does not say the reference side of its calibration (calibration_side).")
+        raise VerificationError(
+            "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
+        )
     return side
 
 
@@ -172,16 +194,26 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
             str(recorded[field]) if source.partition(":")[0] in schemes and recorded.get(field) is not None else None
             for field, schemes in (("split", SPLIT_SOURCES), ("images", ["tree"]), ("grouping", GROUPED_SOURCES))
         )
-        source = open_source(source, labels=options.labels, split=split, images=options.images or images, groups=options.groups or grouping)
+        source = open_source(
+            source,
+            labels=options.labels,
+            split=split,
+            images=options.images or images,
+            groups=options.groups or grouping,
+        )
     table = recorded_table(manifest, "images")
     if table is None:
         return source
     originals = {sample.id: sample for sample in source.samples}
     try:
-        rows = [(row.index, row.region) for row in data.samples if row.region is not None and row.region.source in originals]
+        rows = [
+            (row.index, row.region) for row in data.samples if row.region is not None and row.region.source in originals
+        ]
     except VerificationError:  # samples.jsonl is damaged: a repair goes on without it
         return RegionSource(source, table, _drawn(manifest, source, table))
-    return RegionSource(source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows])
+    return RegionSource(
+        source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows]
+    )
 
 
 def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:

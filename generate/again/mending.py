@@ -1,4 +1,6 @@
-"""What a repair works with: the recorded build, whose parts are made aside, and files that take their places where they are right."""
+"""What a repair works with: the recorded build, whose parts are made aside, and files that take their places where they
+are right.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ class Mending:
         return path not in self.absent and not self.sound(path)
 
     def put(self, path: str, made: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
-        """Put what was made aside in its place, if it is what is recorded; else say so, and which `libraries` may be why, if any."""
+        """Put what was made aside in its place, if it is what is recorded; else say so, and which `libraries` may be
+        why, if any.
+        """
         aside = made if isinstance(made, Path) else self.scratch / "text"
         if isinstance(made, bytes):
             aside.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +117,9 @@ class Mending:
         return self.mended.append(path)
 
     def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
-        """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after each."""
+        """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after
+        each.
+        """
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)
         left = {part.name: part for part in parts}

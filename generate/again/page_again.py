@@ -55,8 +55,8 @@ def page(
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 
-    In the data set it becomes one of its files: manifest.json and SHA256SUMS name it, and the digest stays. With the source of the data
-    set, or where that has the set ``clean``, it is the page that a build makes.
+    In the data set it becomes one of its files: manifest.json and SHA256SUMS name it, and the digest stays. With the
+    source of the data set, or where that has the set ``clean``, it is the page that a build makes.
 
     Parameters
     ----------
@@ -67,9 +67,11 @@ def page(
     out : path, optional
         A file to write instead; the data set is then left as it is.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
+        False shows none.
     **options
-        What else the source needs: the fields labels, images and groups of `corruptset.generate.again.remake_options.RemakeOptions`.
+        What else the source needs: the fields labels, images and groups of
+        `corruptset.generate.again.remake_options.RemakeOptions`.
 
     Returns
     -------
@@ -107,7 +109,9 @@ def page(
         return PageMade(Path(out), data.digest, len(text), has_clean)
     _refuse_to_lose_clean(data, has_clean)
     if (root / WORK_FOLDER).exists() and extended(root) is not None:
-        raise BuildError(f"{root} is being extended, which makes its page anew. Finish that, or name a file with --out.")
+        raise BuildError(
+            f"{root} is being extended, which makes its page anew. Finish that, or name a file with --out."
+        )
     with resumable(root), locked(root):
         add_page(root, clean_of)
     return PageMade(root / PAGE, data.digest, (root / PAGE).stat().st_size, has_clean)
@@ -130,8 +134,13 @@ def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
     def clean_of(index: int) -> Images:
         record = data.sample(index)
         if record.id not in by_id:
-            raise SourceError(f"The source is not the one that {data.path} was made from: it has no sample {record.id}. Name that one.")
-        image = load_clean(source, CheckedSample(by_id[record.id], record.sha256, record.width, record.height), preprocessing)
+            raise SourceError(
+                f"The source is not the one that {data.path} was made from: it has no sample {record.id}. Name that "
+                "one."
+            )
+        image = load_clean(
+            source, CheckedSample(by_id[record.id], record.sha256, record.width, record.height), preprocessing
+        )
         if difference := clean_difference(data, index, image):
             raise VerificationError(f"{data.path}: {difference}")
         return image
@@ -146,6 +155,7 @@ def _refuse_to_lose_clean(data: DataSet, has_clean: bool) -> None:
         return
     if plain_file(data.path, PAGE) and sha256_file(data.path / PAGE) == recorded[PAGE]:
         raise BuildError(
-            f"{data.path} has its page, and the clean images in it come from the source '{data.manifest.source.name}': name that with "
+            f"{data.path} has its page, and the clean images in it come from the source "
+            f"'{data.manifest.source.name}': name that with "
             "--source, or write a page without them elsewhere with --out."
         )

@@ -1,4 +1,6 @@
-"""`rebuild`: a data set made again from its source and a release without pixels, image by image against the manifest's digests."""
+"""`rebuild`: a data set made again from its source and a release without pixels, image by image against the manifest's
+digests.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ class Rebuilt:
 
     def __repr__(self) -> str:
         others = f"{len(self.other_files)} files and {self.other_images:,} images stored in other bytes"
-        return f"<Rebuilt {'' if self.whole else 'a part of '}{self.built!r}: {'every byte equal' if self.identical else others}>"
+        return (
+            f"<Rebuilt {'' if self.whole else 'a part of '}{self.built!r}: "
+            f"{'every byte equal' if self.identical else others}>"
+        )
 
     def _repr_html_(self) -> str:
         return self.built._repr_html_()
@@ -80,8 +85,8 @@ def rebuild(
     Parameters
     ----------
     manifest : path
-        manifest.json, or its folder, where samples.jsonl stands and, unless it was packed with one digest a set, sets/; or what
-        `pack` wrote.
+        manifest.json, or its folder, where samples.jsonl stands and, unless it was packed with one digest a set, sets/;
+        or what `pack` wrote.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
     out : path
@@ -89,10 +94,11 @@ def rebuild(
     sets : sequence of str, optional
         Globs over set ids and aliases; by default all of the manifest's.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
+        False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
-        device, jobs.
+        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        frost_textures, surrogate, device, jobs.
 
     Returns
     -------
@@ -103,8 +109,8 @@ def rebuild(
     SourceError
         The source is another one: its bytes differ. Nothing was written.
     VerificationError
-        The release contradicts itself, corruptions have other revisions here, or the first images are decoded differently (nothing was
-        written); or images differ (those that are equal are kept, and no manifest is written).
+        The release contradicts itself, corruptions have other revisions here, or the first images are decoded
+        differently (nothing was written); or images differ (those that are equal are kept, and no manifest is written).
     BuildError
         The directory holds another build.
     MachineError, Interrupted
@@ -137,7 +143,9 @@ class Comparison:
     seen: set[Path] = field(default_factory=set)
     compared: int = 0
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
-    """``""`` -> samples whose clean pixels are others; set -> samples whose clean pixels are right and whose pixels in it are others."""
+    """``""`` -> samples whose clean pixels are others; set -> samples whose clean pixels are right and whose pixels in
+    it are others.
+    """
 
     def part(self, sidecar: Path) -> None:
         """Compare one part."""
@@ -160,7 +168,9 @@ class Comparison:
             self._refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed, and sets of which the release has one digest alone; raise if anything differs."""
+        """Compare what an earlier call committed, and sets of which the release has one digest alone; raise if anything
+        differs.
+        """
         committed = sorted(sidecars)  # run by run
         for path in committed:
             if path not in self.seen:
@@ -187,11 +197,17 @@ class Comparison:
             return
         lines, manifest = list[str](), self.release.data.manifest
         for step, what in sorted(self.differing.items()):
-            lines.append(f"{f'corruption, {step}' if step else 'decoding or preprocessing'}: {len(what)} ({first_few([*what])})")
-        advice = library_advice(manifest, "pillow") if "" in self.differing else library_advice(manifest, *PIXEL_LIBRARIES)
+            lines.append(
+                f"{f'corruption, {step}' if step else 'decoding or preprocessing'}: {len(what)} ({first_few([*what])})"
+            )
+        advice = (
+            library_advice(manifest, "pillow") if "" in self.differing else library_advice(manifest, *PIXEL_LIBRARIES)
+        )
         raise VerificationError(
-            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first difference is in:\n"
-            f"{listed(lines)}\n{advice}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
+            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first "
+            "difference is in:\n"
+            f"{listed(lines)}\n{advice}\nWhat is equal is kept in {self.directory}, without a manifest: once that is "
+            "mended, the same "
             "command makes the rest."
         )
 
@@ -216,9 +232,18 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     if whole and (built.directory / MANIFEST).read_bytes() != (release.data.path / MANIFEST).read_bytes():
         other = (MANIFEST, *other)  # environment names other releases
     if not whole:
-        other = tuple(path for path in other if path not in (CONTACT, PAGE, README))  # they show the sets that there are
+        # they show the sets that there are
+        other = tuple(path for path in other if path not in (CONTACT, PAGE, README))
     images = 0
     for path in {set_path(s) for s in release.pixels} & {*other}:
-        rows = zip(*(read_jsonl(root / path, ImageRecord) for root in (built.directory, release.data.path)), strict=True)
+        rows = zip(
+            *(read_jsonl(root / path, ImageRecord) for root in (built.directory, release.data.path)), strict=True
+        )
         images += sum([f.sha256 for f in mine.files] != [f.sha256 for f in theirs.files] for mine, theirs in rows)
-    return Rebuilt(built, whole, other, images, library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"))
+    return Rebuilt(
+        built,
+        whole,
+        other,
+        images,
+        library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"),
+    )

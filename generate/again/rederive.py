@@ -46,11 +46,11 @@ def verify(
         How far to climb.
     rederive : int or "all", optional
         So many samples, spread evenly, are made again from the source under every set: their pixel digests and, encoded
-        again, their stored bytes must be equal. So lossy files are checked too. Of a set that follows a model's gradients, up to
-        1 % of its values may differ; the report notes how many do.
+        again, their stored bytes must be equal. So lossy files are checked too. Of a set that follows a model's
+        gradients, up to 1 % of its values may differ; the report notes how many do.
     repair : bool
-        Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify again. The report
-        says what was mended; what could not be is a problem of kind ``unmended``.
+        Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify
+        again. The report says what was mended; what could not be is a problem of kind ``unmended``.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
     calibration_side : int, optional
@@ -58,10 +58,11 @@ def verify(
     view : path, optional
         Check the view that was exported from this data set to there, image by image, against the data set's digests.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
+        False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
-        device, jobs.
+        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        frost_textures, surrogate, device, jobs.
 
     Returns
     -------
@@ -80,7 +81,11 @@ def verify(
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
-    if rederive is not None and rederive != "all" and (isinstance(rederive, bool) or not isinstance(rederive, int) or rederive < 1):
+    if (
+        rederive is not None
+        and rederive != "all"
+        and (isinstance(rederive, bool) or not isinstance(rederive, int) or rederive < 1)
+    ):
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
@@ -91,7 +96,11 @@ def verify(
             raise ParameterError("A build is repaired, not a view; export the view again.")
         if rederive is not None:
             raise ParameterError("Samples are made again from the source for a build, not for a view.")
-        return verify_view(directory, progress=report_progress) if view is None else check_view(directory, view, progress=report_progress)
+        return (
+            verify_view(directory, progress=report_progress)
+            if view is None
+            else check_view(directory, view, progress=report_progress)
+        )
     if repair or rederive is not None:
         require_build()
     remake = RemakeOptions(source=source, **options)
@@ -117,7 +126,9 @@ def verify(
     def again(data: DataSet) -> Iterator[Problem]:
         from .sample_check import made_again
 
-        return made_again(data, None if rederive == "all" else rederive, remake, side=calibration_side, progress=counted, notes=notes)
+        return made_again(
+            data, None if rederive == "all" else rederive, remake, side=calibration_side, progress=counted, notes=notes
+        )
 
     report = verify_directory(
         directory,

@@ -22,8 +22,8 @@ def release_folder(place: str | Path) -> Path:
     Parameters
     ----------
     place : path
-        That folder, or its manifest.json; or the folder that `pack` wrote, or the archive of records in it, which is unpacked once, into
-        the cache.
+        That folder, or its manifest.json; or the folder that `pack` wrote, or the archive of records in it, which is
+        unpacked once, into the cache.
 
     Raises
     ------

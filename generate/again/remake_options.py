@@ -36,7 +36,8 @@ class RemakeOptions:
     labels : path, optional
         What `build` was given: it says where labels come from.
     images : str, optional
-        The name of the dataset of images, for ``hdf5``. Splits, and what ``tree`` takes for images, are those of the records.
+        The name of the dataset of images, for ``hdf5``. Splits, and what ``tree`` takes for images, are those of the
+        records.
     groups : path, optional
         The CSV of groups that `build` was given: to compare it with the records, or where samples.jsonl is lost.
     frost_textures : path, optional
@@ -46,7 +47,8 @@ class RemakeOptions:
     device : str, optional
         Where the model computes: ``cpu`` by default, ``cuda``.
     plugins : sequence of str or path, optional
-        The modules, or their files, of the corruptions that are not corruptset's. They are loaded, and held to the recorded source.
+        The modules, or their files, of the corruptions that are not corruptset's. They are loaded, and held to the
+        recorded source.
     jobs : int, optional
         Processes; by default one a core.
     """

@@ -1,7 +1,8 @@
 """`verify --repair`: what is wrong or missing is made again, file by file; what is right is not touched.
 
-Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those that the records
-list. manifest.json is never rewritten: all other files are compared with it. Files that no record names are left for their owner.
+Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those
+that the records list. manifest.json is never rewritten: all other files are compared with it. Files that no record
+names are left for their owner.
 """
 
 from __future__ import annotations
@@ -113,7 +114,9 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 
 def _trusted(m: Mending) -> bool:
-    """Find the manifest and what may be absent; say why, and return False, where other files cannot be compared with them."""
+    """Find the manifest and what may be absent; say why, and return False, where other files cannot be compared with
+    them.
+    """
     root, part, known = m.root, None, True
     data = (root / MANIFEST).read_bytes() if plain_file(root, MANIFEST) else b""
     manifest, wrong = record_or_mistakes(Manifest, data)
@@ -121,14 +124,22 @@ def _trusted(m: Mending) -> bool:
         m.manifest = manifest
         wrong = [problem.detail for problem in manifest_problems(manifest)]
         if sound := not wrong and m.sound(SAMPLES):
-            wrong = [problem.detail for problem in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]
+            wrong = [
+                problem.detail for problem in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))
+            ]
         if not wrong and manifest_witness(sha256_bytes(data), _sums(root)) == "contradicts":
             m.leave(
-                MANIFEST, "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch both again"
+                MANIFEST,
+                "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch "
+                "both again",
             )
             wrong = [] if sound else ["samples.jsonl, which could speak for it, is not whole"]
     if wrong or manifest is None:
-        m.leave(MANIFEST, f"it is missing, or no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it again")
+        m.leave(
+            MANIFEST,
+            f"it is missing, or no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it "
+            "again",
+        )
         return False
     try:
         part = load_partial(root)
@@ -136,7 +147,11 @@ def _trusted(m: Mending) -> bool:
     except (VerificationError, OSError):
         known = False
     if not known:
-        m.leave(PARTIAL, "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away")
+        m.leave(
+            PARTIAL,
+            "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it "
+            "away",
+        )
     elif part is not None:
         m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(root / path))
     return known
@@ -157,11 +172,15 @@ def _samples(m: Mending) -> bool:
             hashes = [m.source.fingerprint(s) for s in candidate]
         except BadSample:
             continue
-        if source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)]) == m.manifest.source.digest:
+        if (
+            source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)])
+            == m.manifest.source.digest
+        ):
             m.put(SAMPLES, b"".join(_sample_rows(m, candidate, hashes)), "pillow")
             return SAMPLES in m.mended
     reason = (
-        "which samples of the source it lists is not known: it was a list of ids, their groups are not known (--groups), "
+        "which samples of the source it lists is not known: it was a list of ids, their groups are not known "
+        "(--groups), "
         "or the source is another one; fetch it again"
     )
     m.leave(SAMPLES, reason)
@@ -189,13 +208,21 @@ def _sample_rows(m: Mending, samples: Sequence[Sample], hashes: Sequence[str]) -
         except BadSample as e:
             raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
         checked = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
-        yield json_line(sample_record(m.manifest.classes, index, checked, pixel_digest(preprocess(image, preprocessing))))
+        yield json_line(
+            sample_record(m.manifest.classes, index, checked, pixel_digest(preprocess(image, preprocessing)))
+        )
 
 
 def _rows(m: Mending, sets: Sequence[str]) -> None:
     """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
-    folder = m.make(["files", "arrays", "shards"], _whole_parts(m, product(range(len(m.build.runs)), sets)), lambda folder, part: None)
-    lines = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
+    folder = m.make(
+        ["files", "arrays", "shards"],
+        _whole_parts(m, product(range(len(m.build.runs)), sets)),
+        lambda folder, part: None,
+    )
+    lines = {
+        (s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()
+    }
     for set_id in sets:
         m.put(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), *ENCODERS)
     shutil.rmtree(folder)
@@ -228,7 +255,9 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
 
 
 def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
-    """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses little."""
+    """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses
+    little.
+    """
     arrays = {path for sink in m.job.sinks for path in sink.shared_files()}  # whole only when the last part is made
     left = {file for file in wanted.values() if file[0] in arrays}
 
@@ -251,7 +280,11 @@ def _whole_parts(m: Mending, needed: Iterable[tuple[int, str]]) -> list[Part]:
     for number, set_id in needed:
         sets_of.setdefault(number, set()).add(set_id)
     runs = m.build.runs
-    return [Part(runs[number], group) for number in sorted(sets_of) for group in m.build.groups(sorted(sets_of[number]), runs)]
+    return [
+        Part(runs[number], group)
+        for number in sorted(sets_of)
+        for group in m.build.groups(sorted(sets_of[number]), runs)
+    ]
 
 
 def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
@@ -268,7 +301,9 @@ def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
 
 
 def _texts(m: Mending) -> None:
-    """Make again what follows from the records, the labels and lists of a view, and files that go with the images in the source."""
+    """Make again what follows from the records, the labels and lists of a view, and files that go with the images in
+    the source.
+    """
     covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
     wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {
@@ -276,7 +311,9 @@ def _texts(m: Mending) -> None:
         LICENSE: lambda: license_text(m.manifest.source).encode(),
         REGIONS: lambda: m.build.region_rows or b"",
         CONTACT: lambda: contact_of(m.job, m.data),
-        PAGE: lambda: build_page(m.data, clean_images(m.data, m.options if "clean" in m.data else replace(m.options, source=m.source))),
+        PAGE: lambda: build_page(
+            m.data, clean_images(m.data, m.options if "clean" in m.data else replace(m.options, source=m.source))
+        ),
     }
     sources: Mapping[str, Path] = {}
     arrays: set[str] = set()

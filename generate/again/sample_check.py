@@ -27,7 +27,8 @@ from .remake_options import RemakeOptions
 MOST_CLASSES = 5
 """Differing classes that are named."""
 TOLERATED = 0.01
-"""Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise."""
+"""Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise.
+"""
 
 
 def made_again(
@@ -57,7 +58,9 @@ def made_again(
         yield _problem(MANIFEST, f"the source has other classes: {difference}")
     for record, sample in zip(data.samples, build.selected, strict=True):
         if not _same_path(data, build.source, record, sample):
-            yield _problem(SAMPLES, f"{record.id}: its path in the source is {sample.path!r}, recorded is {record.path!r}")
+            yield _problem(
+                SAMPLES, f"{record.id}: its path in the source is {sample.path!r}, recorded is {record.path!r}"
+            )
     chosen = build.chosen(build.asked)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
@@ -66,7 +69,10 @@ def made_again(
         sample, record = build.selected[index], data.samples[index]
         image = build.source.load(sample).image
         if (size := (image.shape[1], image.shape[0])) != (record.width, record.height):
-            yield _problem(SAMPLES, f"{record.id}: is {size[0]}x{size[1]} in the source, recorded is {record.width}x{record.height}")
+            yield _problem(
+                SAMPLES,
+                f"{record.id}: is {size[0]}x{size[1]} in the source, recorded is {record.width}x{record.height}",
+            )
         clean = preprocess(image, build.preprocessing)
         if (other := clean_difference(data, index, clean)) is not None:
             yield _problem(SAMPLES, other)
@@ -113,7 +119,9 @@ def _same_path(data: DataSet, source: Source, record: SampleRecord, sample: Samp
 
 
 def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[str], set[str]]:
-    """Return the sets that can be compared, and those of them that a release has one digest of: then all samples are needed."""
+    """Return the sets that can be compared, and those of them that a release has one digest of: then all samples are
+    needed.
+    """
     specs = specs_of(data.manifest)
     followers = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
     alone = {s.id for s in specs if not has_rows(data, s.id)} - followers
@@ -125,7 +133,11 @@ def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[s
 
 
 def _deviation(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
-    """Return how many values an image has, how many of them differ from those that are stored, and by how much at most."""
+    """Return how many values an image has, how many of them differ from those that are stored, and by how much
+    at most.
+    """
     again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
-    difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
+    difference = (
+        np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
+    )
     return difference.size, int(np.count_nonzero(difference)), int(difference.max())

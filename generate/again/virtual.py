@@ -34,7 +34,9 @@ from .remake_options import RemakeOptions
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")
 EVERY = 1000
-"""With ``check="first"``, images whose index is a multiple of this are compared, and the first that a process makes of each set."""
+"""With ``check="first"``, images whose index is a multiple of this are compared, and the first that a process makes of
+each set.
+"""
 KEPT_BYTES = 64 << 20
 """Of clean images and beginnings of chains that a process keeps."""
 Chain = tuple[Node, ...]
@@ -58,7 +60,8 @@ def open_virtual(
     SourceError
         The source is not the recorded one.
     VerificationError
-        The records contradict each other; or corruptions, parameters or textures are others here; or no set can be made.
+        The records contradict each other; or corruptions, parameters or textures are others here; or no set can be
+        made.
     ParameterError
         `check` is none of the three.
     """
@@ -69,16 +72,22 @@ def open_virtual(
 
 
 class VirtualDataSet(DataSet):
-    """A data set whose images are made when they are asked for: all its sets but those that follow a model's gradients."""
+    """A data set whose images are made when they are asked for: all its sets but those that follow a model's
+    gradients.
+    """
 
     def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
-        super().__init__(images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open(progress))
+        super().__init__(
+            images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open(progress)
+        )
         self._samples = images.data._samples  # which are read once
 
     def _why_absent(self, set_id: str) -> str:
         return (
-            f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is not made when it is "
-            f"asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml` makes one like it."
+            f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is "
+            "not made when it is "
+            f"asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml` makes "
+            "one like it."
         )
 
 
@@ -95,7 +104,8 @@ class VirtualImages:
         self._kept_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        plugins = self.build.maker.plugins  # loaded where this is unpickled, also those that the parent has imported itself
+        # loaded where this is unpickled, also those that the parent has imported itself
+        plugins = self.build.maker.plugins
         state = {"path": self.path, "options": self.options, "check": self.check, "_plugins": plugins}
         return state | {"_begun": set(), "_kept": OrderedDict(), "_kept_bytes": 0}
 
@@ -111,7 +121,8 @@ class VirtualImages:
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
-                f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: they cannot be made "
+                f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: "
+                "they cannot be made "
                 "when they are asked for. Use a release with images, or `corruptset rebuild --surrogate FILE.toml`."
             )
         return recorded_build(self.data, self.options, sets=makeable)
@@ -144,7 +155,9 @@ class VirtualImages:
         """Raise if an image is not the recorded one: its clean pixels first, which are known of every release."""
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
-            difference = next((text for _, text in differences(self.data, set_id, index, image, self.build.encoding, raw=False)), None)
+            difference = next(
+                (text for _, text in differences(self.data, set_id, index, image, self.build.encoding, raw=False)), None
+            )
         if difference is not None:
             raise VerificationError(f"{self.path}: {difference}")
 
@@ -153,7 +166,8 @@ class VirtualImages:
         return self._start(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set, (H, W, C) each, as they were before they were encoded: those of one shape are made together.
+        """Return images of a set, (H, W, C) each, as they were before they were encoded: those of one shape are made
+        together.
 
         Raises
         ------
@@ -177,7 +191,9 @@ class VirtualImages:
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest beginning of a chain that is kept, as its depth and its image; the clean image is loaded if none is."""
+        """Return the longest beginning of a chain that is kept, as its depth and its image; the clean image is loaded
+        if none is.
+        """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._kept.get((index, id(chain[depth])))) is not None:
                 self._kept.move_to_end((index, id(chain[depth])))
@@ -243,10 +259,13 @@ class VirtualSet:
     def stored(self, index: int, prefer: Container | None = None) -> Any:
         """Raise: nothing is stored."""
         raise VerificationError(
-            f"The images of {self._images.path} are made when they are asked for, and stored nowhere. `corruptset rebuild` stores them."
+            f"The images of {self._images.path} are made when they are asked for, and stored nowhere. `corruptset "
+            "rebuild` stores them."
         )
 
     def pixel_digest(self) -> str:
         """Return the set's digest, of all images made again."""
         blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
-        return set_digest(pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block))
+        return set_digest(
+            pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block)
+        )

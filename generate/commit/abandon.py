@@ -47,7 +47,10 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
         base = finished(root)
         state = extended(root) if base is not None else read_unfinished(root)
         if base is None and state is None:
-            raise BuildError(f"{root} has no manifest.json, and its build.json is damaged or missing: nothing is finished. Delete it.")
+            raise BuildError(
+                f"{root} has no manifest.json, and its build.json is damaged or missing: nothing is finished. Delete "
+                "it."
+            )
         if state is None:
             return ()
         named = {s.id for s in base.sets} if base is not None else set()
@@ -62,7 +65,9 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
 
 
 def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest | None) -> None:
-    """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse that."""
+    """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse
+    that.
+    """
     files = set_files(state, sets)
     shards = [p.relative_to(root).as_posix() for p in (root / SHARDS).rglob("*.h5")]
     below = {*files.places, *(set_path(s) for s in sets), *(p for p in shards if p in files)}
@@ -75,7 +80,9 @@ def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest
 
 
 def remove_files(directory: Path, below: Iterable[str], keep: Container[str]) -> None:
-    """Remove the files at and below some relative paths but those to `keep`, and then the folders that are empty; no link is followed."""
+    """Remove the files at and below some relative paths but those to `keep`, and then the folders that are empty; no
+    link is followed.
+    """
     for start in below:
         path = directory / start
         if any(above.is_symlink() for above in _above(directory, path)):

@@ -1,7 +1,8 @@
 """The jobs of an array: they check the source together, begin or join the build, and make a share of its parts each.
 
-All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come, when no worker is
-left, writes down what the build is, and the others make the same one or are refused. A part has a lock of its own while it is made.
+All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come,
+when no worker is left, writes down what the build is, and the others make the same one or are refused. A part has a
+lock of its own while it is made.
 """
 
 from __future__ import annotations
@@ -38,11 +39,15 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Build:
-    """Check the selected samples together with other jobs; return the build with its samples, as after a `check` of all.
+def shared_check(
+    build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None
+) -> Build:
+    """Check the selected samples together with other jobs; return the build with its samples, as after a `check` of
+    all.
 
-    A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job that was killed is
-    free again. A file that changes afterwards is noticed by the job that reads it, which compares hashes.
+    A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job
+    that was killed is free again. A file that changes afterwards is noticed by the job that reads it, which compares
+    hashes.
 
     Parameters
     ----------
@@ -79,7 +84,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     blocks = [found[start] for start in starts]
     try:
         return build.checked(
-            Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+            Checked(
+                [entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad]
+            )
         )
     except CorruptsetError:
         if not is_begun(directory):  # what was found is for people to mend
@@ -128,7 +135,8 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
-                        f"Jobs of an array are making other sets in {directory}. Give every job the same --sets; or wait until those jobs "
+                        f"Jobs of an array are making other sets in {directory}. Give every job the same --sets; or "
+                        "wait until those jobs "
                         "have ended: the sets are then added."
                     )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))
@@ -160,4 +168,6 @@ def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tupl
     again = [job for job, share in enumerate(shares(parts, jobs)) if missing(share, there)]
     left = missing(parts, there)
     images = sum(p.images for p in left)
-    return MissingParts(f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs)
+    return MissingParts(
+        f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs
+    )

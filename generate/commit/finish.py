@@ -14,7 +14,19 @@ from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PAGE, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
+from ...manifests.layout import (
+    CONTACT,
+    LICENSE,
+    MANIFEST,
+    PAGE,
+    README,
+    REGIONS,
+    SAMPLES,
+    SETS,
+    SHA256SUMS,
+    SHARDS,
+    set_path,
+)
 from ...manifests.manifest_file import manifest_bytes, parse_manifest
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
@@ -54,7 +66,9 @@ def _page(page_of: Callable[[DataSet], bytes], *nearly: Any) -> bytes:
     return page_of(NearlyFinished(*nearly))
 
 
-def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None, workers: Workers) -> Manifest:
+def finish(
+    job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None, workers: Workers
+) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
@@ -81,7 +95,8 @@ def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet
     rows = {set_id: _SetRows(directory, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
     clean = _gather(directory, rows, state.sidecars, build)
     samples = b"".join(
-        json_line(sample_record(job.classes, i, chosen, pixels)) for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True))
+        json_line(sample_record(job.classes, i, chosen, pixels))
+        for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True))
     )
     if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
         raise _other_pixels(directory, "the sets that are there and those to be added")
@@ -90,7 +105,8 @@ def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet
     for set_id, one in rows.items():
         files += [_record(one.path, set_path(set_id)), *one.shards]
     last = LastFiles(directory)
-    for sink in job.sinks:  # what stands beside the images, and files that several parts wrote, of which the base may have some
+    # what stands beside the images, and files that several parts wrote, of which the base may have some
+    for sink in job.sinks:
         shared = [base_files.get(path) or _record(directory / path, path) for path in sink.shared_files()]
         files += shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
     files += [base_files.get(path) or last.copy(path, file) for path, file in build.source.other_files.items()]
@@ -106,11 +122,13 @@ def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     if page is not None:
         files.append(last.add(PAGE, page()))
-    for path in base_files.keys() - {f.path for f in files}:  # a page that is not wanted, a file that the source has no more
+    # a page that is not wanted, a file that the source has no more
+    for path in base_files.keys() - {f.path for f in files}:
         last.remove(path)
     workers.end()
     manifest = _with_files(manifest, files)
-    # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
+    # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS
+    # would not be.
     data = manifest_bytes(manifest)
     manifest_file = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     last.add(SHA256SUMS, sha256sums_bytes([*manifest.files, manifest_file]))
@@ -153,7 +171,9 @@ def _manifest(job: Job, build: Build, identity: Mapping[str, Any], sets: Sequenc
 
 
 class _SetRows:
-    """A set while the parts of its runs go by, in order: its rows in a file beside their place, and what is counted of them."""
+    """A set while the parts of its runs go by, in order: its rows in a file beside their place, and what is counted of
+    them.
+    """
 
     def __init__(self, directory: Path, spec: SetSpec) -> None:
         self.spec = spec
@@ -198,7 +218,9 @@ class _SetRows:
         )
 
 
-def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path], build: Build) -> list[str]:
+def _gather(
+    directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path], build: Build
+) -> list[str]:
     """Read every sidecar once, run by run, into the rows of sets; return the clean pixels' digests."""
     clean: list[str] = []
     for run in build.runs:
@@ -218,15 +240,21 @@ def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tup
 
 def _other_pixels(directory: Path, which: str) -> BuildError:
     return BuildError(
-        f"{directory}: {which} were made from different clean pixels, so Pillow changed in between. Go back to the Pillow that the first "
-        "were made with and run the same command again; or take back what is unfinished (the same command with --abandon), and choose "
+        f"{directory}: {which} were made from different clean pixels, so Pillow changed in between. Go back to the "
+        "Pillow that the first "
+        "were made with and run the same command again; or take back what is unfinished (the same command with "
+        "--abandon), and choose "
         "another --out."
     )
 
 
 def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSample, pixels: str) -> SampleRecord:
     """Return a sample's row of samples.jsonl; `pixels` is the digest of its clean image."""
-    label = {} if chosen.sample.label is None else {"label": chosen.sample.label, "class": classes[chosen.sample.label].name}
+    label = (
+        {}
+        if chosen.sample.label is None
+        else {"label": chosen.sample.label, "class": classes[chosen.sample.label].name}
+    )
     return SampleRecord.model_validate(
         {
             "index": index,

@@ -49,7 +49,9 @@ def difference(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str
 
 
 def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build) -> None:
-    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their resources."""
+    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their
+    resources.
+    """
     problems = difference(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build.made_of)
@@ -70,13 +72,16 @@ def _without_resources(identity: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse(directory: Path, problems: Sequence[str]) -> None:
     if problems:
         raise BuildError(
-            f"{directory} holds another build than the one asked for; only sets can be added to it. What differs:\n{listed(problems, 20)}\n"
+            f"{directory} holds another build than the one asked for; only sets can be added to it. What "
+            f"differs:\n{listed(problems, 20)}\n"
             "Choose another --out, or delete that directory."
         )
 
 
 def _changed_samples(directory: Path, samples: Sequence[tuple[str, int | None, str]]) -> list[str]:
-    """Return how the source changed since the build was started, one line a sample; nothing where the samples were not recorded."""
+    """Return how the source changed since the build was started, one line a sample; nothing where the samples were not
+    recorded.
+    """
     before: dict[str, tuple[int | None, str]]
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:

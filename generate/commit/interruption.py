@@ -14,7 +14,16 @@ from ...interruption import interruption
 from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
-UNMADE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+UNMADE = {
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EINVAL,
+}
 """Why a folder cannot be made that is to be somewhere else."""
 
 
@@ -35,20 +44,25 @@ def resumable(out: Path) -> Iterator[Place]:
             yield place
         except (KeyboardInterrupt, Exception) as e:
             where = str(place.directory)
-            # A signal that comes while Python holds a lock of its own, or imports, may end in another error than KeyboardInterrupt.
+            # A signal that comes while Python holds a lock of its own, or imports, may end in another error than
+            # KeyboardInterrupt.
             if signals.came is not None or isinstance(e, KeyboardInterrupt):
                 raise Interrupted(
-                    f"Interrupted. What was committed in {where} stands: run the same command again to resume where it stopped."
+                    f"Interrupted. What was committed in {where} stands: run the same command again to resume where "
+                    "it stopped."
                 ) from None
             if isinstance(e, CorruptsetError):
                 raise
             if isinstance(e, OSError):
                 if os.path.lexists(place.directory) or e.errno not in UNMADE:
                     raise machine_error(e, where) from e
-                raise BuildError(f"{e.filename or where} cannot be made: {e.strerror}. Nothing was written; choose another --out.") from e
+                raise BuildError(
+                    f"{e.filename or where} cannot be made: {e.strerror}. Nothing was written; choose another --out."
+                ) from e
             if isinstance(e, MemoryError):
                 raise MachineError(
-                    f"The machine ran out of memory. What was committed in {where} stands: run the same command with fewer "
+                    f"The machine ran out of memory. What was committed in {where} stands: run the same command with "
+                    "fewer "
                     "--jobs to resume."
                 ) from None
             raise

@@ -1,7 +1,8 @@
-"""The end of a build: its last files are written aside, then they take their places one right after the other, manifest.json last.
+"""The end of a build: its last files are written aside, then they take their places one right after the other,
+manifest.json last.
 
-So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands, whoever has the lock
-next puts the files in place, without the source.
+So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands,
+whoever has the lock next puts the files in place, without the source.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ class LastFiles:
     @property
     def aside(self) -> dict[str, Path]:
         """Path -> where the file lies until then."""
-        return {path: self._directory / NEXT / str(n) for n, (path, sha256) in enumerate(self._files.items()) if sha256 is not None}
+        return {
+            path: self._directory / NEXT / str(n)
+            for n, (path, sha256) in enumerate(self._files.items())
+            if sha256 is not None
+        }
 
     def finish(self) -> None:
         """Put the files in place, the one that was added last at the end."""
@@ -64,7 +69,9 @@ def settle(directory: Path) -> None:
     files: list[tuple[str, str | None]] = [] if data is None else json.loads(data)
     for path in [path for path, sha256 in files if sha256 is None]:
         (directory / path).unlink(missing_ok=True)
-    moves = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
+    moves = [
+        (aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()
+    ]
     for some in (moves[:-1], moves[-1:]):
         for aside, target in some:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,8 @@ def extended(directory: Path) -> Unfinished | None:
 def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
     """Hold the build's lock; it is released when the process ends, however that happens.
 
-    The jobs of an array (`array`) hold it together. Otherwise a finished build is left without `.corruptset/`, unless it is being extended.
+    The jobs of an array (`array`) hold it together. Otherwise a finished build is left without `.corruptset/`, unless
+    it is being extended.
 
     Raises
     ------
@@ -48,11 +49,15 @@ def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
         Another build works in this directory, or it cannot be written to.
     """
     refuse_place(directory)
-    why = " A job of an array makes parts beside other jobs, but not beside a command that makes all of them, or ends the build." * array
+    why = (
+        " A job of an array makes parts beside other jobs, but not beside a command that makes all of them, or ends "
+        "the build." * array
+    )
     wait = "stop {0}, or choose another --out. (The lock goes when {1}.)"
     busy = f"Another build is working in {directory}.{why} Wait for it, {wait.format('it', 'that process ends')}"
     jobs = (
-        f"Jobs of an array (--part) are working in {directory}; no other command may write there meanwhile, and --finish comes after them."
+        f"Jobs of an array (--part) are working in {directory}; no other command may write there meanwhile, and "
+        "--finish comes after them."
     )
     busy_shared = f"{jobs} Wait for them, {wait.format('them', 'those processes end')}"
     with lock.locked(directory / LOCK, busy, shared=array, busy_shared=None if array else busy_shared):
@@ -69,9 +74,13 @@ def clean_up(directory: Path) -> None:
 
 
 def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
-    """Wait until no worker of a killed build is left; they notice before they write more. The build's lock must be held."""
+    """Wait until no worker of a killed build is left; they notice before they write more. The build's lock must be
+    held.
+    """
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
-    busy = f"Workers of an earlier build are still writing to {directory}. End those processes and run the command again."
+    busy = (
+        f"Workers of an earlier build are still writing to {directory}. End those processes and run the command again."
+    )
     for lease in (directory / WORK_FOLDER).glob(LEASES):
         lease.unlink(missing_ok=True)
     with lock.locked(directory / WORKERS_LOCK, busy, wait_s=wait_s):
@@ -98,7 +107,8 @@ def refuse_foreign(directory: Path) -> None:
         return
     refuse_place(directory)
     names = sorted(p.name for p in directory.iterdir()) if directory.exists() else []
-    if names and names != [WORK_FOLDER] and not is_begun(directory):  # in this order: a job of the same array may begin it now
+    # in this order: a job of the same array may begin it now
+    if names and names != [WORK_FOLDER] and not is_begun(directory):
         raise BuildError(
             f"{directory} is not empty and holds no build ({', '.join(names[:5])}{' ...' if len(names) > 5 else ''}). "
             "Choose another --out, or empty it."
@@ -114,17 +124,21 @@ def refuse_nested(source: Source, directory: Path) -> None:
         return
     if _lies_in(directory, source.root):
         raise BuildError(
-            f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images of the source, and "
+            f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images "
+            "of the source, and "
             "the build could not be resumed. Choose an --out that is not in that folder. Nothing was written."
         )
     if _lies_in(source.root, directory):
         raise BuildError(
-            f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose another --out. "
+            f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose "
+            "another --out. "
             "Nothing was written."
         )
 
 
 def _lies_in(inner: Path, outer: Path) -> bool:
-    """Whether a folder, which need not be there yet, is another or lies below it, whatever links or mounts they are named by."""
+    """Whether a folder, which need not be there yet, is another or lies below it, whatever links or mounts they are
+    named by.
+    """
     path = inner.resolve()
     return any(above.exists() and outer.exists() and above.samefile(outer) for above in (path, *path.parents))

@@ -1,9 +1,10 @@
 """The commit protocol: lock, what the build is, sidecars, resume, extension, refusal.
 
-While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which sets
-it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json and
-no `.corruptset/`. While a finished build is extended it has both: build.json names the manifest by its hash, and the sets
-that the manifest names count as committed. Where build.json names another manifest, or none, `.corruptset/` is left over.
+While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which
+sets it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json
+and no `.corruptset/`. While a finished build is extended it has both: build.json names the manifest by its hash, and
+the sets that the manifest names count as committed. Where build.json names another manifest, or none, `.corruptset/` is
+left over.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class BuildState:
         return [s for s in sets if s not in base]
 
     def job(self, directory: Path, build: Build) -> Job:
-        """Return the job that makes what is there and what was asked for; raise `BuildError` where the directory holds another build."""
+        """Return the job that makes what is there and what was asked for; raise `BuildError` where the directory holds
+        another build.
+        """
         recorded: Mapping[str, Any] = {}
         if self.base is not None:
             recorded = identity_of(self.base)
@@ -77,15 +80,19 @@ def read_state(directory: Path) -> BuildState:
 
 
 def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildState:
-    """Start, resume or extend a build with the sets of a job (`BuildState.job`); return the state with its sidecars. The lock is held."""
+    """Start, resume or extend a build with the sets of a job (`BuildState.job`); return the state with its sidecars.
+    The lock is held.
+    """
     sets = list(job.sets)
     new = set(state.new(sets))
     others = state.unfinished is None and any(
-        sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new) for _, sidecar in sidecars(directory)
+        sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new)
+        for _, sidecar in sidecars(directory)
     )
     if others and state.base is None:
         raise BuildError(
-            f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another release of corruptset. "
+            f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another release "
+            "of corruptset. "
             "Choose another --out, or delete that directory."
         )
     if others:  # they are of the build that the manifest is of
@@ -106,7 +113,9 @@ def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildSt
     return BuildState(state.base, unfinished, there)
 
 
-def committed(directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None) -> dict[tuple[str, int], Path]:
+def committed(
+    directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None
+) -> dict[tuple[str, int], Path]:
     """Return (set id, run) -> sidecar for some sets, of all runs or some."""
     wanted, found = set(sets), sidecars(directory, runs)
     whole = ((path, sidecar) for path, sidecar in found if sidecar is not None and sidecar.of(origin))
@@ -116,7 +125,8 @@ def committed(directory: Path, origin: Origin, sets: Collection[str], runs: Cont
 def remove_strays(directory: Path) -> None:
     """Remove temporary files that a killed build, or a killed worker of this one, left; single images have none.
 
-    Nothing else may be writing. Beside shards and records they lie where views have their labels, at most two folders deep.
+    Nothing else may be writing. Beside shards and records they lie where views have their labels, at most two folders
+    deep.
     """
     roots = [directory / SHARDS, directory / SETS, directory / WORK_FOLDER]
     shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]

@@ -62,7 +62,9 @@ class Block:
 
 
 def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
-    """Return all sets but ``clean``, each in one block: corruptions in the order of their families, grids after them."""
+    """Return all sets but ``clean``, each in one block: corruptions in the order of their families, grids after
+    them.
+    """
     named = {s.id: s for s in sets if s.stages}
     severities: dict[str, list[SetRecord]] = {}
     levels: dict[str, list[SetRecord]] = {}
@@ -70,7 +72,11 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
     others: list[SetRecord] = []
     for set_id, record in named.items():
         stage = record.stages[0]
-        if len(record.stages) == 1 and stage.severity and set_id == f"{stage.corruption}/{severity_text(stage.severity)}":
+        if (
+            len(record.stages) == 1
+            and stage.severity
+            and set_id == f"{stage.corruption}/{severity_text(stage.severity)}"
+        ):
             severities.setdefault(stage.corruption, []).append(record)
         elif len(record.stages) == 1 and stage.level is not None and set_id == f"{stage.corruption}/{stage.level:02d}":
             levels.setdefault(stage.corruption, []).append(record)
@@ -79,9 +85,12 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
         else:
             others.append(record)
     stages = {name for pair in chains for name in pair}
-    for name in [n for n, own in severities.items() if len(own) == 1 and link(own[0].id) in stages]:  # it has no curve of its own
+    # it has no curve of its own
+    for name in [n for n, own in severities.items() if len(own) == 1 and link(own[0].id) in stages]:
         others += severities.pop(name)
-    blocks = [Block("severities", name, sorted(severities[name], key=_number)) for name in sorted(severities, key=_order)]
+    blocks = [
+        Block("severities", name, sorted(severities[name], key=_number)) for name in sorted(severities, key=_order)
+    ]
     blocks += [Block("levels", name, sorted(levels[name], key=_number)) for name in sorted(levels, key=_order)]
     single = {link(s.id): s for s in named.values() if "+" not in s.id}
     pairs = _grid_blocks(chains, single, {s.id for block in blocks for s in block.sets})
@@ -102,20 +111,28 @@ def _order(name: str) -> tuple[int, str]:
     return known.get(name, len(known)), name
 
 
-def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord], placed: Collection[str]) -> list[Block]:
-    """Return the chains as grids of what comes first x what comes last; a stage alone has the first row and the first column.
+def _grid_blocks(
+    chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord], placed: Collection[str]
+) -> list[Block]:
+    """Return the chains as grids of what comes first x what comes last; a stage alone has the first row and the first
+    column.
 
     Sets that are `placed` in another block stay there, and are only named.
     """
     blocks = []
     for number, pairs in enumerate(joined({pair: pair for pair in chains}), 1):
         firsts, lasts = dict.fromkeys(row for row, _ in pairs), dict.fromkeys(column for _, column in pairs)
-        # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
+        # What is a row and a column has the same place in both, so that the two orders of a pair lie across the
+        # diagonal.
         columns = [*(row for row in firsts if row in lasts), *(column for column in lasts if column not in firsts)]
-        rows: dict[str, dict[str, SetRecord | None]] = {row: {c: chains.get((row, c)) for c in columns} for row in firsts}
+        rows: dict[str, dict[str, SetRecord | None]] = {
+            row: {c: chains.get((row, c)) for c in columns} for row in firsts
+        }
         if any(name in others for name in (*firsts, *lasts)):
             alone: dict[str, SetRecord | None] = {c: others.get(c) for c in columns}
-            rows = {ALONE: {ALONE: None, **alone}} | {row: {ALONE: others.get(row), **cells} for row, cells in rows.items()}
+            rows = {ALONE: {ALONE: None, **alone}} | {
+                row: {ALONE: others.get(row), **cells} for row, cells in rows.items()
+            }
             columns = [ALONE, *columns]
         cells_of_all = [record for cells in rows.values() for record in cells.values() if record is not None]
         sets = {record.id: record for record in cells_of_all if record.id not in placed}

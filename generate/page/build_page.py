@@ -33,8 +33,8 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     data : DataSet
         Whole: with the images of all sets.
     clean_of : callable, optional
-        From a sample's index to its clean (H, W, C) image of uint8. Used where the data set has no set ``clean``; without it the page shows
-        no clean images.
+        From a sample's index to its clean (H, W, C) image of uint8. Used where the data set has no set ``clean``;
+        without it the page shows no clean images.
 
     Returns
     -------
@@ -52,7 +52,9 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     some = set(thinned(ids, MOST_SHOWN))
     pictures = Pictures(data, clean_of, [s.id for s in manifest.sets if s.id in some])
     shown = pictures.records[: pictures.samples]
-    tops = {kind: most_psnr([block for block in blocks if block.kind == kind]) for kind in {block.kind for block in blocks}}
+    tops = {
+        kind: most_psnr([block for block in blocks if block.kind == kind]) for kind in {block.kind for block in blocks}
+    }
     values: dict[str, Any] = {
         "m": manifest,
         "title": manifest.recipe.get("title") or manifest.name,
@@ -80,9 +82,17 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
 
 
 def _block(
-    manifest: Manifest, block: Block, maker: Pictures, pictured: Container[str], number: int, ids: Sequence[str], top: float | None
+    manifest: Manifest,
+    block: Block,
+    maker: Pictures,
+    pictured: Container[str],
+    number: int,
+    ids: Sequence[str],
+    top: float | None,
 ) -> dict[str, Any]:
-    """Return what the template writes out of a block of sets; `ids` are of the samples shown, `top` is that of the axis of PSNR."""
+    """Return what the template writes out of a block of sets; `ids` are of the samples shown, `top` is that of the axis
+    of PSNR.
+    """
     plain, few = _plain(block), [s for s in block.sets if s.id in pictured]
     captions = {s.id: _caption(block, s) for s in block.sets}
     parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if plain else []
@@ -90,8 +100,12 @@ def _block(
     aliased = any(s.aliases for s in block.sets)
     rows = []
     for s in block.sets[:MOST_LISTED]:
-        cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters] or [" then ".join(map(stage_text, s.stages))]
-        rows.append([captions[s.id], *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])])
+        cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters] or [
+            " then ".join(map(stage_text, s.stages))
+        ]
+        rows.append(
+            [captions[s.id], *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])]
+        )
     differing = [] if all(s.reproducible for s in block.sets) else few
     drawn: dict[str, list[str]] = {}
     for s in block.sets[:_MOST_DRAWN] if plain else []:
@@ -133,12 +147,19 @@ def _family(block: Block) -> str:
 
 
 def _caption(block: Block, record: SetRecord) -> str:
-    return f"{'severity' if block.kind == 'severities' else 'level'} {block.number(record)}" if _plain(block) else record.id
+    return (
+        f"{'severity' if block.kind == 'severities' else 'level'} {block.number(record)}"
+        if _plain(block)
+        else record.id
+    )
 
 
 def _filters(record: SetRecord) -> dict[str, str]:
     numbers = {f"{s.severity or s.level}" for s in record.stages if s.severity is not None or s.level is not None}
-    return {"severity": " ".join(sorted(numbers)), "corruption": " ".join(dict.fromkeys(s.corruption for s in record.stages))}
+    return {
+        "severity": " ".join(sorted(numbers)),
+        "corruption": " ".join(dict.fromkeys(s.corruption for s in record.stages)),
+    }
 
 
 def _numbers(blocks: Sequence[Block]) -> list[float]:
@@ -152,7 +173,13 @@ def _value(value: object) -> str:
 
 def stage_text(stage: StageRecord) -> str:
     """Return a stage with its parameters, for people."""
-    number = f" severity {stage.severity}" if stage.severity is not None else f" level {stage.level}" if stage.level is not None else ""
+    number = (
+        f" severity {stage.severity}"
+        if stage.severity is not None
+        else f" level {stage.level}"
+        if stage.level is not None
+        else ""
+    )
     parameters = ", ".join(f"{name} {_value(value)}" for name, value in stage.parameters.items())
     return f"{stage.corruption}{number}" + (f" ({parameters})" if parameters else "")
 
@@ -169,11 +196,17 @@ def _odd(manifest: Manifest, without_picture: int) -> list[tuple[str, list[str]]
     extra = [s.id for s in manifest.sets if s.role == "validation"]
     found = [
         ("Samples left out of the source as unusable", [f"{e.path}: {e.reason}" for e in manifest.excluded]),
-        ("Sets that another machine makes slightly otherwise, because a model's gradients go into them", _together(local)),
+        (
+            "Sets that another machine makes slightly otherwise, because a model's gradients go into them",
+            _together(local),
+        ),
         ("Sets for tuning, not for testing (role validation)", _together(extra)),
         ("Corruptions that move content: boxes and masks of the clean images do not fit", moved_content(manifest)),
         ("Textures that went into pixels", [f"{t.name}: {t.sha256}" for t in manifest.textures]),
-        ("Models whose gradients some sets follow", [f"{s.get('name')}: weights {s.get('weights')}" for s in manifest.surrogates]),
+        (
+            "Models whose gradients some sets follow",
+            [f"{s.get('name')}: weights {s.get('weights')}" for s in manifest.surrogates],
+        ),
         ("Sets without a picture here", [f"{without_picture} of {len(manifest.sets)}"] if without_picture else []),
     ]
     return [(heading, lines) for heading, lines in found if lines]

@@ -1,4 +1,6 @@
-"""What is known of corruptions, for readers of a page: family, source, draws, oddities; and what was drawn for some samples."""
+"""What is known of corruptions, for readers of a page: family, source, draws, oddities; and what was drawn for some
+samples.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def known_corruption(name: str) -> Known:
 
 
 def drawn_values(manifest: Manifest, record: SetRecord, ids: Sequence[str]) -> dict[str, str]:
-    """Return draw -> its values for samples, of a set of one stage; empty where its corruption is of another revision here."""
+    """Return draw -> its values for samples, of a set of one stage; empty where its corruption is of another revision
+    here.
+    """
     (stage,) = record.stages if len(record.stages) == 1 else (None,)
     if stage is None or stage.corruption not in corruption_names():
         return {}
@@ -81,7 +85,9 @@ def drawn_values(manifest: Manifest, record: SetRecord, ids: Sequence[str]) -> d
     found = {}
     for draw in declared.draws if declared.family != PLUGIN else ():
         try:
-            values = draw.drawn(keys, _ANY_SHAPE, stage.parameters) if draw.drawn is not None and draw.is_number else None
+            values = (
+                draw.drawn(keys, _ANY_SHAPE, stage.parameters) if draw.drawn is not None and draw.is_number else None
+            )
             if values is not None:
                 draw.checked(values[0], _ANY_SHAPE, stage.parameters, declared.name)
                 found[draw.name] = ", ".join(f"{value:.4g}" for value in values)

@@ -1,4 +1,6 @@
-"""Which loaders a data set goes into, and the lines to type for each: those of docs/use-it-with.md, with the data set's own names."""
+"""Which loaders a data set goes into, and the lines to type for each: those of docs/use-it-with.md, with the data set's
+own names.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
         Of an image.
     """
     refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in manifest.sets)
-    subject = Subject(manifest.name, manifest.version, refs, samples, tuple(manifest.classes), manifest.encoding["format"], manifest)
+    subject = Subject(
+        manifest.name, manifest.version, refs, samples, tuple(manifest.classes), manifest.encoding["format"], manifest
+    )
     corrupted = [ref for ref in refs if ref.stages]
     tabled = [ref for ref in corrupted if ref.severity is not None]
     example = next(iter(tabled or corrupted or refs))

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def page_of(build: Build) -> Callable[[DataSet], bytes]:
-    """Return what makes index.html of a build, in this process or in a worker: it gets the samples that are shown and no others."""
+    """Return what makes index.html of a build, in this process or in a worker: it gets the samples that are shown and
+    no others.
+    """
     from ...pages.rungs import MOST
 
     shown = {i: build.samples[i] for i in spread(range(len(build.samples)), MOST)}
@@ -53,7 +55,8 @@ def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
 def add_page(directory: Path, clean_of: Callable[[int], Images] | None = None) -> Manifest:
     """Give a finished data set its page, or make it again; return the manifest. The build's lock must be held.
 
-    The digest stays: it covers samples, sets and classes. Should this be interrupted, the data set is one with or without the page.
+    The digest stays: it covers samples, sets and classes. Should this be interrupted, the data set is one with or
+    without the page.
     """
     from ...manifests.reader import DataSet
     from .build_page import build_page

@@ -1,4 +1,6 @@
-"""The pictures of a page: one for each set, with the same few samples in it, as large as the page has room for; and regions."""
+"""The pictures of a page: one for each set, with the same few samples in it, as large as the page has room for; and
+regions.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ class Pictures:
         elif clean_of is not None:
             self._clean = [clean_of(i) for i in self._indices[: self.samples]]
         names = "; ".join(record.class_ or record.id for record in self.records[: self.samples])
-        self._about = f"{'one at a time of ' * (self.samples > 1)}{self.samples} image{'s' * (self.samples != 1)} ({names})"
+        self._about = (
+            f"{'one at a time of ' * (self.samples > 1)}{self.samples} image{'s' * (self.samples != 1)} ({names})"
+        )
 
     def of(self, set_id: str, caption: str, filters: Mapping[str, str]) -> Picture:
         """Return the picture of a set."""
@@ -92,7 +96,9 @@ class Pictures:
         """Return the picture of the clean images, where they are there."""
         if not self._clean:
             return None
-        return self._picture("clean", encoded(self._clean, self._rung, small=self._small), f"clean: {self._about}", "clean", {})
+        return self._picture(
+            "clean", encoded(self._clean, self._rung, small=self._small), f"clean: {self._about}", "clean", {}
+        )
 
     def difference(self, set_id: str, caption: str) -> Picture | None:
         """Return by how much a set differs from the clean images, amplified around grey, where both have one size."""
@@ -121,7 +127,9 @@ class Pictures:
 
 
 def region_pictures(data: DataSet) -> list[Picture]:
-    """Return two pictures of each group of regions, if there are any: an anchor among its neighbours, and its shrunk regions."""
+    """Return two pictures of each group of regions, if there are any: an anchor among its neighbours, and its shrunk
+    regions.
+    """
     crops = _crops_of_first(data)
     if crops is None:
         return []
@@ -150,11 +158,15 @@ def _crops_of_first(data: DataSet) -> Crops | None:
     if any(file.path == REGIONS for file in data.manifest.files):
         rows = read_jsonl(data.record_file(REGIONS), RegionRow)
         first = next(rows)
-        return CutCrops(data["clean"].single(0), [first, *takewhile(lambda row: row.sample == first.sample, rows)], None)
+        return CutCrops(
+            data["clean"].single(0), [first, *takewhile(lambda row: row.sample == first.sample, rows)], None
+        )
     region = data.sample(0).region
     if region is None or "clean" not in data:
         return None
-    samples = takewhile(lambda s: s.region and s.region.source == region.source, read_jsonl(data.record_file(SAMPLES), SampleRecord))
+    samples = takewhile(
+        lambda s: s.region and s.region.source == region.source, read_jsonl(data.record_file(SAMPLES), SampleRecord)
+    )
     return StoredCrops(data["clean"].single, [(s.index, s.region) for s in samples if s.region is not None])
 
 

@@ -1,4 +1,6 @@
-"""How far sets are from their clean images: curves, and MS-SSIM held against what ImageNet-D's authors chose severities by."""
+"""How far sets are from their clean images: curves, and MS-SSIM held against what ImageNet-D's authors chose severities
+by.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from ...pages.curves import Curve, Mark
 from ..pixels.ms_ssim import LEAST_SIDE
 from .blocks import Block
 
-METRICS = (("psnr", "PSNR", " dB", 2), ("ssim", "SSIM", "", 3), ("ms_ssim", "MS-SSIM", "", 3), ("changed", "changed pixels", " %", 1))
+METRICS = (
+    ("psnr", "PSNR", " dB", 2),
+    ("ssim", "SSIM", "", 3),
+    ("ms_ssim", "MS-SSIM", "", 3),
+    ("changed", "changed pixels", " %", 1),
+)
 """Field, name, unit, decimals."""
 _RISE, _RISES = 0.005, 3
 """Less is not worth a word; and so many are named."""
@@ -18,7 +25,9 @@ NONE = "–"
 
 
 def value_of(record: SetRecord, field: str, *, spread: bool = False) -> float | None:
-    """Return a metric of a set, or its standard deviation over images, of changed pixels in per cent; None where there is none."""
+    """Return a metric of a set, or its standard deviation over images, of changed pixels in per cent; None where there
+    is none.
+    """
     metrics = record.metrics.spread if spread and record.metrics is not None else record.metrics
     value: float | None = None if metrics is None else getattr(metrics, field)
     return 100 * value if value is not None and field == "changed" else value
@@ -34,7 +43,9 @@ def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = M
     cells = []
     for field, _, _, decimals in metrics:
         value, spread = value_of(record, field), value_of(record, field, spread=True)
-        cells.append(shown(value, decimals) + ("" if spread is None or value is None else f" ± {shown(spread, decimals)}"))
+        cells.append(
+            shown(value, decimals) + ("" if spread is None or value is None else f" ± {shown(spread, decimals)}")
+        )
     return cells
 
 
@@ -45,14 +56,20 @@ def most_psnr(blocks: Sequence[Block]) -> float | None:
 
 
 def curves_of(block: Block, most_psnr: float | None = None) -> list[Curve]:
-    """Return the curves of a corruption's severities or levels; of a metric that no set has, none. PSNR goes up to `most_psnr`."""
+    """Return the curves of a corruption's severities or levels; of a metric that no set has, none. PSNR goes up to
+    `most_psnr`.
+    """
     x = [block.number(record) or 0 for record in block.sets]
     curves = []
     for field, name, unit, _ in METRICS:
         y = [value_of(record, field) for record in block.sets]
         if len(x) < 2 or all(value is None for value in y):
             continue
-        marks = [Mark(aim, f"aim at {s}") for s, aim in AIMED_AT.items()] if field == "ms_ssim" and block.kind == "severities" else []
+        marks = (
+            [Mark(aim, f"aim at {s}") for s, aim in AIMED_AT.items()]
+            if field == "ms_ssim" and block.kind == "severities"
+            else []
+        )
         bounds = {"psnr": (0.0, most_psnr), "changed": (0.0, 100.0)}.get(field, (0.0, 1.0))
         number = "severity" if block.kind == "severities" else "level"
         spread = [value_of(s, field, spread=True) for s in block.sets]
@@ -87,12 +104,15 @@ def about_metrics(manifest: Manifest) -> list[str]:
         return ["Nothing was measured (--metrics 0)."]
     counts = sorted({m.images for m in metrics})
     lines = [
-        f"Means over the first {' or '.join(map(str, counts))} images by id, as corrupted, before they are encoded; ± is the standard "
+        f"Means over the first {' or '.join(map(str, counts))} images by id, as corrupted, before they are encoded; ± "
+        "is the standard "
         "deviation over these images. There is no PSNR where an image did not change or changed its size."
     ]
     multiscale = sorted({m.ms_ssim_images for m in metrics if m.ms_ssim is not None})
     if multiscale:
         lines.append(f"MS-SSIM is over the first {' or '.join(map(str, multiscale))} of them.")
     else:
-        lines.append(f"MS-SSIM needs images of at least {LEAST_SIDE} pixels a side; these have fewer, or change their size.")
+        lines.append(
+            f"MS-SSIM needs images of at least {LEAST_SIDE} pixels a side; these have fewer, or change their size."
+        )
     return lines

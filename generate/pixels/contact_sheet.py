@@ -22,13 +22,15 @@ _NUMBERED = re.compile(r"(.*?)([0-9]*)")
 def sheet_lines(cells: Iterable[tuple[str, Picture]]) -> list[Line]:
     """Return sets' images, given as (set id, image), as the lines of a sheet.
 
-    Block below block, in each of them in the order of `cells`, and what differs in a number alone by that number: corruptions with their
-    severities, six a line; gradual degradations with their levels, ten a line; single sets with names of their own, six a line; and
-    chains, as grids of what comes first x what comes last (of a chain of three the row is its first two).
+    Block below block, in each of them in the order of `cells`, and what differs in a number alone by that number:
+    corruptions with their severities, six a line; gradual degradations with their levels, ten a line; single sets with
+    names of their own, six a line; and chains, as grids of what comes first x what comes last (of a chain of three the
+    row is its first two).
 
-    Rows that have a column in common, directly or by way of other rows, are one grid: fog and snow before two noises are one, the noises
-    before fog and snow another, and fifteen corruptions before each other a single one. A set that is the first stage of a row alone
-    stands in that row, in a column of its own; it stands in its corruption's line too where others of that line are no rows.
+    Rows that have a column in common, directly or by way of other rows, are one grid: fog and snow before two noises
+    are one, the noises before fog and snow another, and fifteen corruptions before each other a single one. A set that
+    is the first stage of a row alone stands in that row, in a column of its own; it stands in its corruption's line too
+    where others of that line are no rows.
     """
     given = dict(cells)
     named = {name: given[name] for name in _by_number(given)}
@@ -48,9 +50,15 @@ def sheet_lines(cells: Iterable[tuple[str, Picture]]) -> list[Line]:
         if corruption and not all(link(name) in alone for _, name in family):
             gradual = all(_LEVEL.fullmatch(number) for number, _ in family)
             shown = [(number, named[name]) for number, name in family]
-            (levels if gradual else severities).extend(_wrapped(corruption, shown, LEVELS_A_LINE if gradual else SEVERITIES_A_LINE))
-    others = _wrapped("", [(name, named[name]) for _, name in families.get("", []) if name not in alone], SEVERITIES_A_LINE)
-    grids = [line for rows in joined(columns_of) for line in _grid({row: columns_of[row] for row in rows}, chains, alone)]
+            (levels if gradual else severities).extend(
+                _wrapped(corruption, shown, LEVELS_A_LINE if gradual else SEVERITIES_A_LINE)
+            )
+    others = _wrapped(
+        "", [(name, named[name]) for _, name in families.get("", []) if name not in alone], SEVERITIES_A_LINE
+    )
+    grids = [
+        line for rows in joined(columns_of) for line in _grid({row: columns_of[row] for row in rows}, chains, alone)
+    ]
     return [*severities, *levels, *others, *grids]
 
 
@@ -66,7 +74,10 @@ def _by_number(names: Iterable[str]) -> list[str]:
     order: dict[str, list[tuple[int, int]]] = {}
     for name in names:
         parts = [match.groups() for match in map(_NUMBERED.fullmatch, name.split("+")) if match]
-        order[name] = [(place.setdefault((len(parts), i, stem), len(place)), int(number or 0)) for i, (stem, number) in enumerate(parts)]
+        order[name] = [
+            (place.setdefault((len(parts), i, stem), len(place)), int(number or 0))
+            for i, (stem, number) in enumerate(parts)
+        ]
     return sorted(order, key=order.__getitem__)
 
 
@@ -81,7 +92,8 @@ def _wrapped(label: str, cells: Sequence[Cell], width: int) -> list[Line]:
 
 
 def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
-    """Return things in groups that have no key in common, directly or by way of others; groups and things in their order.
+    """Return things in groups that have no key in common, directly or by way of others; groups and things in their
+    order.
 
     Examples
     --------
@@ -92,12 +104,16 @@ def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
     for one, keys in keys_of.items():
         met = [group for group in groups if not group[0].isdisjoint(keys)]
         groups = [group for group in groups if group not in met]
-        groups.append((set(keys).union(*(known for known, _ in met)), [*(other for _, own in met for other in own), one]))
+        groups.append(
+            (set(keys).union(*(known for known, _ in met)), [*(other for _, own in met for other in own), one])
+        )
     place = {one: number for number, one in enumerate(keys_of)}
     return sorted((sorted(own, key=place.__getitem__) for _, own in groups), key=lambda own: place[own[0]])
 
 
-def _grid(rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], Picture], alone: Mapping[str, Picture]) -> list[Line]:
+def _grid(
+    rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], Picture], alone: Mapping[str, Picture]
+) -> list[Line]:
     """Return the lines of a grid, with what its columns are above the first."""
     all_columns = _by_number(dict.fromkeys(c for columns in rows.values() for c in columns))
     # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
@@ -114,7 +130,8 @@ def _grid(rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], Pi
 
 
 def thinned(ids: Sequence[str], most: int) -> list[str]:
-    """Return at most so many set ids for a sheet, spread evenly; of chains, those between stages that are spread evenly.
+    """Return at most so many set ids for a sheet, spread evenly; of chains, those between stages that are spread
+    evenly.
 
     Examples
     --------
@@ -134,8 +151,11 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
     return spread(ids, most)
 
 
-def contact_sheet(cells: Iterable[tuple[str, Picture]], *, clean: Picture | None = None, title: str = "", side: int = LARGEST) -> bytes:
-    """Return sets' images, given as (set id, image), as a PNG sheet: `title` above, and `clean` first, on a line of its own.
+def contact_sheet(
+    cells: Iterable[tuple[str, Picture]], *, clean: Picture | None = None, title: str = "", side: int = LARGEST
+) -> bytes:
+    """Return sets' images, given as (set id, image), as a PNG sheet: `title` above, and `clean` first, on a line of its
+    own.
 
     No picture's longer side has more than `side` pixels.
     """

@@ -48,8 +48,8 @@ class ImageEncoding(BaseModel):
 class JpegEncoding(ImageEncoding):
     """JPEG, as the published sets are stored.
 
-    OpenCV and Pillow carry the same libjpeg-turbo, and their JPEG bytes are equal at every quality, plain and optimised, colour and grey
-    (tested); OpenCV is faster to call.
+    OpenCV and Pillow carry the same libjpeg-turbo, and their JPEG bytes are equal at every quality, plain and
+    optimised, colour and grey (tested); OpenCV is faster to call.
     """
 
     lossless: ClassVar[bool] = False

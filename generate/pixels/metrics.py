@@ -1,6 +1,7 @@
 """How far a set is from its clean images: PSNR, SSIM, fraction of pixels changed, MS-SSIM.
 
-SSIM costs more than everything else of a build, and MS-SSIM three times as much, so they are measured on documented samples of the images.
+SSIM costs more than everything else of a build, and MS-SSIM three times as much, so they are measured on documented
+samples of the images.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozen
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
     """Return PSNR, SSIM and the fraction of changed pixels of an (H, W, C) image of uint8 against its clean one.
 
-    All are None where the shapes differ; PSNR is None where nothing changed. SSIM has 7x7 uniform windows, sample covariance, and the mean
-    over channels: scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)`` at a small part of the time: window sums
-    of 8-bit values are exact integers that slide down the image. H and W are at least 7.
+    All are None where the shapes differ; PSNR is None where nothing changed. SSIM has 7x7 uniform windows, sample
+    covariance, and the mean over channels: scikit-image's ``structural_similarity(a, b, channel_axis=2,
+    data_range=255)`` at a small part of the time: window sums of 8-bit values are exact integers that slide down the
+    image. H and W are at least 7.
     """
     if clean.shape != image.shape:
         return None, None, None
@@ -85,7 +87,8 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
 def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
     """Add the similarity at each place of a row.
 
-    Means, variances and the covariance of 49 values, each times 49 * 49 or 48 * 49, are integers below 2**31: one division is left.
+    Means, variances and the covariance of 49 values, each times 49 * 49 or 48 * 49, are integers below 2**31: one
+    division is left.
     """
     for j in range(total.size):
         x, y = np.int32(sx[j]), np.int32(sy[j])
@@ -99,7 +102,9 @@ def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
 
 @inner
 def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
-    """Return the sum of squared differences of a row, and how many of its pixels differ; `differs` is scratch of a row's size."""
+    """Return the sum of squared differences of a row, and how many of its pixels differ; `differs` is scratch of a
+    row's size.
+    """
     total = np.int64(0)
     for first in range(0, a.size, _AT_ONCE):
         some, others = a[first : first + _AT_ONCE], b[first : first + _AT_ONCE]
@@ -122,7 +127,9 @@ def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
 
 @inner
 def _compare_rows(a, b, channels, means, squares, means_across, squares_across, total, no_row, differs):  # type: ignore[no-untyped-def]
-    """Slide the window down the rows of two images; return the sum of squared differences and the number of changed pixels."""
+    """Slide the window down the rows of two images; return the sum of squared differences and the number of changed
+    pixels.
+    """
     error = np.int64(0)
     changed = np.int64(0)
     for y in range(a.shape[0]):
@@ -142,7 +149,9 @@ def _compare_rows(a, b, channels, means, squares, means_across, squares_across, 
 
 @kernel
 def _compare(a, b):  # type: ignore[no-untyped-def]
-    """Return the sum of squared differences, the number of changed pixels and the SSIM; all channels of a row side by side."""
+    """Return the sum of squared differences, the number of changed pixels and the SSIM; all channels of a row side by
+    side.
+    """
     height, width, channels = a.shape
     n = width * channels
     places = max(n - (_WINDOW - 1) * channels, 0)
@@ -166,10 +175,11 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 
 
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
-    """Return the means and standard deviations of images' metrics, in the given order, rounded to 4 decimals; None for no images.
+    """Return the means and standard deviations of images' metrics, in the given order, rounded to 4 decimals; None for
+    no images.
 
-    PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite). MS-SSIM is over the
-    rows that have it.
+    PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite).
+    MS-SSIM is over the rows that have it.
     """
     rows = list(measured)
     if not rows:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ...corruptions.kernels import inner, kernel
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-"""Of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image quality assessment"."""
+"""Of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image quality
+assessment".
+"""
 LEAST_SIDE = 176
 """Pixels: at the fifth scale the window of 11 must still fit."""
 
@@ -23,7 +25,9 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same everywhere."""
+    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same
+    everywhere.
+    """
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
     return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
 
@@ -32,11 +36,13 @@ _HALF_WINDOW = _gaussian()
 
 
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
-    """Return the multi-scale structural similarity of an (H, W, C) image of uint8 and its clean one, 1 for equal images.
+    """Return the multi-scale structural similarity of an (H, W, C) image of uint8 and its clean one, 1 for equal
+    images.
 
-    Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by itself and then
-    their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is continued by its last row or column
-    before it is halved, as TensorFlow does. None where the shapes differ or a side is below 176 pixels.
+    Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by
+    itself and then their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is
+    continued by its last row or column before it is halved, as TensorFlow does. None where the shapes differ or a side
+    is below 176 pixels.
     """
     if clean.shape != image.shape or min(clean.shape[:2]) < LEAST_SIDE:
         return None
@@ -77,7 +83,9 @@ def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped
 
 @inner
 def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
-    """Put the weighted sum of five pairs of rows and the middle one into a row; added one by one they would take twice as long."""
+    """Put the weighted sum of five pairs of rows and the middle one into a row; added one by one they would take twice
+    as long.
+    """
     w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
         outer = w0 * (a[0][x] + b[0][x]) + w1 * (a[1][x] + b[1][x]) + w2 * (a[2][x] + b[2][x])
@@ -86,7 +94,9 @@ def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each place of a row; `similar` and `same` are scratch."""
+    """Add contrast times structure, and the whole similarity, at each place of a row; `similar` and `same` are
+    scratch.
+    """
     centre, c1, c2, two = np.float32(_CENTRE), np.float32(_C1), np.float32(_C2), np.float32(2.0)
     for j in range(similar.size):
         covariance = products[j] - x[j] * y[j]
@@ -118,7 +128,9 @@ def _add_rows(a, b, channels, weights, latest, column, filtered, sums):  # type:
             for k, rows in enumerate((a, b, latest[0], latest[1])):
                 _filtered_down(rows, first, weights, column)
                 _filtered_across(column, channels, weights, filtered[k])
-            _add_similarities(filtered[0], filtered[1], filtered[2], filtered[3], filtered[4], filtered[5], sums[0], sums[1])
+            _add_similarities(
+                filtered[0], filtered[1], filtered[2], filtered[3], filtered[4], filtered[5], sums[0], sums[1]
+            )
 
 
 @kernel
@@ -127,7 +139,11 @@ def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-unt
     height, n = a.shape
     inside = n - (_WINDOW - 1) * channels
     sums = np.zeros((2, inside), np.float64)
-    latest, column, filtered = np.empty((2, _WINDOW, n), np.float32), np.empty(n, np.float32), np.empty((6, inside), np.float32)
+    latest, column, filtered = (
+        np.empty((2, _WINDOW, n), np.float32),
+        np.empty(n, np.float32),
+        np.empty((6, inside), np.float32),
+    )
     _add_rows(a, b, channels, weights, latest, column, filtered, sums)
     places = (height - _WINDOW + 1) * (inside // channels)
     for channel in range(channels):

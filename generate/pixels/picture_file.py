@@ -35,8 +35,8 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 def load(text: str) -> tuple[NDArray[np.uint8], str]:
     """Return the (H, W, C) picture that ``IMAGE`` names, and the key of its random draws.
 
-    The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or ``sample:NAME``, one of the
-    sample source's photographs: its key is its sample id.
+    The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or
+    ``sample:NAME``, one of the sample source's photographs: its key is its sample id.
     """
     return _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
 
@@ -45,7 +45,9 @@ def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
     source = open_source("sample")
     known = _photographs(source)
     if name not in known:
-        raise SourceError(f"The sample source has no photograph {name!r}.{suggest(name, known)} It has: {', '.join(known)}.")
+        raise SourceError(
+            f"The sample source has no photograph {name!r}.{suggest(name, known)} It has: {', '.join(known)}."
+        )
     return source.load(known[name]).image, known[name].id
 
 
@@ -58,8 +60,12 @@ def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
         data = read_regular(path, MAX_FILE_BYTES)
     except OSError as e:
         meant = f" Did you mean sample:{path}?" if str(path) in _photographs(open_source("sample")) else ""
-        meant = meant or (f" {path} is a corruption, and the picture comes first." if str(path) in corruption_names() else "")
-        raise SourceError(f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.{meant}") from None
+        meant = meant or (
+            f" {path} is a corruption, and the picture comes first." if str(path) in corruption_names() else ""
+        )
+        raise SourceError(
+            f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.{meant}"
+        ) from None
     try:
         return decode(data), path.stem
     except BadSample as e:

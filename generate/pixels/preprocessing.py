@@ -1,4 +1,6 @@
-"""Preprocessing: from a decoded photograph to the size that a benchmark is made at, bit-equal to torchvision on Pillow images."""
+"""Preprocessing: from a decoded photograph to the size that a benchmark is made at, bit-equal to torchvision on Pillow
+images.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class _Preprocessing(BaseModel):
         if resized == (width, height) or resized[0] * resized[1] <= MAX_PIXELS:
             return None
         return (
-            f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} "
+            f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above "
+            f"the {MAX_PIXELS:,} "
             "pixels that one image may have; crop it, or leave it out"
         )
 
@@ -93,8 +96,8 @@ class Resize(_Preprocessing):
 class SurrogateInput(_Preprocessing):
     """The size and channels that a model takes.
 
-    An image that has them is kept as it is. Of any other the short side becomes 256/224 of the model's, as ImageNet-C has it, and the
-    centre is taken. The size is the model's: a recipe leaves it out, a manifest has it.
+    An image that has them is kept as it is. Of any other the short side becomes 256/224 of the model's, as ImageNet-C
+    has it, and the centre is taken. The size is the model's: a recipe leaves it out, a manifest has it.
     """
 
     kind: Literal["surrogate"]
@@ -106,7 +109,9 @@ class SurrogateInput(_Preprocessing):
     def of(self, surrogate: Surrogate) -> SurrogateInput:
         """Return the preprocessing for a model."""
         height, width = surrogate.size
-        return self.model_copy(update={"width": width, "height": height, "channels": "grey" if surrogate.channels == 1 else "rgb"})
+        return self.model_copy(
+            update={"width": width, "height": height, "channels": "grey" if surrogate.channels == 1 else "rgb"}
+        )
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         # Before the model is known, in a recipe, there is no size of its own.
@@ -124,14 +129,19 @@ class SurrogateInput(_Preprocessing):
 
 
 class Pad(_Preprocessing):
-    """As it is, in the middle of a black canvas of `side` x `side`; of an odd rest, the larger part is to the right and below."""
+    """As it is, in the middle of a black canvas of `side` x `side`; of an odd rest, the larger part is to the right and
+    below.
+    """
 
     kind: Literal["pad"]
     side: Side
 
     def problem(self, width: int, height: int) -> str | None:
         if max(width, height) > self.side:
-            return f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; leave it out"
+            return (
+                f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; "
+                "leave it out"
+            )
         return None
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
@@ -160,12 +170,14 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
-            f"No build has the manifest's preprocessing, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
+            "No build has the manifest's preprocessing, so nothing can be made again from "
+            f"it:\n{listed(field_mistakes(e))}\n"
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):
         raise VerificationError(
-            "The manifest's preprocessing is that of a model, without its width and height: nothing can be made from it."
+            "The manifest's preprocessing is that of a model, without its width and height: nothing can be made from "
+            "it."
         )
     return preprocessing
 
@@ -193,7 +205,8 @@ def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.u
     (hendrycks/robustness, ImageNet-C/create_c: 224, 299 and 64).
     """
     if isinstance(spec, Unchanged) and image.shape[2] in ((1, 3) if spec.channels == "keep" else (3,)):
-        return np.array(image, order="C")  # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
+        # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
+        return np.array(image, order="C")
     picture = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image))
     problem = spec.problem(*picture.size)
     if problem:

@@ -52,7 +52,8 @@ SHOWN_TO_SURROGATE = 64
 
 
 Accept = Callable[[Checked, bool], tuple[list[tuple[str, str]], list[str]]]
-"""(what a check found, whether it saw only a few images) -> (path, reason) of what is left out, and what the recipe did not expect.
+"""(what a check found, whether it saw only a few images) -> (path, reason) of what is left out, and what the recipe did
+not expect.
 
 Raises where that cannot be built.
 """
@@ -85,7 +86,9 @@ class Build:
     workers: int
     accept: Accept
     identity: Mapping[str, Any]
-    """The manifest's fields that say what the build is (`commit.identity.IDENTITY`), but for its sets; whole once the source is checked."""
+    """The manifest's fields that say what the build is (`commit.identity.IDENTITY`), but for its sets; whole once the
+    source is checked.
+    """
     regions: RegionStore | None = None
     """Of a recipe whose samples are regions of images, and whose source has the images."""
     remarks: tuple[str, ...] = ()
@@ -118,7 +121,9 @@ class Build:
         return images if self.region_table is None else RegionSamples(images, self.region_table, self.maker.seed)
 
     def checked(self, found: Checked) -> Build:
-        """Return the build with its samples, which are final; raise `CorruptsetError` where it cannot be made of what a check found."""
+        """Return the build with its samples, which are final; raise `CorruptsetError` where it cannot be made of what a
+        check found.
+        """
         excluded, unexpected = self.accept(found, False)
         images = tuple(CheckedSample(*entry) for entry in found.good)
         self._refuse_overlap(images)
@@ -193,7 +198,11 @@ class Build:
         """regions.jsonl; None of a build that has none."""
         if self.stored_table is None:
             return None
-        rows = (row for c in self.samples for row in region_rows(self.stored_table, self.maker.seed, c.sample.id, c.width, c.height))
+        rows = (
+            row
+            for c in self.samples
+            for row in region_rows(self.stored_table, self.maker.seed, c.sample.id, c.width, c.height)
+        )
         return b"".join(map(json_line, rows))
 
     def sinks(self, sets: Sequence[str]) -> tuple[Sink, ...]:
@@ -219,7 +228,9 @@ class Build:
 
     @cached_property
     def asked_sinks(self) -> tuple[Sink, ...]:
-        """Where the images of the sets that were asked for go; before the source is checked, if no sample is left out."""
+        """Where the images of the sets that were asked for go; before the source is checked, if no sample is
+        left out.
+        """
         return self.sinks(self.asked)
 
     @property
@@ -240,7 +251,9 @@ class Build:
             branches.add(len(order))
             order += list(walk_order(branch))
         length = max(r.count for r in all_runs)
-        return groups(order, run_count=len(all_runs), run_length=length, stored_bytes=self.held_bytes, branches=branches)
+        return groups(
+            order, run_count=len(all_runs), run_length=length, stored_bytes=self.held_bytes, branches=branches
+        )
 
     def metrics_images(self, count: int) -> int:
         """Return over how many of `count` samples metrics are."""
@@ -268,14 +281,17 @@ class Build:
         fields = {field for i in sets for field in self.by_id[i].resource_fields}
         textures: list[dict[str, Any]] = []
         if "textures" in fields:
-            texture_sets = [default_textures(h, w) for h, w in self.shapes] if self.own_textures is None else [self.own_textures]
+            texture_sets = (
+                [default_textures(h, w) for h, w in self.shapes] if self.own_textures is None else [self.own_textures]
+            )
             records = dict.fromkeys(record for one in texture_sets for record in one.records())
             textures = [{"name": name, "sha256": sha256} for name, sha256 in records]
         surrogates = []
         if "surrogates" in fields:
             if self.surrogate is None:
                 raise BuildError(
-                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet shows them again: name "
+                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet "
+                    "shows them again: name "
                     "its file with --surrogate to add to them."
                 )
             surrogates = [self.surrogate.record()]
@@ -313,12 +329,15 @@ class Build:
             shapes = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
             instead = "--format folder" if self.view is None else "a view of image files"
             raise BuildError(
-                f"The images come out in {len(self.shapes)} shapes (height x width: {shapes} ...), which do not fit into {limited} of "
+                f"The images come out in {len(self.shapes)} shapes (height x width: {shapes} ...), which do not fit "
+                f"into {limited} of "
                 f"pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
             )
 
     def _refuse_overlap(self, images: Sequence[CheckedSample]) -> None:
-        """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is not tested on."""
+        """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is
+        not tested on.
+        """
         mine = {c.sha256: c.sample.id for c in images} if self.disjoint_from else {}
         for other in map(Path, self.disjoint_from):
             name = load_manifest(other).name
@@ -329,8 +348,10 @@ class Build:
             if common:
                 lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
                 raise BuildError(
-                    f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, which this build must not "
-                    f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples with --ids."
+                    f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, which this "
+                    "build must not "
+                    f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples "
+                    "with --ids."
                 )
 
     def clean(self, index: int) -> NDArray[np.uint8]:
@@ -338,9 +359,15 @@ class Build:
         return load_clean(self.loader, self.samples[index], self.preprocessing)
 
     def _try_plugins(self) -> None:
-        """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is another build."""
+        """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is
+        another build.
+        """
         first = self.samples[0]
-        sets = [one for one in self.chosen(self.asked) if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)]
+        sets = [
+            one
+            for one in self.chosen(self.asked)
+            if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)
+        ]
         for _ in self.maker.images(self.maker.tree(sets), self.clean(0)[None], [first.sample.id], [first.sample.label]):
             pass
 
@@ -352,21 +379,29 @@ class Build:
         if other := [shape for shape in self.shapes if shape != surrogate.size]:
             sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
             raise BuildError(
-                f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x width), and there are "
+                f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x "
+                "width), and there are "
                 f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
                 'a recipe whose preprocessing makes that size, such as kind = "surrogate". Nothing was written.'
             )
         shown = spread(range(len(self.samples)), SHOWN_TO_SURROGATE)
-        surrogate.check_accuracy(np.stack(list(map(self.clean, shown))), np.array([self.samples[i].sample.label for i in shown]))
+        surrogate.check_accuracy(
+            np.stack(list(map(self.clean, shown))), np.array([self.samples[i].sample.label for i in shown])
+        )
 
 
 def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, width: int, height: int) -> str | None:
     """Return why an image of this size cannot be used, or None."""
-    if regions is not None and ((problem := regions.table.problem(width, height)) is not None or regions.store == "images"):
+    if regions is not None and (
+        (problem := regions.table.problem(width, height)) is not None or regions.store == "images"
+    ):
         return problem
     problem = preprocessing.problem(width, height)
     if problem is None and min(preprocessing.size(width, height)) < LEAST_SIDE:
-        return f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a recipe that resizes"
+        return (
+            f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a "
+            "recipe that resizes"
+        )
     return problem
 
 
@@ -374,6 +409,11 @@ def plugin_records(sets: Iterable[SetSpec]) -> list[dict[str, Any]]:
     """Return the records of the plugins that sets come from."""
     used = {stage.corruption for one in sets for stage in one.stages}
     return [
-        {"module": p.module, "version": p.version, "sha256": p.sha256, "corruptions": sorted(used.intersection(p.corruptions))}
+        {
+            "module": p.module,
+            "version": p.version,
+            "sha256": p.sha256,
+            "corruptions": sorted(used.intersection(p.corruptions)),
+        }
         for p in plugins_of(sorted(used))
     ]

@@ -73,14 +73,18 @@ class Estimate:
     bytes: int = 0
     """On the disk: the sum of the sizes of its files."""
     alone: Mapping[str, int] = field(default_factory=dict)
-    """``folder`` and ``hdf5`` -> what the build takes in that form alone, where every image is stored in both; else empty."""
+    """``folder`` and ``hdf5`` -> what the build takes in that form alone, where every image is stored in both; else
+    empty.
+    """
     looked_at: int = 0
     """Images of the source that were made under the sets."""
     deviation: float = 0.0
     """How far off the bytes may be as the others were not: two standard errors, as a fraction."""
 
 
-def estimate(spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample, runs: Sequence[Run]) -> Estimate:
+def estimate(
+    spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample, runs: Sequence[Run]
+) -> Estimate:
     """Return about what a build of sets takes, its samples in `runs`; of regions the time alone.
 
     Parameters
@@ -117,8 +121,11 @@ def estimate(spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], go
     return Estimate(seconds, all_of(sinks), alone, len(by_sample), _deviation(list(by_sample.values()), total))
 
 
-def _measured(spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample) -> tuple[list[Made], Pictures, float]:
-    """Make some samples under some sets, both spread evenly; return what was made, a few pictures, and the seconds of one sample.
+def _measured(
+    spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample
+) -> tuple[list[Made], Pictures, float]:
+    """Make some samples under some sets, both spread evenly; return what was made, a few pictures, and the seconds of
+    one sample.
 
     The good one is made first, while kernels are loaded, so that its time is the longest and seldom counts.
     """
@@ -163,7 +170,11 @@ def _stored(sink: Sink, one: Made, runs: Sequence[Run]) -> int:
     elif sink.kind == "shards":
         size, row, path = one.encoded if sink.encodes else prod(one.shape), runs[0].count, shard_path(one.set_id, 0)
     else:
-        size, row, path = prod(one.shape), one.number, next(iter(sink.set_paths([one.set_id]).get(one.set_id, [one.set_id])))
+        size, row, path = (
+            prod(one.shape),
+            one.number,
+            next(iter(sink.set_paths([one.set_id]).get(one.set_id, [one.set_id]))),
+        )
     return size + len(file_record(json_text(path), row, size, _SHA256).encode()) + len(", ")
 
 
@@ -178,7 +189,8 @@ def _frames(made: Sequence[Made], sink: Sink, runs: Sequence[Run]) -> float:
         rows = [images[i % len(images)].encoded for i in range(count)]
         pieces = shard_pieces(
             [bytes(n) for n in rows] if sink.encodes else np.zeros((count, *images[0].shape), np.uint8),
-            labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=set_id, build=sink.title, encoding="raw",
+            labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=set_id, build=sink.title,
+            encoding="raw",
         )  # fmt: skip
         frame = sum(map(len, pieces)) - (sum(rows) if sink.encodes else count * prod(images[0].shape))
         more = runs[0].count - count

@@ -27,13 +27,18 @@ class Origin(NamedTuple):
     build: str
     """Hash of what the build is, whatever its sets."""
     resources: Mapping[str, str]
-    """Field of the manifest (`RESOURCE_FIELDS`) -> hash of what it says: it counts for parts whose pixels depend on it."""
+    """Field of the manifest (`RESOURCE_FIELDS`) -> hash of what it says: it counts for parts whose pixels depend on it.
+    """
 
     @classmethod
     def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
-        """Return the origin of the parts of a build, of its identity and of records of resources by field of the manifest."""
+        """Return the origin of the parts of a build, of its identity and of records of resources by field of the
+        manifest.
+        """
         build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
-        return cls(canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()})
+        return cls(
+            canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()}
+        )
 
 
 NOWHERE = Origin("", {})
@@ -65,7 +70,8 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
         loaded = source.load(chosen.sample)
     except BadSample as e:
         raise SourceError(
-            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and run the command again."
+            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and run the command "
+            "again."
         ) from e
     if loaded.sha256 != chosen.sha256:
         raise SourceError(
@@ -100,4 +106,6 @@ class Job:
     token: str = ""
     """Tells one call of `build` from another in the same process."""
     file: Path | None = None
-    """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that was killed."""
+    """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that
+    was killed.
+    """

@@ -75,10 +75,11 @@ class BuildOptions:
     ids : path or sequence of str, optional
         Just these samples: a text file with an id a line, or the ids.
     per_super_category : path or str, optional
-        The first so many of every super-category, as a file of them says; ``fragile-imagenet`` is one that comes with corruptset.
+        The first so many of every super-category, as a file of them says; ``fragile-imagenet`` is one that comes with
+        corruptset.
     format : {"folder", "hdf5", "both"}, optional
-        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
-        where images of several sizes are stored without loss.
+        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a
+        folder where images of several sizes are stored without loss.
     optimize : bool
         Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
     skip_bad : bool
@@ -90,7 +91,8 @@ class BuildOptions:
     scale : {"none", "side"}, optional
         In place of the recipe's.
     metrics : int or "all", optional
-        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for none.
+        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for
+        none.
     frost_textures : path, optional
         A directory of the user's own frost textures.
     surrogate : path, optional
@@ -107,28 +109,31 @@ class BuildOptions:
     groups : path, optional
         CSV with the columns file,group for ``folder`` and ``imagenet``; ``style`` or ``subtype`` for ``icons50``.
     hold_out : str or sequence of str, optional
-        ``group=NAME``, once for each group that is held out of training: the samples of these groups are taken. NAME may be a shell
-        pattern. In place of the recipe's ``[hold_out]``.
+        ``group=NAME``, once for each group that is held out of training: the samples of these groups are taken. NAME
+        may be a shell pattern. In place of the recipe's ``[hold_out]``.
     train : bool
         Take the samples of all other groups instead, which are those to train with; the sets have the role ``train``.
     images : str, optional
-        The name of the dataset of images, for ``hdf5``; for ``tree`` a shell pattern over the paths of files, ``val2017/*.jpg``: these are
-        the images, and all other files are copied as they are.
+        The name of the dataset of images, for ``hdf5``; for ``tree`` a shell pattern over the paths of files,
+        ``val2017/*.jpg``: these are the images, and all other files are copied as they are.
     view : str, optional
-        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood
-        flageval or source-tree.
+        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c,
+        imagefolder, openood flageval or source-tree.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional
-        Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
+        Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what
+        `plan` says.
     page : bool
         Write index.html, which shows what was built.
     plugins : sequence of str or path, optional
         Modules with corruptions of your own, or their files (docs/plugins.md), beside those that the recipe names.
     disjoint_from : sequence of path
-        Directories of finished builds with which this one must have no sample in common: a training set and its test set.
+        Directories of finished builds with which this one must have no sample in common: a training set and its test
+        set.
     scheduler : str or distributed.Client, optional
-        A Dask scheduler, by its address (``tcp://host:8786``) or by a client of it: its workers make the parts, in place of this machine's.
+        A Dask scheduler, by its address (``tcp://host:8786``) or by a client of it: its workers make the parts, in
+        place of this machine's.
     """
 
     seed: int = 0
@@ -177,7 +182,9 @@ class BuildOptions:
             ("store", self.store, (None, "images", "table")),
         ):
             if value not in known:
-                problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")
+                problems.append(
+                    f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}"
+                )
         if self.metrics not in (None, "all") and not _is_whole(self.metrics, 0):
             problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
         if self.surrogate_batch is not None and not _is_whole(self.surrogate_batch, 1):
@@ -185,7 +192,9 @@ class BuildOptions:
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
         if self.view is not None and self.format is not None:
-            problems.append(f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other")
+            problems.append(
+                f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other"
+            )
         if problems:
             raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")
 
@@ -205,7 +214,9 @@ def _is_whole(value: object, least: int) -> bool:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes work: `jobs`, else one a core that this process may use; one where no others can be started."""
+    """Return how many processes work: `jobs`, else one a core that this process may use; one where no others can be
+    started.
+    """
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return workers_at_most(jobs)

@@ -1,7 +1,7 @@
 """Parts: the unit of work, of commit and of resume; the shares of them that jobs of an array make.
 
-A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number of
-samples alone, so shards are the same whichever sets are built, on whatever machine.
+A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number
+of samples alone, so shards are the same whichever sets are built, on whatever machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ...errors import BuildError
 from ..sinks.sink import Run
 
 RUN_BYTES = 64 << 20
-"""Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large."""
+"""Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large.
+"""
 MOST_SAMPLES = 2048
 LEAST_SAMPLES = 8
 RUNS_WANTED = 8
@@ -29,7 +30,8 @@ PARTS_WANTED = 32
 ROWS_BYTES = 72 << 20
 """Most bytes of images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
-"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
+"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches.
+"""
 MOST_JOBS = 1_000_000
 """Of an array."""
 WHOLE_RUNS = 8
@@ -94,8 +96,8 @@ def groups(
     stored_bytes : int
         Estimated bytes of one stored image.
     branches : collection of int
-        Positions in `sets` where sets begin that share nothing with those before: cuts move to the nearest, so that what
-        sets share is made once.
+        Positions in `sets` where sets begin that share nothing with those before: cuts move to the nearest, so that
+        what sets share is made once.
     """
     by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
     # To share work out among workers a branch is not cut, for memory it is.
@@ -110,10 +112,16 @@ def groups(
         cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=max(equal, cuts[-1])))
     cuts.append(len(sets))
     # A share that grew beyond the memory is cut once more.
-    return [tuple(sets[start : min(start + by_memory, stop)]) for first, stop in pairwise(cuts) for start in range(first, stop, by_memory)]
+    return [
+        tuple(sets[start : min(start + by_memory, stop)])
+        for first, stop in pairwise(cuts)
+        for start in range(first, stop, by_memory)
+    ]
 
 
-def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()) -> list[Part]:
+def parts(
+    all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()
+) -> list[Part]:
     """Return the parts that are still to be made, run by run.
 
     Parameters
@@ -132,13 +140,18 @@ def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> lis
 
 def check_share(part: Any) -> tuple[int, int]:
     """Return (job, jobs), or raise `BuildError` where that cannot be a share: jobs count from 0."""
-    whole = isinstance(part, tuple | list) and len(part) == 2 and all(isinstance(k, int) and not isinstance(k, bool) for k in part)
+    whole = (
+        isinstance(part, tuple | list)
+        and len(part) == 2
+        and all(isinstance(k, int) and not isinstance(k, bool) for k in part)
+    )
     if not whole:
         raise BuildError(f"part is {part!r}; expected (i, n): job i of n, as whole numbers, such as (0, 16).")
     job, jobs = part
     if not 1 <= jobs <= MOST_JOBS:
         raise BuildError(
-            f"part {job}/{jobs}: {jobs} jobs cannot share a build. Expected i/n with n from 1 to {MOST_JOBS:,} and i from 0 to n-1."
+            f"part {job}/{jobs}: {jobs} jobs cannot share a build. Expected i/n with n from 1 to {MOST_JOBS:,} and i "
+            "from 0 to n-1."
         )
     if not 0 <= job < jobs:
         last = f"the {jobs} jobs are 0/{jobs} to {jobs - 1}/{jobs}" if jobs > 1 else "the only job is 0/1"
@@ -149,7 +162,8 @@ def check_share(part: Any) -> tuple[int, int]:
 def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     """Return the share of each of `jobs` jobs: neighbours in the order of `all_parts`.
 
-    They are whole runs, which are decoded by one job each, where a share has `WHOLE_RUNS` or more; fewer would make shares unequal.
+    They are whole runs, which are decoded by one job each, where a share has `WHOLE_RUNS` or more; fewer would make
+    shares unequal.
 
     Parameters
     ----------
@@ -165,7 +179,9 @@ def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
     dealt: list[list[Part]] = [[] for _ in range(jobs)]
     count = len({part.run.number for part in all_parts})
     for number, part in enumerate(all_parts):
-        dealt[part.run.number * jobs // count if count >= WHOLE_RUNS * jobs else number * jobs // len(all_parts)].append(part)
+        dealt[
+            part.run.number * jobs // count if count >= WHOLE_RUNS * jobs else number * jobs // len(all_parts)
+        ].append(part)
     return dealt
 
 

@@ -32,7 +32,9 @@ BASE_MEMORY = 300 << 20
 MODEL_MEMORY = 350 << 20
 """PyTorch, in a process that asks a model for gradients."""
 DECODED_COPIES = 3
-"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean image."""
+"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean
+image.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Plan:
     """``folder``, ``hdf5``, ``both`` or ``view``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at."""
+    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
+    """
     other_sizes: int
     """How many other sizes the images looked at have, at most eight of them."""
     calibration: str
@@ -79,7 +82,9 @@ class Plan:
     store: str | None = None
     """Of a recipe with regions: ``images`` or ``table``."""
     source_images: int = 0
-    """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or blocks overlap)."""
+    """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or
+    blocks overlap).
+    """
     stores: Mapping[Store, int] = field(default_factory=dict)
     """What either takes, in bytes."""
 
@@ -89,17 +94,27 @@ class Plan:
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:
-        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by itself."""
+        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by
+        itself.
+        """
         families: dict[str, list[SetSpec]] = {}
         for one in self.sets:
-            family = get_corruption(one.stages[0].corruption).family if len(one.stages) == 1 else f"chains of {len(one.stages)}"
+            family = (
+                get_corruption(one.stages[0].corruption).family
+                if len(one.stages) == 1
+                else f"chains of {len(one.stages)}"
+            )
             families.setdefault(family if one.stages else "clean", []).append(one)
         return families
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
-        return record | {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
+        return record | {
+            "sets": [s.as_json() for s in self.sets],
+            "seconds": round(self.seconds, 1),
+            "size": list(self.size),
+        }
 
 
 @showing(BuildOptions)
@@ -201,7 +216,11 @@ def _store_bytes(spec: Build, probed: Checked) -> dict[Store, int]:
     """Return about what either way to store regions takes; empty where samples are whole images."""
     if spec.regions is None:
         return {}
-    stored = spec.stored_bytes if spec.regions.store == "images" else stored_bytes(spec.regions.encoding, (spec.regions.table.size,) * 2)
+    stored = (
+        spec.stored_bytes
+        if spec.regions.store == "images"
+        else stored_bytes(spec.regions.encoding, (spec.regions.table.size,) * 2)
+    )
     as_images = spec.regions.per_image * len(spec.asked) * stored
     as_table = table_bytes(spec.regions.grids_per_image, probed)
     return {"images": round(as_images * len(spec.selected)), "table": round(as_table * len(spec.selected))}

@@ -76,12 +76,20 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     encoding = recipe.encoding
     if options.optimize:
         if encoding.lossless:
-            raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
+            raise BuildError(
+                f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out."
+            )
         encoding = encoding.model_copy(update={"optimize": True})
-    if view is not None and get_layout(view).own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
+    if (
+        view is not None
+        and get_layout(view).own_names
+        and all(encoding_of(s.path or "", encoding).lossless for s in selected)
+    ):
         encoding = PngEncoding()
     looked_at = own_sizes(preprocessing) or recipe.regions is not None
-    probed = probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
+    probed = (
+        probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
+    )
     regions = region_store(recipe, probed, len(selected), options, asked=chosen, sets=resolved.sets)
     if regions is not None:
         preprocessing, encoding = regions.settings(recipe, encoding)
@@ -103,7 +111,9 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         encoding=encoding,
         format=None if view is not None else form,
         view=view,
-        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins),
+        maker=SetMaker(
+            resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins
+        ),
         plugins=plugin_records(resolved.sets),
         metrics=options.metrics,
         image_size=size,
@@ -140,7 +150,12 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         "classes": [c.as_json() for c in source.classes],
         "excluded": [],
         "selection": selection_record(
-            source.samples, selected, **options.selection, hold_out=hold_out, grouping=source.grouping, pattern=source.pattern
+            source.samples,
+            selected,
+            **options.selection,
+            hold_out=hold_out,
+            grouping=source.grouping,
+            pattern=source.pattern,
         ),
         "views": [record | moves for sink in sinks if (record := sink.view_record()) is not None],
         "metrics": 0,
@@ -175,7 +190,10 @@ class _Seen:
     def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
         """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
         if not self.any_shape:
-            named = [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in found.good]
+            named = [
+                (sample.path or sample.id, (width, height, channels))
+                for sample, _, width, height, channels in found.good
+            ]
             refuse_other_source(self.recipe, self.view, named, all_seen=all_seen)
 
 
@@ -187,7 +205,8 @@ def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
         return HoldOut(recipe.hold_out.groups, options.train, lenient=True)
     if options.train:
         raise BuildError(
-            f"--train takes the samples of the groups that are not held out, and the recipe {recipe.name} holds out none. Name them "
+            f"--train takes the samples of the groups that are not held out, and the recipe {recipe.name} holds out "
+            "none. Name them "
             "with --hold-out group=NAME."
         )
     return None
@@ -220,7 +239,9 @@ def own_sizes(preprocessing: Preprocessing) -> bool:
 
 
 def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> list[tuple[int, int]]:
-    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were checked."""
+    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were
+    checked.
+    """
     if not own_sizes(preprocessing):
         return [preprocessing.size(0, 0)]
     return [preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]

@@ -26,7 +26,8 @@ Store = Literal["images", "table"]
 TABLE_BELOW = 0.1
 """A build stores a table by itself where that takes at most this share of what images take."""
 BY_ITSELF = (
-    "Regions are stored as a table: the whole images, and which regions are cut from them, a tenth or less of the bytes. `predict` and "
+    "Regions are stored as a table: the whole images, and which regions are cut from them, a tenth or less of the "
+    "bytes. `predict` and "
     "`score` take regions that are images: build those with --store images."
 )
 ROW_BYTES = 250
@@ -54,7 +55,9 @@ class RegionStore:
         return self.table.model_dump(mode="json", exclude_none=True) | {"store": self.store}
 
     def samples(self, images: int) -> int:
-        """Return how many samples a build of so many images has (estimate, where they are of several sizes or blocks overlap)."""
+        """Return how many samples a build of so many images has (estimate, where they are of several sizes or blocks
+        overlap).
+        """
         return round(self.per_image * images) if self.store == "images" else images
 
     def settings(self, recipe: Recipe, encoding: Encoding) -> tuple[Preprocessing, Encoding]:
@@ -65,7 +68,13 @@ class RegionStore:
 
 
 def region_store(
-    recipe: Recipe, probed: Checked, images: int, options: BuildOptions, *, asked: Iterable[SetSpec], sets: Iterable[SetSpec]
+    recipe: Recipe,
+    probed: Checked,
+    images: int,
+    options: BuildOptions,
+    *,
+    asked: Iterable[SetSpec],
+    sets: Iterable[SetSpec],
 ) -> RegionStore | None:
     """Return how the regions of a recipe are stored; None for a recipe without regions.
 
@@ -79,7 +88,8 @@ def region_store(
     options : BuildOptions
         With `store`, if the user chose one.
     asked, sets : iterable of SetSpec
-        The sets that were asked for, and all of the recipe: a build is a table by itself only where it can never get corrupted sets.
+        The sets that were asked for, and all of the recipe: a build is a table by itself only where it can never get
+        corrupted sets.
 
     Raises
     ------
@@ -93,16 +103,22 @@ def region_store(
     counts = [_counts(recipe.regions, options.seed, sample.id, w, h) for sample, _, w, h, _ in probed.good]
     per_image, grids = (sum(column) / max(1, len(counts)) for column in zip(*(counts or [(0, 0)]), strict=True))
     store: Store = options.store or "images"
-    small = table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(recipe.encoding, (recipe.regions.size,) * 2)
+    small = table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(
+        recipe.encoding, (recipe.regions.size,) * 2
+    )
     plain = options.view is None and not any(spec.stages for spec in asked)
     # whoever names a format wants images
     if options.store is None and options.format is None and small and plain and not any(spec.stages for spec in sets):
         store = "table"
     if store == "table" and not plain:
         what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
-        raise BuildError(f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images.")
+        raise BuildError(
+            f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images."
+        )
     notes = [BY_ITSELF] * (store == "table" and options.store is None)
-    return RegionStore(recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)), recipe.encoding)
+    return RegionStore(
+        recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)), recipe.encoding
+    )
 
 
 def table_bytes(grids: float, probed: Checked) -> float:
@@ -120,19 +136,24 @@ def _counts(table: RegionTable, seed: int, sample_id: str, width: int, height: i
 def _notes(table: RegionTable, probed: Checked) -> list[str]:
     taken = {(g.name, g.side, count) for _, _, w, h, _ in probed.good for g, count in table.all_taken(w, h)}
     notes = [
-        f"Regions {name} (side {side}): an image has {count} places for a block, fewer than blocks = {table.blocks}, so all are taken."
+        f"Regions {name} (side {side}): an image has {count} places for a block, fewer than blocks = {table.blocks}, "
+        "so all are taken."
         for name, side, count in sorted(taken, key=lambda entry: (entry[1], entry[2]))
     ]
     even = [str(side) for side in table.sides or () if side % 2 == 0]
     if even and table.kind == "crop":
-        notes.append(f"Sides {', '.join(even)} are even: such regions have no middle pixel, unlike those of fractions, which are odd.")
+        notes.append(
+            f"Sides {', '.join(even)} are even: such regions have no middle pixel, unlike those of fractions, which "
+            "are odd."
+        )
     return notes
 
 
 class RegionSamples(Sequence[CheckedSample]):
     """The regions of images, image by image; those of the last image are kept.
 
-    A worker gets the images and their numbers of regions: hundreds of thousands of records would take longer to send than to make again.
+    A worker gets the images and their numbers of regions: hundreds of thousands of records would take longer to send
+    than to make again.
 
     Parameters
     ----------

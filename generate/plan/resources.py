@@ -1,4 +1,6 @@
-"""What a user gives to corruptions beside images and parameters: frost's textures, and the model whose gradients are followed."""
+"""What a user gives to corruptions beside images and parameters: frost's textures, and the model whose gradients are
+followed.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +60,19 @@ def load_resources(
     if surrogate is None:
         if not followers and not sized:
             if device is not None:
-                raise BuildError(f"device is {device!r}, where a model computes, and there is none here. Leave --device out.")
+                raise BuildError(
+                    f"device is {device!r}, where a model computes, and there is none here. Leave --device out."
+                )
             return resources
         more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
-        use = f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}" if followers else "Images have a model's size"
+        use = (
+            f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}"
+            if followers
+            else "Images have a model's size"
+        )
         raise BuildError(
-            f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
+            f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is "
+            "written)"
             f"{_without_model(sets, sized)}."
         )
     model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
@@ -77,7 +86,11 @@ def _without_model(sets: Sequence[SetSpec], sized: bool) -> str:
     if sized:
         # without a model nobody knows the size, so another recipe it is
         others = [name for name in recipe_names() if names and _corruptions(load_recipe(name).resolve().sets) == names]
-        return f", or build the other corruptions without a model: corruptset build {' or '.join(others)}" if others else ""
+        return (
+            f", or build the other corruptions without a model: corruptset build {' or '.join(others)}"
+            if others
+            else ""
+        )
     globs = dict.fromkeys(f"{spec.stages[0].corruption}/*" if len(spec.stages) == 1 else spec.id for spec in rest)
     chosen = " ".join(f"--sets {shlex.quote(glob)}" for glob in globs)
     return f", or leave them out: {chosen}" if rest else ", or choose other --sets"
@@ -93,15 +106,22 @@ def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[
 
 
 def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iterable[tuple[int, int]]) -> None:
-    """Raise `BuildError` where the user's textures do not cover the images of sets, which have these (height, width)."""
+    """Raise `BuildError` where the user's textures do not cover the images of sets, which have these (height,
+    width).
+    """
     textures = maker.resources.get("textures")
     if textures is None:
         return
     problems: dict[str, None] = {}
     for stage, (height, width) in product(_textured(sets), shapes):
-        values = scaled_parameters(get_corruption(stage.corruption), stage.parameters, (height, width), maker.scale, maker.side)
+        values = scaled_parameters(
+            get_corruption(stage.corruption), stage.parameters, (height, width), maker.scale, maker.side
+        )
         for small in textures.not_covering(values["texture_scale"], height, width):
-            problems[f"{small}, at the texture scale {values['texture_scale']:g}, does not cover an image of {height}x{width}"] = None
+            problems[
+                f"{small}, at the texture scale {values['texture_scale']:g}, does not cover an image of "
+                f"{height}x{width}"
+            ] = None
     if problems:
         raise BuildError(
             f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"

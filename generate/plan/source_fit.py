@@ -1,4 +1,6 @@
-"""Whether a source fits what is asked for: size and channels of its images, labels, annotations; errors name what fits."""
+"""Whether a source fits what is asked for: size and channels of its images, labels, annotations; errors name
+what fits.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +57,17 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipe fits: a calibration's own with most of the corruptions that were asked for, or the recipes that share most."""
+    """Return which recipe fits: a calibration's own with most of the corruptions that were asked for, or the recipes
+    that share most.
+    """
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
     others = [load_recipe(name) for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)]
     shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
-    if not set(names) & set(BASES.values()):  # of photographs imagenet-c, which has fewer corruptions than cifar10-c, before imagenet-c-all
+    # of photographs imagenet-c, which has fewer corruptions than cifar10-c, before imagenet-c-all
+    if not set(names) & set(BASES.values()):
         names = [name for name in BASES.values() if shared.get(name, 0) > 0.5][:1] or names
     if not names:
         return "No recipe that comes with corruptset fits."
@@ -74,19 +79,28 @@ def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
 
 
 def _shared_part(recipe: Recipe, other: Recipe) -> float:
-    """Return the share of the corruptions of two recipes that both have; regions count as one, which may stand alone."""
+    """Return the share of the corruptions of two recipes that both have; regions count as one, which may stand
+    alone.
+    """
     first, second = (
-        {stage.corruption for spec in r.resolve().sets for stage in spec.stages} | ({"regions"} if r.regions is not None else set())
+        {stage.corruption for spec in r.resolve().sets for stage in spec.stages}
+        | ({"regions"} if r.regions is not None else set())
         for r in (recipe, other)
     )
     return len(first & second) / len(first | second) if first or second else 1.0
 
 
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
-    """Raise `BuildError` for all that was asked for and needs labels, or another place for images than their own names."""
+    """Raise `BuildError` for all that was asked for and needs labels, or another place for images than their
+    own names.
+    """
     problems = []
     if options.format is not None:
-        stored = "HDF5 shards, which have no names" if options.format != "folder" else "class folders, and there are no classes"
+        stored = (
+            "HDF5 shards, which have no names"
+            if options.format != "folder"
+            else "class folders, and there are no classes"
+        )
         problems.append(f"--format {options.format} stores images in {stored}: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
@@ -97,7 +111,8 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
         problems.append("the recipe has [regions], whose images have names of their own")
     if problems:
         raise BuildError(
-            f"The images of the source {source.scheme} keep their names and have no labels. What does not fit:\n{listed(problems)}"
+            f"The images of the source {source.scheme} keep their names and have no labels. What does not "
+            f"fit:\n{listed(problems)}"
         )
 
 
@@ -107,18 +122,24 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
 
 
 def notes_on_annotations(spec: Build) -> tuple[str, ...]:
-    """Return what a user of boxes and masks should know of the sets that were asked for, and of the files that hold them."""
+    """Return what a user of boxes and masks should know of the sets that were asked for, and of the files that hold
+    them.
+    """
     notes, source = [], spec.source
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
     if source.other_files:
-        notes.append(f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied as they are.")
+        notes.append(
+            f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied as they "
+            "are."
+        )
         if len(spec.selected) < len(source.samples):
             named = f"They may name {len(source.samples)} images, of which {len(spec.selected)} are built"
             notes.append(f"{named}: give tools the ids of those that are there.")
         if spec.preprocessing.kind != "none":
             notes.append(
-                f"The recipe {spec.name} makes images of another size ({spec.preprocessing.kind}); boxes and masks in those files are in "
+                f"The recipe {spec.name} makes images of another size ({spec.preprocessing.kind}); boxes and masks in "
+                "those files are in "
                 "pixels of the images as they were. detection-c keeps sizes."
             )
     if source.left_out:

@@ -36,7 +36,9 @@ class Node:
     children: dict[bytes, Node] = field(default_factory=dict)
 
     def branches(self) -> list[Node]:
-        """Return what shares nothing: the trees of each first stage, and before them the clean set by itself, if it is made."""
+        """Return what shares nothing: the trees of each first stage, and before them the clean set by itself, if it is
+        made.
+        """
         alone = [] if self.set_id is None else [Node(self.stage, self.key, self.done, self.set_id)]
         return [*alone, *self.children.values()]
 
@@ -57,7 +59,9 @@ def grow(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
 
 
 def steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
-    """Yield the nodes that a stage is in a tree, each with the level that its parent is at: one, or one for each level."""
+    """Yield the nodes that a stage is in a tree, each with the level that its parent is at: one, or one for
+    each level.
+    """
     gradual = get_corruption(stage.corruption).gradual
     if gradual is None or not gradual.accumulates or stage.level is None:
         yield stage, 0
@@ -85,9 +89,13 @@ def stages_naive(sets: Iterable[SetSpec]) -> int:
 
 
 def buffers(root: Node) -> int:
-    """Return how many images of one sample a walk holds at most: a node's images are freed when its last child is made."""
+    """Return how many images of one sample a walk holds at most: a node's images are freed when its last child
+    is made.
+    """
     children = list(root.children.values())
-    return max((1 + buffers(child) if child is not children[-1] else max(2, buffers(child)) for child in children), default=1)
+    return max(
+        (1 + buffers(child) if child is not children[-1] else max(2, buffers(child)) for child in children), default=1
+    )
 
 
 def walk(
@@ -128,7 +136,9 @@ def walk(
         if child is None:
             continue
         assert child.stage is not None
-        corrupted = apply_stage(images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done)
+        corrupted = apply_stage(
+            images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done
+        )
         if remaining > 1:
             stack.append((children, remaining - 1, images))
         del images
@@ -140,7 +150,9 @@ def walk(
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Makes the images of sets. A build, a repair, a preview and a rederivation with equal settings make equal pixels."""
+    """Makes the images of sets. A build, a repair, a preview and a rederivation with equal settings make equal
+    pixels.
+    """
 
     side: int
     """The short side, in pixels, that the parameters were made for."""
@@ -180,9 +192,15 @@ class SetMaker:
         PluginError
             A plugin's corruption fails; the error names the sample.
         """
-        resources = self.resources if labels is None or None in labels else {**self.resources, "labels": np.asarray(labels, np.int64)}
+        resources = (
+            self.resources
+            if labels is None or None in labels
+            else {**self.resources, "labels": np.asarray(labels, np.int64)}
+        )
         try:
-            yield from walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
+            yield from walk(
+                tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources
+            )
         except PluginError as e:
             named = f"sample {ids[e.position]!r}" if e.position is not None else f"samples {first_few(ids)}"
             raise PluginError(f"{e}; {named}. `corruptset check-corruption` tries a corruption without a build.") from e

@@ -40,7 +40,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     sets : sequence of SetSpec
         The recipe's.
     globs : sequence of str or None
-        Shell patterns; None is all. ``clean``, named exactly or as ``fog/0``, adds the clean set where the recipe has none.
+        Shell patterns; None is all. ``clean``, named exactly or as ``fog/0``, adds the clean set where the recipe has
+        none.
 
     Raises
     ------
@@ -49,7 +50,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 
     Examples
     --------
-    >>> [s.id for s in choose_sets([SetSpec("fog/1", ()), SetSpec("fog/2", ()), SetSpec("snow/1", ())], ["fog/*", "clean"])]
+    >>> sets = [SetSpec("fog/1", ()), SetSpec("fog/2", ()), SetSpec("snow/1", ())]
+    >>> [s.id for s in choose_sets(sets, ["fog/*", "clean"])]
     ['clean', 'fog/1', 'fog/2']
     """
     if globs is None:
@@ -70,10 +72,14 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
     A fractional severity may be written with its dot: ``fog/2.25`` is ``fog/2p25``.
     """
     names = {name for one in sets for name in one.names}
-    globs = [g if "." not in g or any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g) for g in globs]
+    globs = [
+        g if "." not in g or any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g)
+        for g in globs
+    ]
     near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
     patterns = [g for g in globs if any(c in g for c in "*?[")]
-    plain = set(globs).difference(patterns)  # thousands of ids are looked up, not compared with each of thousands of sets
+    # thousands of ids are looked up, not compared with each of thousands of sets
+    plain = set(globs).difference(patterns)
     matched = {n for n in names if n in plain or any(fnmatchcase(n, g) for g in patterns)}
     unmatched = [g for g in globs if not (g in matched if g in plain else any(fnmatchcase(n, g) for n in matched))]
     problems = [f"{g!r} matches no set.{suggest(g, near)}" for g in unmatched]
@@ -81,7 +87,9 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
 
 
 def ladders(table: Calibration) -> list[SetSpec]:
-    """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's ladder."""
+    """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's
+    ladder.
+    """
     sets = []
     for name in ladder(table.ladder):
         gradual = get_corruption(name).gradual
@@ -99,8 +107,9 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     sets : sequence of SetSpec
         The recipe's.
     globs : sequence of str or None
-        As of `choose_sets`, and a pattern that matches no set of the recipe may match gradual degradations (`ladders`) or be the id of a
-        chain (``fog-2.25+snow-1``), whatever the recipe. None is all; of gradual degradations then levels 1, 5, 10, ... only.
+        As of `choose_sets`, and a pattern that matches no set of the recipe may match gradual degradations (`ladders`)
+        or be the id of a chain (``fog-2.25+snow-1``), whatever the recipe. None is all; of gradual degradations then
+        levels 1, 5, 10, ... only.
     table : Calibration
         With the ladder of those that are not the recipe's.
 

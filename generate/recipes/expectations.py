@@ -70,8 +70,13 @@ class Expects(RecipeTable):
         if self.least_side is not None and images and all_seen:
             small = [image for image in images if min(image[1][:2]) < self.least_side]
             if median_low(min(shape[:2]) for _, shape in images) < self.least_side:
-                problems.append(f"{len(small)} of {len(images)} images have a short side below {self.least_side} pixels: {_sizes(small)}")
-        if self.channels is not None and (wrong := [image for image in images if image[1][2] != _CHANNELS[self.channels]]):
+                problems.append(
+                    f"{len(small)} of {len(images)} images have a short side below {self.least_side} pixels: "
+                    f"{_sizes(small)}"
+                )
+        if self.channels is not None and (
+            wrong := [image for image in images if image[1][2] != _CHANNELS[self.channels]]
+        ):
             problems.append(_line(wrong, images, _COLOURS[wrong[0][1][2]]))
         return problems
 

@@ -13,8 +13,8 @@ from ...manifests.records.fields import SetId
 from .set_spec import Role
 
 LONGEST_NAME = 200
-"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards, archives and temporary
-files have something added."""
+"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards,
+archives and temporary files have something added."""
 
 
 class RecipeTable(BaseModel):
@@ -25,7 +25,9 @@ class RecipeTable(BaseModel):
 
 def _known_corruption(name: str) -> str:
     if not is_corruption(name):
-        raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
+        raise ValueError(
+            f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all."
+        )
     return name
 
 
@@ -36,7 +38,8 @@ def _severity(value: Any) -> int | float:
     number = severity_number(value)
     if number is None or not 0 <= number <= 5:
         raise ValueError(
-            f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25; 0 is the clean images"
+            f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25; 0 "
+            "is the clean images"
         )
     return number
 
@@ -91,7 +94,9 @@ class SetEntry(RecipeTable):
     def _one_kind(self) -> SetEntry:
         kinds = [k for k in ("corruptions", "chain", "clean") if getattr(self, k) is not None]
         if len(kinds) != 1:
-            raise ValueError(f"has {' and '.join(kinds) or 'none of them'}; expected exactly one of corruptions, chain, clean")
+            raise ValueError(
+                f"has {' and '.join(kinds) or 'none of them'}; expected exactly one of corruptions, chain, clean"
+            )
         if self.corruptions is None and {"severities", "levels"} & self.model_fields_set:
             raise ValueError("severities and levels go with corruptions; a chain has them in its stages ('fog-3')")
         if self.levels is not None and "severities" in self.model_fields_set:

@@ -55,7 +55,9 @@ class SurrogateEntry(RecipeTable):
 
 
 class HoldOutTable(RecipeTable):
-    """``[hold_out]``: the groups whose samples make the test selection; the others' make the training selection (``--train``)."""
+    """``[hold_out]``: the groups whose samples make the test selection; the others' make the training selection
+    (``--train``).
+    """
 
     groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     """Names, or shell patterns; of these some may match nothing."""
@@ -77,9 +79,13 @@ class Recipe(RecipeTable):
     """Whose parameters gradual degradations have."""
     scale: Literal["none", "side"] = "none"
     plugins: tuple[str, ...] = ()
-    """Modules with corruptions of one's own, or their files, relative to the recipe's; a manifest has a record of each instead."""
+    """Modules with corruptions of one's own, or their files, relative to the recipe's; a manifest has a record of each
+    instead.
+    """
     expects: Expects | None = None
-    """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's recipe."""
+    """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's
+    recipe.
+    """
     published: Published | None = None
     """What the sets were made from where they were published; it is not in a manifest's recipe either."""
     surrogate: SurrogateEntry | None = None
@@ -108,7 +114,9 @@ class Recipe(RecipeTable):
         if not isinstance(data, Mapping) or data.get("regions") is None:
             return data
         if "preprocessing" in data:
-            raise ValueError("has [regions] and [preprocessing]; leave [preprocessing] out: it follows from the regions")
+            raise ValueError(
+                "has [regions] and [preprocessing]; leave [preprocessing] out: it follows from the regions"
+            )
         preprocessing: dict[str, Any] = {"kind": "none"}
         with suppress(ValidationError):  # which is reported where the regions are looked at themselves
             preprocessing = RegionTable.model_validate(data["regions"]).preprocessing
@@ -125,7 +133,8 @@ class Recipe(RecipeTable):
         folder = f"{self.name}-{self.version}"
         if len(folder) > LONGEST_NAME:
             raise ValueError(
-                f"name and version make a folder's name of {len(folder)} characters, {folder[:20]}...; expected at most {LONGEST_NAME}"
+                f"name and version make a folder's name of {len(folder)} characters, {folder[:20]}...; expected at "
+                f"most {LONGEST_NAME}"
             )
         return self
 
@@ -148,7 +157,9 @@ class Recipe(RecipeTable):
             With every mistake at once: a severity that the calibration lacks, parameters that a corruption does not
             take, an id given twice, a chain without an id of its own.
         """
-        table, sets, problems = self._with_own_table if calibration is None else self._with_table(self.table(calibration))
+        table, sets, problems = (
+            self._with_own_table if calibration is None else self._with_table(self.table(calibration))
+        )
         if problems:
             raise RecipeError(mistakes(f"The recipe {self.name}, with calibration {table.name},", problems))
         return ResolvedRecipe(self, table, tuple(sets))
@@ -178,7 +189,9 @@ class ResolvedRecipe:
     @property
     def record(self) -> dict[str, Any]:
         """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
-        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published", "surrogate", "plugins"})
+        data = self.recipe.model_dump(
+            mode="json", exclude_none=True, exclude={"expects", "published", "surrogate", "plugins"}
+        )
         # Keys with their default value are left out, so that a key added to recipes changes no manifest.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
@@ -240,7 +253,9 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if name not in recipe_names():
         known = [*recipe_names(), *recipe_aliases()]
         if name in corruption_names():
-            raise RecipeError(f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`.")
+            raise RecipeError(
+                f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
+            )
         hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
         raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
     return _shipped(name)
@@ -269,7 +284,9 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
 
 
 def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
-    """Return the recipe that a file's values are, which name other files relative to `folder`; the plugins that it names are loaded."""
+    """Return the recipe that a file's values are, which name other files relative to `folder`; the plugins that it
+    names are loaded.
+    """
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)
@@ -286,7 +303,9 @@ def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Rec
 
 
 def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
-    """Return the recipe that a file's values are, or raise `RecipeError` with every mistake, and with `problems` before them."""
+    """Return the recipe that a file's values are, or raise `RecipeError` with every mistake, and with `problems` before
+    them.
+    """
     recipe, problems = None, list(problems)
     try:
         recipe = Recipe.model_validate(data)

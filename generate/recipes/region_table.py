@@ -72,14 +72,19 @@ class RegionTable(RecipeTable):
         if self.kind == "embed":
             unused = [name for name in ("fractions", "out", "fit") if getattr(self, name) is not None]
             problems = [f"{name} is not of kind embed, which has sides and a canvas" for name in unused]
-            return problems + ["canvas is missing: the side, in pixels, of what images are embedded in"] * (self.canvas is None)
+            return problems + ["canvas is missing: the side, in pixels, of what images are embedded in"] * (
+                self.canvas is None
+            )
         problems = ['canvas goes with kind = "embed"'] * (self.canvas is not None)
         return problems + ["out is missing: the side of the crops, in pixels"] * (self.out is None)
 
     def _problems_of_sides(self) -> list[str]:
         given = [name for name in ("fractions", "sides") if getattr(self, name) is not None]
         if len(given) != 1 and not (self.kind == "embed" and self.sides is not None):
-            return [f"has {' and '.join(given) or 'neither fractions nor sides'}; expected exactly one of fractions and sides"]
+            return [
+                f"has {' and '.join(given) or 'neither fractions nor sides'}; expected exactly one of fractions and "
+                "sides"
+            ]
         sizes: tuple[float, ...] = self.fractions or self.sides or ()
         problems = [f"{size:g} stands in {given[0]} twice" for size in sorted({s for s in sizes if sizes.count(s) > 1})]
         most = self.canvas if self.kind == "embed" else self.out if self.fit == "pad" else None
@@ -116,27 +121,40 @@ class RegionTable(RecipeTable):
         problems = [f"side {g.side} of {g.name} is below {LEAST_REGION}" for g in groups if g.side < LEAST_REGION]
         problems += [f"side {g.side} of {g.name} is above the image's" for g in groups if g.side > min(across, down)]
         if self.fit == "pad":
-            problems += [f"side {g.side} of {g.name} does not fit on a canvas of {self.out}" for g in groups if g.side > self.size]
+            problems += [
+                f"side {g.side} of {g.name} does not fit on a canvas of {self.out}"
+                for g in groups
+                if g.side > self.size
+            ]
         if (block := self.block) is not None:
             problems += [
-                f"it has {across - g.side + 1}x{down - g.side + 1} positions of side {g.side}, fewer than a block of {block}x{block}"
+                f"it has {across - g.side + 1}x{down - g.side + 1} positions of side {g.side}, fewer than a block of "
+                f"{block}x{block}"
                 for g in groups
                 if min(across, down) - block + 1 < g.side <= min(across, down)
             ]
         by_side: dict[int, list[str]] = {}
         for group in groups:
             by_side.setdefault(group.side, []).append(group.name)
-        problems += [f"{' and '.join(names)} fall on one side, {side}" for side, names in by_side.items() if len(names) > 1]
+        problems += [
+            f"{' and '.join(names)} fall on one side, {side}" for side, names in by_side.items() if len(names) > 1
+        ]
         if not problems:
             return None
-        return f"is {width}x{height}, too small for the recipe's regions ({'; '.join(problems)}): leave it out, or change the recipe"
+        return (
+            f"is {width}x{height}, too small for the recipe's regions ({'; '.join(problems)}): leave it out, or "
+            "change the recipe"
+        )
 
     def all_taken(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
         """Return the groups that have no more places for a block than blocks are asked for, and how many they have."""
         if self.blocks is None or self.block is None:
             return []
         across, down = self.area(width, height)
-        places = [((across - g.side - self.block + 2) * (down - g.side - self.block + 2), g) for g in self.groups(width, height)]
+        places = [
+            ((across - g.side - self.block + 2) * (down - g.side - self.block + 2), g)
+            for g in self.groups(width, height)
+        ]
         return [(g, count) for count, g in places if count < self.blocks]
 
     @property

@@ -36,7 +36,9 @@ class SetSpec:
 
     @property
     def resource_fields(self) -> set[str]:
-        """The manifest's fields that name what goes into its pixels beside source and parameters (`RESOURCE_FIELDS`)."""
+        """The manifest's fields that name what goes into its pixels beside source and parameters
+        (`RESOURCE_FIELDS`).
+        """
         declared = [get_corruption(stage.corruption) for stage in self.stages]
         used = {name for one in declared for name in (one.family, *one.resources)}
         return {field for name, field in RESOURCE_FIELDS.items() if name in used}
@@ -48,7 +50,12 @@ class SetSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Return the set as it stands in a manifest's recipe."""
-        return {"id": self.id, "aliases": list(self.aliases), "role": self.role, "stages": [stage.as_json() for stage in self.stages]}
+        return {
+            "id": self.id,
+            "aliases": list(self.aliases),
+            "role": self.role,
+            "stages": [stage.as_json() for stage in self.stages],
+        }
 
 
 def step_identity(stage: Stage, key: np.uint64) -> bytes:

@@ -39,13 +39,18 @@ def resolve_sets(
         resolver.add_pairs(f"[[pairs]] {number}", pair)
     specs = resolver.specs
     if paired and not specs and not resolver.problems:
-        resolver.problems.append("[[pairs]] leave no set: no two different corruptions meet in them. Expected others, or same = true")
+        resolver.problems.append(
+            "[[pairs]] leave no set: no two different corruptions meet in them. Expected others, or same = true"
+        )
     problems = resolver.problems + _clashes(specs)
     firsts: dict[bytes, SetSpec] = {}
     for spec in specs:
         first = firsts.setdefault(_chain_json(spec), spec)
         if first.role != spec.role:
-            problems.append(f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and {spec.role}")
+            problems.append(
+                f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and "
+                f"{spec.role}"
+            )
     return merge_sets(specs, _chain_json), problems
 
 
@@ -85,7 +90,9 @@ class _Resolver:
         """Add the sets of a ``[[sets]]``."""
         for chain, name in self._chains(where, entry):
             try:
-                self.specs.append(SetSpec(name or set_id(chain), chain, self._role(where, chain, entry.role), entry.aliases))
+                self.specs.append(
+                    SetSpec(name or set_id(chain), chain, self._role(where, chain, entry.role), entry.aliases)
+                )
             except CorruptsetError as e:
                 self.problems.append(f'{where}: {e} Expected id = "..." beside chain')
             if name is not None:
@@ -102,8 +109,17 @@ class _Resolver:
                 chain, name = (*first, *second), f"{first_name}+{second_name}"
                 if name in names or not (pair.same or len({stage.corruption for stage in chain}) == len(chain)):
                     continue
-                # with a stage at 0 the pair is the other stage alone, or the clean images, and has its own name as an alias
-                alone = name if len(chain) == 2 else set_id(chain) if all(s.number for s in chain) else first_name if first else second_name
+                # with a stage at 0 the pair is the other stage alone, or the clean images, and has its own name as an
+                # alias
+                alone = (
+                    name
+                    if len(chain) == 2
+                    else set_id(chain)
+                    if all(s.number for s in chain)
+                    else first_name
+                    if first
+                    else second_name
+                )
                 called = [name] if alone in names else list(dict.fromkeys([alone, name]))
                 names.update(called)
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
@@ -113,12 +129,17 @@ class _Resolver:
         role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
         training = [name for name, role in role_of.items() if role == "train"]
         if training and given not in (None, "train"):
-            problem = f"{where}: role is {given!r}, and {training[0]} is a corruption to train with; expected role 'train', or none"
+            problem = (
+                f"{where}: role is {given!r}, and {training[0]} is a corruption to train with; expected role "
+                "'train', or none"
+            )
             self.problems += [problem] * (problem not in self.problems)
         return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
     def _stage(self, entry: StageEntry) -> Stage:
-        return resolve_stage(entry.corruption, self._table, severity=entry.severity, level=entry.level, parameters=entry.parameters)
+        return resolve_stage(
+            entry.corruption, self._table, severity=entry.severity, level=entry.level, parameters=entry.parameters
+        )
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
         """Yield the chains of an entry, each with the id that it is given, if it is given one."""
@@ -126,7 +147,9 @@ class _Resolver:
             yield (), None
         for name in entry.corruptions or ():
             if entry.levels is not None and get_corruption(name).gradual is None:
-                self.problems.append(f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]")
+                self.problems.append(
+                    f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]"
+                )
                 continue
             for _, chain in self._of_corruption(where, name, entry.severities, entry.levels):
                 if chain or not any(spec.id == "clean" for spec in self.specs):
@@ -143,7 +166,9 @@ class _Resolver:
                     continue
                 named = self._named.get(item)
                 failed = failed or (item in self._named and named is None)
-                stages += parse_chain(item, self._table) if item not in self._named else [] if named is None else [named]
+                stages += (
+                    parse_chain(item, self._table) if item not in self._named else [] if named is None else [named]
+                )
                 names.append(item)
             except CorruptsetError as e:
                 failed = True
@@ -158,7 +183,9 @@ class _Resolver:
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)
             yield tuple(stages), entry.id or ("+".join(names) if called else None)
 
-    def _of_corruption(self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None) -> Iterator[Link]:
+    def _of_corruption(
+        self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None
+    ) -> Iterator[Link]:
         """Yield a corruption at severities, or at levels where it has them; at 0 it is absent."""
         gradual = get_corruption(name).gradual is not None
         if gradual and levels is None:
@@ -176,7 +203,9 @@ class _Resolver:
                 self.problems.append(f"{where}: {e}")
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
-        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there is none."""
+        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there
+        is none.
+        """
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):
@@ -220,9 +249,12 @@ def _clashes(specs: Sequence[SetSpec]) -> list[str]:
         longest = max(folders, key=len)
         if len(longest) > LONGEST_NAME:
             problems.append(
-                f"the set id {set_name[:40]!r}... needs a file's name of {len(longest)} characters; expected at most {LONGEST_NAME}: "
+                f"the set id {set_name[:40]!r}... needs a file's name of {len(longest)} characters; expected at most "
+                f"{LONGEST_NAME}: "
                 'give a chain a short one, id = "..."'
             )
         parents = ("/".join(folders[:depth]) for depth in range(1, len(folders)))
-        problems += [f"the set id {p!r} is a folder of the set {set_name!r}; rename one of them" for p in parents if p in ids]
+        problems += [
+            f"the set id {p!r} is a folder of the set {set_name!r}; rename one of them" for p in parents if p in ids
+        ]
     return problems

@@ -14,7 +14,13 @@ from ...errors import RecipeError, listed
 from .recipe import Recipe, load_recipe, recipe_of
 
 NAME = "pairs"
-BASES = {"imagenet": "imagenet-c", "inception": "imagenet-c-299", "tiny": "tiny-imagenet-c", "cifar": "cifar10-c", "mnist": "mnist-c"}
+BASES = {
+    "imagenet": "imagenet-c",
+    "inception": "imagenet-c-299",
+    "tiny": "tiny-imagenet-c",
+    "cifar": "cifar10-c",
+    "mnist": "mnist-c",
+}
 """Calibration -> the recipe whose preprocessing and encoding the pairs have."""
 OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
 """Scheme of a source -> the calibration of its pairs; any other has `imagenet`."""
@@ -34,8 +40,8 @@ def pairs(
     Parameters
     ----------
     first, second : sequence of str
-        Corruptions (``"fog"``, at each of the severities or levels), links (``"fog-3"``, ``"black_lines-07"``), and stages with
-        given parameters under a short name (``"ro030=rotate:angle_deg=30:canvas=loose"``).
+        Corruptions (``"fog"``, at each of the severities or levels), links (``"fog-3"``, ``"black_lines-07"``), and
+        stages with given parameters under a short name (``"ro030=rotate:angle_deg=30:canvas=loose"``).
     severities : sequence of int
         1..5, of corruptions, on both sides: all combinations are made.
     levels : sequence of int
@@ -43,8 +49,9 @@ def pairs(
     orders : {"both", "given"}
         Whether second before first is made too.
     calibration : str or path
-        Which table the severities are of. It also says what images are expected, what becomes of them first and how they are stored: as in
-        ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``; for a table file as in ``imagenet-c``.
+        Which table the severities are of. It also says what images are expected, what becomes of them first and how
+        they are stored: as in ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``;
+        for a table file as in ``imagenet-c``.
 
     Returns
     -------
@@ -64,7 +71,10 @@ def pairs(
     base = load_recipe(BASES.get(str(calibration), BASES["imagenet"]))
     problems: list[str] = []
     stages: dict[str, Any] = {}
-    sides = {name: [_named(item, stages, name, problems) for item in items] for name, items in (("first", first), ("second", second))}
+    sides = {
+        name: [_named(item, stages, name, problems) for item in items]
+        for name, items in (("first", first), ("second", second))
+    }
     entry: dict[str, Any] = {**sides, "orders": orders, "severities": list(severities)}
     if levels:
         entry["levels"] = list(levels)
@@ -89,7 +99,9 @@ def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) ->
     name, equals, rest = item.partition("=")
     if not equals or ":" in name:
         if ":" in item:
-            problems.append(f"{side}: {item!r} gives parameters and needs a short name of its own, as in ro030=rotate:angle_deg=30")
+            problems.append(
+                f"{side}: {item!r} gives parameters and needs a short name of its own, as in ro030=rotate:angle_deg=30"
+            )
         return item.partition(":")[0].strip()
     corruption, *assignments = rest.split(":")
     parameters: dict[str, Any] = {}
@@ -121,14 +133,18 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
         It has no pairs, or there is no such severity.
     """
     if not recipe.pairs:
-        raise RecipeError(f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets.")
+        raise RecipeError(
+            f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets."
+        )
     changed = {"severities": list(severities), "first_severities": None, "second_severities": None}
     data = recipe.model_dump()
     data["pairs"] = [pair | changed for pair in data["pairs"]]
     try:
         return Recipe.model_validate(data)
     except ValidationError as e:
-        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistake_lines(e, Recipe))}") from None
+        raise RecipeError(
+            f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistake_lines(e, Recipe))}"
+        ) from None
 
 
 def calibration_for(scheme: str) -> str:

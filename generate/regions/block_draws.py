@@ -20,9 +20,9 @@ _WORDS = 64
 def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> list[Grid]:
     """Return the regions of an image as grids: blocks of base regions, and the shrinks of their anchors.
 
-    The blocks of a side are drawn uniformly without replacement from all places that a block has in the image, by a stream that depends on
-    the seed, the image's id, the kind, the side and the size of a block alone: no other side, image or number of blocks moves them. The
-    image must be large enough (`RegionTable.problem`).
+    The blocks of a side are drawn uniformly without replacement from all places that a block has in the image, by a
+    stream that depends on the seed, the image's id, the kind, the side and the size of a block alone: no other side,
+    image or number of blocks moves them. The image must be large enough (`RegionTable.problem`).
     """
     area, grids = table.area(width, height), []
     for group in table.groups(width, height):

@@ -23,13 +23,17 @@ STEPS = (-1, 0, 1)
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
-    """Return a sheet of some of the regions that a build makes of an image, as PNG; no picture's longer side has more than `side` pixels.
+    """Return a sheet of some of the regions that a build makes of an image, as PNG; no picture's longer side has more
+    than `side` pixels.
 
-    RecipeError: the recipe has no regions. SourceError: the image, whose id the blocks are drawn from, is too small for them.
+    RecipeError: the recipe has no regions. SourceError: the image, whose id the blocks are drawn from, is too small for
+    them.
     """
     table = recipe.regions
     if table is None:
-        raise RecipeError(f"The recipe {recipe.name} has no [regions]. Those that have: fragile-imagenet, fragile-cifar10, ...")
+        raise RecipeError(
+            f"The recipe {recipe.name} has no [regions]. Those that have: fragile-imagenet, fragile-cifar10, ..."
+        )
     height, width = image.shape[:2]
     if (problem := table.problem(width, height)) is not None:
         raise SourceError(f"The picture {sample_id} {problem}.")
@@ -69,7 +73,14 @@ def _lines(
             name = "the region" if step_y == step_x == 0 else f"y{step_y:+d} x{step_x:+d}"
             cells.append(cell(name, group.side, anchor.y + step_y, anchor.x + step_x))
         for step_x in STEPS if table.kind == "crop" else ():
-            cells.append(cell(f"shrunk y+{step_y + 1} x+{step_x + 1}", group.side - 2, anchor.y + step_y + 1, anchor.x + step_x + 1))
+            cells.append(
+                cell(
+                    f"shrunk y+{step_y + 1} x+{step_x + 1}",
+                    group.side - 2,
+                    anchor.y + step_y + 1,
+                    anchor.x + step_x + 1,
+                )
+            )
         yield Line("", cells)
 
 
@@ -79,6 +90,8 @@ def _marked(image: NDArray[np.uint8], region: RegionRecord, size: int) -> NDArra
     factor = size / max(picture.size)
     width, height = (max(1, round(side * factor)) for side in picture.size)
     drawn = picture.resize((width, height), Image.Resampling.BOX if factor < 1 else Image.Resampling.NEAREST)
-    top, left, below, right = (round(place * factor) for place in (region.y, region.x, region.y + region.side, region.x + region.side))
+    top, left, below, right = (
+        round(place * factor) for place in (region.y, region.x, region.y + region.side, region.x + region.side)
+    )
     ImageDraw.Draw(drawn).rectangle((left, top, right - 1, below - 1), outline=_MARK, width=max(1, size // 112))
     return np.array(drawn)

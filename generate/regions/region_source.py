@@ -1,4 +1,6 @@
-"""A source of regions: its samples are regions of another source's images, each of which is decoded once for those that follow it."""
+"""A source of regions: its samples are regions of another source's images, each of which is decoded once for those that
+follow it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Region(Sample):
     y: int = field(kw_only=True)
     x: int = field(kw_only=True)
     described: RegionRecord | tuple[Regions, int] = field(kw_only=True, compare=False)
-    """Its record, or the regions of the image and its number among them: to make a record takes ten times as long as the sample."""
+    """Its record, or the regions of the image and its number among them: to make a record takes ten times as long as
+    the sample.
+    """
 
     @property
     def region(self) -> RegionRecord:
@@ -36,7 +40,9 @@ class Region(Sample):
         return regions.record(number)
 
     @classmethod
-    def of(cls, index: int, original: Sample, place: tuple[int, int, int], described: RegionRecord | tuple[Regions, int]) -> Region:
+    def of(
+        cls, index: int, original: Sample, place: tuple[int, int, int], described: RegionRecord | tuple[Regions, int]
+    ) -> Region:
         """Return a region of a sample, at a place (side, y, x); its path and split are the image's."""
         side, y, x = place
         identity = region_id(original.id, side, y, x)
@@ -59,7 +65,9 @@ class RegionSource(Source):
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:
-        super().__init__(images.scheme, tuple(samples), images.classes, images.read, images.notes, license=images.license)
+        super().__init__(
+            images.scheme, tuple(samples), images.classes, images.read, images.notes, license=images.license
+        )
         self.images = images
         self.table = table
         self._kept: dict[str, tuple[Any, Any]] = {}

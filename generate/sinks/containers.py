@@ -28,7 +28,9 @@ class Sink:
     """Where images go. It is sent to workers, so it holds no open file."""
 
     kind: Kind
-    """``files``: ``images/<set id>/<class>/<image>``, for single corruptions the ImageNet-C layout, or a view's own paths."""
+    """``files``: ``images/<set id>/<class>/<image>``, for single corruptions the ImageNet-C layout, or a view's own
+    paths.
+    """
     encoding: Encoding
     class_folders: tuple[str, ...]
     title: str
@@ -78,7 +80,8 @@ class Sink:
         """Return where an image file goes, relative to the data set."""
         if self.view is not None:
             return self.view.path(self.view.slices_of[set_id][0], index)
-        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
+        stem = stored_path(sample.id, self.class_folders[sample.class_index])
+        return f"{image_folder(set_id)}/{stem}.{self.encoding.suffix}"
 
     def shared_files(self) -> Sequence[str]:
         """Return the files that several parts write to."""
@@ -97,7 +100,9 @@ _KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": [
 
 
 def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: tuple[int, int], images: int) -> Format:
-    """Return the containers of a build whose user named none; `sizes` are those of clean images, `size` is their mean."""
+    """Return the containers of a build whose user named none; `sizes` are those of clean images, `size` is
+    their mean.
+    """
     if encoding.lossless and len(set(sizes)) > 1:
         return "folder"  # images of several sizes do not fit into arrays
     if images * sum(stored_bytes(encoding, size, c) for c in ("folder", "hdf5")) < BOTH_BELOW:

@@ -1,9 +1,10 @@
 """What a part makes of one set: each image hashed, put into every sink, and described in one line.
 
-Image files lie at ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout, or at a view's own
-paths. Arrays (.npy) are those of a view, and several parts write rows of one: it has its full size from the first row on, and rows go to
-their offsets. A part's rows are on disk before its sidecar is written, so rows that no sidecar speaks for are written again, whatever they
-hold. A shard is a run of consecutive samples of one set in one HDF5 file: pixels where the encoding is lossless, else the encoded bytes.
+Image files lie at ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout, or
+at a view's own paths. Arrays (.npy) are those of a view, and several parts write rows of one: it has its full size from
+the first row on, and rows go to their offsets. A part's rows are on disk before its sidecar is written, so rows that no
+sidecar speaks for are written again, whatever they hold. A shard is a run of consecutive samples of one set in one HDF5
+file: pixels where the encoding is lossless, else the encoded bytes.
 """
 
 from __future__ import annotations
@@ -35,10 +36,13 @@ _BINARY = os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class SetWriter:
-    """The images of one set x one run; `add` takes them batch by batch, `finish` may run in another thread meanwhile for other sets."""
+    """The images of one set x one run; `add` takes them batch by batch, `finish` may run in another thread meanwhile
+    for other sets.
+    """
 
     def __init__(
-        self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path, encoding: Encoding, samples: Sequence[Sample],
+        self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path, encoding: Encoding,
+        samples: Sequence[Sample],
         measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.pixels: list[str] = [""] * run.count
@@ -95,13 +99,17 @@ class SetWriter:
                 self.pixels[position] = digest
         for position, before, after in zip(positions, clean, images, strict=True):
             if (index := self._run.first + position) in self._measured:
-                self.metrics[index] = (*measure(before, after), ms_ssim(before, after) if index in self._multiscale else None)
+                self.metrics[index] = (
+                    *measure(before, after),
+                    ms_ssim(before, after) if index in self._multiscale else None,
+                )
         self._missing -= len(positions)
 
     def _put(self, position: int, data: bytes) -> None:
         """Write an encoded image as a file, or keep it for a shard.
 
-        Files are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its part again.
+        Files are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its
+        part again.
         """
         sha256 = sha256_bytes(data)
         for sink, records in self._sinks:
@@ -122,7 +130,9 @@ class SetWriter:
             self.byte_count += len(data)
 
     def _keep(self, positions: Sequence[int], images: Images) -> None:
-        """Keep pixels in memory that is the kernel's: malloc would keep freed blocks in pieces, and a worker would hold a quarter more."""
+        """Keep pixels in memory that is the kernel's: malloc would keep freed blocks in pieces, and a worker would hold
+        a quarter more.
+        """
         if self._rows is None:
             shape = (self._run.count, *images.shape[1:])
             self._block = free_block(math.prod(shape))
@@ -130,7 +140,8 @@ class SetWriter:
         elif self._rows.shape[1:] != images.shape[1:]:
             shapes = sorted([self._rows.shape[1:], images.shape[1:]])
             raise BuildError(
-                f"Set {self._set_id}, samples {self._run.first} to {self._run.stop - 1}: images of several shapes ({shapes}) do not fit "
+                f"Set {self._set_id}, samples {self._run.first} to {self._run.stop - 1}: images of several shapes "
+                f"({shapes}) do not fit "
                 "into one array of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal."
             )
         self._rows[rows_at(positions)] = images
@@ -194,13 +205,16 @@ class SetWriter:
         """Return the rows of the set's records: JSON lines, in sample order."""
         stored = zip(*(records for _, records in self._sinks), strict=True)
         rows = enumerate(zip(self.pixels, stored, strict=True), self._run.first)
-        return "".join([f'{{"index": {i}, "pixels": "blake3:{p}", "files": [{", ".join(files)}]}}\n' for i, (p, files) in rows]).encode()
+        return "".join(
+            [f'{{"index": {i}, "pixels": "blake3:{p}", "files": [{", ".join(files)}]}}\n' for i, (p, files) in rows]
+        ).encode()
 
 
 def write_file(path: str, data: bytes) -> None:
     """Write one image in a few system calls.
 
-    What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever sees half an image.
+    What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever
+    sees half an image.
     """
     fd = os.open(path, os.O_WRONLY | _BINARY, 0o666)
     try:
@@ -235,7 +249,8 @@ def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) 
         present = file.read(len(header))
         if present.strip(b"\0") and present != header:
             raise BuildError(
-                f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not fit into one array. "
+                f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not "
+                "fit into one array. "
                 "Choose a view of image files, or a recipe whose preprocessing makes all images equal."
             )
         if os.fstat(file.fileno()).st_size != size:

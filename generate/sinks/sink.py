@@ -1,4 +1,6 @@
-"""What sinks share: a run of samples, memory for its pixels, the records of images, and about how many bytes one takes."""
+"""What sinks share: a run of samples, memory for its pixels, the records of images, and about how many bytes
+one takes.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +76,15 @@ def file_record(path: str, row: int | None, size: int, sha256: str) -> str:
 
 
 def row_records(path: str, first: int, rows: NDArray[np.uint8]) -> list[str]:
-    """Return the records of images that are rows of an array, from the `first` on. A record costs little more than its hash."""
+    """Return the records of images that are rows of an array, from the `first` on. A record costs little more than its
+    hash.
+    """
     size = rows[0].nbytes
     view = rows.reshape(-1).data
     start, end = f'{{"path": {json_text(path)}, "row": ', f', "bytes": {size}, "sha256": "sha256:'
-    return [f'{start}{first + k}{end}{sha256(view[k * size : (k + 1) * size]).hexdigest()}"}}' for k in range(len(rows))]
+    return [
+        f'{start}{first + k}{end}{sha256(view[k * size : (k + 1) * size]).hexdigest()}"}}' for k in range(len(rows))
+    ]
 
 
 def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "folder") -> int:

@@ -1,4 +1,6 @@
-"""The check of a source: every chosen image is decoded before the first one is used, and one error lists all that is wrong."""
+"""The check of a source: every chosen image is decoded before the first one is used, and one error lists all that is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class Checked:
         if problems := [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]:
             raise SourceError(
                 f"{len(problems)} file{'s' * (len(problems) > 1)} of the source cannot be used:\n{listed(problems)}\n"
-                "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the manifest)."
+                "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the "
+                "manifest)."
             )
 
 
@@ -93,7 +96,11 @@ def check(
 
 
 def _in_workers(
-    source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers, add: Callable[[Checked], None]
+    source: Source,
+    batches: Sequence[Sequence[Sample]],
+    judge: Judge | None,
+    workers: Workers,
+    add: Callable[[Checked], None],
 ) -> None:
     """Add what workers find in batches, until one of them is killed."""
     from concurrent.futures.process import BrokenProcessPool

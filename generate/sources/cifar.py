@@ -33,7 +33,8 @@ class DataSet:
 
     title: str
     places: tuple[str, ...]
-    """Its folders and archives, as they lie in the folder that they were downloaded to; those that are preferred first."""
+    """Its folders and archives, as they lie in the folder that they were downloaded to; those that are preferred first.
+    """
     meta: str
     """The file of the class names of the python version."""
     names: Mapping[str, tuple[str, str]]
@@ -90,12 +91,15 @@ def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
     files = {name.rpartition("/")[2]: data for name, data in contents.items()}
     held = sorted(name.rpartition("/")[2] for name in paths)
     if len(files) < len(contents):
-        raise SourceError(f"{path} has files of {data_set.title} in several folders. Expected the archive as it was downloaded.")
+        raise SourceError(
+            f"{path} has files of {data_set.title} in several folders. Expected the archive as it was downloaded."
+        )
     key, names_file = data_set.names[which]
     if not {data_set.meta, names_file} & files.keys():
         raise SourceError(
             f"The source {scheme}: {path} has no {data_set.meta} or {names_file}, which hold the class names; it holds "
-            f"{first_few(held, 8) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted folder."
+            f"{first_few(held, 8) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted "
+            "folder."
         )
     binary = data_set.meta not in files
     name, tables = names_file if binary else data_set.meta, []
@@ -109,7 +113,8 @@ def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
         batches = [batch + ".bin" * binary for batch in data_set.batches[split]]
         if missing := [batch for batch in batches if batch not in files]:
             raise SourceError(
-                f"{path} has no {', '.join(missing)} of the split {split}; it holds {first_few(held, 12)}. Download the archive "
+                f"{path} has no {', '.join(missing)} of the split {split}; it holds {first_few(held, 12)}. Download "
+                "the archive "
                 "again, or choose another --split."
             )
         for name in batches:
@@ -124,7 +129,10 @@ def _pickled(data: bytes | bytearray, which: str) -> tuple[NDArray[np.uint8], ND
     fields = load_fields(data)
     rows, labels = pixels(fields["data"]), whole_numbers(fields[which])
     if rows.shape != (len(labels), PIXELS):
-        raise Refused(f"it has data of shape {rows.shape} and {len(labels)} labels; expected a label for each row of {PIXELS} bytes")
+        raise Refused(
+            f"it has data of shape {rows.shape} and {len(labels)} labels; expected a label for each row of {PIXELS} "
+            "bytes"
+        )
     return rows, labels
 
 
@@ -132,6 +140,9 @@ def _binary(data: bytes | bytearray, which: str) -> tuple[NDArray[np.uint8], NDA
     label_bytes = 1 if which == "labels" else 2  # the coarse label comes first
     rows, over = divmod(len(data), label_bytes + PIXELS)
     if over or not rows:
-        raise Refused(f"it has {len(data):,} bytes, which are no whole rows of {label_bytes + PIXELS}: it is cut, or of another data set")
+        raise Refused(
+            f"it has {len(data):,} bytes, which are no whole rows of {label_bytes + PIXELS}: it is cut, or of another "
+            "data set"
+        )
     table = np.frombuffer(data, np.uint8).reshape(rows, -1)
     return table[:, label_bytes:], table[:, 0 if which == "coarse_labels" else label_bytes - 1].astype(np.int64)

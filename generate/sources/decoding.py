@@ -86,7 +86,8 @@ def decode(data: bytes) -> NDArray[np.uint8]:
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
             message = str(e).strip() or type(e).__name__
             raise BadSample(
-                f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where it came"
+                f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where "
+                "it came"
             ) from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
@@ -98,14 +99,17 @@ def _opened(data: bytes) -> Image.Image:
     if not data:
         raise BadSample("is empty (zero bytes): copy it again from where it came")
     if len(data) > MAX_FILE_BYTES:
-        raise BadSample(f"has {len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that one image file may have: leave it out")
+        raise BadSample(
+            f"has {len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that one image file may have: leave it out"
+        )
     try:
         picture = Image.open(io.BytesIO(data), formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise BadSample(_TOO_LARGE) from None
     except UnidentifiedImageError:
         raise BadSample(
-            f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it"
+            f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or "
+            "remove it"
         ) from None
     width, height = picture.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
@@ -114,7 +118,9 @@ def _opened(data: bytes) -> Image.Image:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
     frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
     if frames != 1:
-        raise BadSample(f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own")
+        raise BadSample(
+            f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own"
+        )
     return picture
 
 
@@ -132,4 +138,6 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
         return picture.convert("RGBA").convert("RGB")
     if mode in _CONVERTED:
         return picture.convert(_CONVERTED[mode])
-    raise BadSample(f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey")
+    raise BadSample(
+        f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey"
+    )

@@ -1,11 +1,12 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the first component
-of an image's path is its class; classes are numbered in the sorted order of their folders (code points of the NFC names), as
-torchvision's ImageFolder does. The list of classes is made before anything is found wrong with an image, so no label moves when bad
-images are left out.
+A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the
+first component of an image's path is its class; classes are numbered in the sorted order of their folders (code points
+of the NFC names), as torchvision's ImageFolder does. The list of classes is made before anything is found wrong with an
+image, so no label moves when bad images are left out.
 
-A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same path in the data set.
+A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same
+path in the data set.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .source import Source
 from .tarred import tarfile_like
 
 OTHER_FORMAT = (
-    f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or PNG. Convert it, or "
+    f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or "
+    "PNG. Convert it, or "
     "leave it out: --images PATTERN names the images, and all other files are copied as they are"
 )
 
@@ -45,7 +47,9 @@ def open(path: Path, *, labels: str | None = None) -> Source:
     """
     csv = None if labels is None else Path(labels).expanduser()
     if not path.is_dir() and not path.name.lower().endswith(".tar") and not tarfile_like(path):
-        raise SourceError(f"The source folder: {path} is a file, not a folder. Expected a folder of images, one folder a class.")
+        raise SourceError(
+            f"The source folder: {path} is a file, not a folder. Expected a folder of images, one folder a class."
+        )
     if csv is None:
         return _by_class(list_images(path, around=lambda image: image.count("/") >= 2))
     listing = list_images(path, lambda name: path / name == csv.resolve())
@@ -60,14 +64,20 @@ def _by_class(listing: Listing) -> Source:
     loose = [image for image in listing.images if image not in folder_of]
     if not listing.folders and loose:
         raise listing.refuse(
-            f"has no class folders; its {len(loose)} images lie flat: give their labels with --labels CSV (columns file,label), or sort "
+            f"has no class folders; its {len(loose)} images lie flat: give their labels with --labels CSV (columns "
+            "file,label), or sort "
             "them into class folders"
         )
     if not folder_of:
-        where = f" in its {len(listing.folders)} class folders" if listing.folders else ": expected one folder a class, with images in it"
+        where = (
+            f" in its {len(listing.folders)} class folders"
+            if listing.folders
+            else ": expected one folder a class, with images in it"
+        )
         raise listing.refuse(f"holds no image{where}")
     listing.notes += [
-        (image, "lies outside the class folders: move it into one, or give labels for all with --labels CSV") for image in loose
+        (image, "lies outside the class folders: move it into one, or give labels for all with --labels CSV")
+        for image in loose
     ]
     unfit = {folder: problem for folder in listing.folders if (problem := name_problem(folder)) is not None}
     unfit |= find_equal({folder: normal(folder) for folder in listing.folders if folder not in unfit})
@@ -76,7 +86,9 @@ def _by_class(listing: Listing) -> Source:
     number_of = {name: i for i, name in enumerate(sorted(named.values()))}
     listing.note_empty_folders()
     labels = {image: number_of[named[folder]] for image, folder in folder_of.items() if folder in named}
-    return listing.source("folder", labels, sample_id, [ClassRecord(index=i, name=n, folder=n) for n, i in number_of.items()])
+    return listing.source(
+        "folder", labels, sample_id, [ClassRecord(index=i, name=n, folder=n) for n, i in number_of.items()]
+    )
 
 
 def open_tree(path: Path, *, images: str | None = None) -> Source:
@@ -95,7 +107,9 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
         The path is no folder, or holds no image.
     """
     if not path.is_dir():
-        raise SourceError(f"The source tree: {path} is a file, not a folder. Expected a folder with images in it, at any depth.")
+        raise SourceError(
+            f"The source tree: {path} is a file, not a folder. Expected a folder with images in it, at any depth."
+        )
     listing = list_images(path)
     files = set(listing.files)
     listing.notes = [(file, reason) for file, reason in listing.notes if file not in files]
@@ -105,7 +119,9 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
         raise listing.refuse("holds no image" + ("" if images is None else f" that --images {images!r} names.{there}"))
     listing.notes += [(file, OTHER_FORMAT) for file in chosen if not kept_suffix(file)]
     others = sorted(files.difference(chosen))
-    unfit = find_equal({file: file for file in others}) | {file: why for file in others if (why := _problem(file)) is not None}
+    unfit = find_equal({file: file for file in others}) | {
+        file: why for file in others if (why := _problem(file)) is not None
+    }
     listing.notes += unfit.items()
     source = listing.source("tree", dict.fromkeys(filter(kept_suffix, chosen)), normal)
     source.pattern = images
@@ -116,5 +132,7 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
 
 def _problem(path: str) -> str | None:
     """Return why a file cannot have its path in a data set, or None."""
-    colon = "has a colon in its first name, as a drive has elsewhere: rename it" if ":" in path.partition("/")[0] else None
+    colon = (
+        "has a colon in its first name, as a drive has elsewhere: rename it" if ":" in path.partition("/")[0] else None
+    )
     return name_problem(path) or colon

@@ -40,7 +40,8 @@ class HoldOut:
         counts = Counter(s.group for s in samples if s.group is not None)
         if not counts:
             raise SourceError(
-                "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns file,group), "
+                "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns "
+                "file,group), "
                 "or name a source that has them (icons50:PATH)."
             )
         unmatched = self.unmatched(samples)
@@ -49,11 +50,13 @@ class HoldOut:
             lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], MOST_SHOWN)
             raise SourceError(
-                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: {known}."
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: "
+                f"{known}."
             )
         if len(held) == len(counts):
             raise SourceError(
-                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. Leave one out."
+                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. "
+                "Leave one out."
             )
         return held
 
@@ -65,7 +68,10 @@ class HoldOut:
     def notes(self, samples: Sequence[Sample]) -> list[str]:
         """Return what a user should know: the patterns of a recipe that mean no group of the source."""
         unmatched = self.unmatched(samples)
-        most = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: {first_few(unmatched)}"
+        most = (
+            f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: "
+            f"{first_few(unmatched)}"
+        )
         return [most] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
@@ -81,7 +87,9 @@ def _matches(group: str, pattern: str, groups: Container[str]) -> bool:
 def recorded_hold_out(record: object) -> HoldOut | None:
     """Return what a manifest's selection holds out, as `HoldOut.record` wrote it; None where it is something else."""
     match record:
-        case {"groups": list(groups), "part": "test" | "train" as part} if groups and all(isinstance(g, str) for g in groups):
+        case {"groups": list(groups), "part": "test" | "train" as part} if groups and all(
+            isinstance(g, str) for g in groups
+        ):
             return HoldOut(tuple(groups), part == "train")
     return None
 
@@ -100,7 +108,11 @@ def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
 def hold_out_problem(given: object) -> str | None:
     """Return why something is no ``group=NAME``, and no list of them, or None."""
     entries = [given] if isinstance(given, str) else given
-    if isinstance(entries, Sequence) and entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
+    if (
+        isinstance(entries, Sequence)
+        and entries
+        and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries)
+    ):
         return None
     return f"hold_out is {given!r}; expected {FIELD}NAME, as in {FIELD}microsoft, once for each group"
 
@@ -124,7 +136,9 @@ def add_groups(source: Source, csv: Path) -> None:
     """
     csv = csv.expanduser()
     paths = [str(s.path) for s in source.samples]
-    group_of = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)], _group_problems, "the group a name")
+    group_of = read_column(
+        csv, "group", [*paths, *(path for path, _ in source.notes)], _group_problems, "the group a name"
+    )
     kept = [s for s in source.samples if s.path in group_of]
     if not kept:
         raise SourceError(f"The groups {csv} name no image of the source.")

@@ -26,7 +26,9 @@ from .source import Sample, Source
 from .tarred import Stamp, stamp
 
 MOST_RATIO = 1100
-"""How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
+"""How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at
+all.
+"""
 MOST_AHEAD = 64
 """Rows that are read at once, at most: to open the file then costs little beside them."""
 AHEAD_BYTES = 4 << 20
@@ -92,7 +94,9 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
         No HDF5 file, no such datasets, images that are not uint8, labels that do not belong to them.
     """
     if (problem := file_problem(path)) is not None:
-        raise SourceError(f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels.")
+        raise SourceError(
+            f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
+        )
     try:
         with _opened(path) as file:
             return _listed(file, path, images, labels)
@@ -108,7 +112,9 @@ def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> So
     own = SCHEMA in file.attrs and labels is None and images is None
     stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
     encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
-    shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name.removeprefix('/')}")
+    shape = (
+        None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name.removeprefix('/')}")
+    )
     given = _dataset(file, path, labels or LABELS, "--labels")
     values = whole_labels(given, stored.shape[0], f"{path}: {given.name.removeprefix('/')}")
     if own:
@@ -130,22 +136,30 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     if link is None or isinstance(link, h5py.ExternalLink) or not isinstance(file[name], h5py.Dataset):
         names: list[str] = []
         file.visititems(lambda n, item: names.append(n) if isinstance(item, h5py.Dataset) else None)
-        raise SourceError(f"{path} has no dataset {name!r} of its own. It has {first_few(names, 12) or 'none'}: name one with {option}.")
+        raise SourceError(
+            f"{path} has no dataset {name!r} of its own. It has {first_few(names, 12) or 'none'}: name one with "
+            f"{option}."
+        )
     dataset = file[name]
     if dataset.external or dataset.is_virtual:
         raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
     if dataset.nbytes > MOST_RATIO * path.stat().st_size:
-        raise SourceError(f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again.")
+        raise SourceError(
+            f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
+        )
     return dataset
 
 
-def _of_build(path: Path, depth: int, index: list[int], labels: list[int]) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
+def _of_build(
+    path: Path, depth: int, index: list[int], labels: list[int]
+) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
     """Return the samples of a shard, and their classes, from the build that it lies in."""
     build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(
             f"{path} is a shard of a corruptset build, and its samples' ids are in the build's samples.jsonl: "
-            f"give it where the build put it ({build} holds no manifest.json). Or name its datasets, --images images --labels labels, "
+            f"give it where the build put it ({build} holds no manifest.json). Or name its datasets, --images images "
+            "--labels labels, "
             "and its rows become data/0, data/1, ..."
         )
     try:
@@ -154,5 +168,7 @@ def _of_build(path: Path, depth: int, index: list[int], labels: list[int]) -> tu
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
     if [r.label for r in rows] != labels or [r.index for r in rows] != index:
-        raise SourceError(f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again.")
+        raise SourceError(
+            f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again."
+        )
     return tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows)), tuple(data.classes)

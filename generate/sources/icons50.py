@@ -1,12 +1,14 @@
-"""The source ``icons50:PATH``: Icons-50, icons of fifty classes in the styles of their vendors, from Icons-50.npy or class folders.
+"""The source ``icons50:PATH``: Icons-50, icons of fifty classes in the styles of their vendors, from Icons-50.npy or
+class folders.
 
-Every sample has a group: its style, or, with ``--groups subtype``, which kind of its class it shows. The file has icons of 32x32 in
-the order of its rows, and numbers for classes; the folders have images of any size, named ``<style>_<rendition>_<subtype>.png``. So
-the two are two sources.
+Every sample has a group: its style, or, with ``--groups subtype``, which kind of its class it shows. The file has icons
+of 32x32 in the order of its rows, and numbers for classes; the folders have images of any size, named
+``<style>_<rendition>_<subtype>.png``. So the two are two sources.
 
 References
 ----------
-Hendrycks & Dietterich 2018, Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations (arXiv:1807.01697).
+Hendrycks & Dietterich 2018, Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations
+(arXiv:1807.01697).
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def open(path: Path, *, groups: str = "style") -> Source:
         The path is something else, the file is damaged or asks Python to run something, or no icon has a group.
     """
     if groups not in SCHEMES["icons50"].groupings:
-        raise SourceError(f"--groups is {groups!r}; for icons50 expected one of {', '.join(SCHEMES['icons50'].groupings)}.")
+        raise SourceError(
+            f"--groups is {groups!r}; for icons50 expected one of {', '.join(SCHEMES['icons50'].groupings)}."
+        )
     if (path / FILE).is_file():
         path /= FILE
     while (path / FOLDER).is_dir():  # the archive has one in the other
@@ -64,9 +68,13 @@ def _open_folders(path: Path, grouping: str) -> Source:
     kept = [replace(sample, group=match[grouping]) for sample, match in named if match is not None]
     reason = f"has no {grouping} in its name; expected <style>_<rendition>_<subtype>.png"
     if not kept:
-        raise SourceError(f"The source icons50: {path} holds no icon whose name has a style: its first image {reason}. {EXPECTED}")
+        raise SourceError(
+            f"The source icons50: {path} holds no icon whose name has a style: its first image {reason}. {EXPECTED}"
+        )
     source.samples = tuple(replace(sample, index=i) for i, sample in enumerate(kept))
-    source.notes = tuple(sorted([*source.notes, *((str(sample.path), reason) for sample, match in named if match is None)]))
+    source.notes = tuple(
+        sorted([*source.notes, *((str(sample.path), reason) for sample, match in named if match is None)])
+    )
     return source
 
 
@@ -77,7 +85,9 @@ def _read(path: Path, grouping: str) -> Rows:
         images = images.transpose(0, 2, 3, 1)
     groups = texts(fields[grouping])
     if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3 or len(groups) != len(images):
-        raise Refused(f"it has images of shape {images.shape} and {len(groups)} in {grouping!r}; expected (icons, 3, 32, 32)")
+        raise Refused(
+            f"it has images of shape {images.shape} and {len(groups)} in {grouping!r}; expected (icons, 3, 32, 32)"
+        )
     labels = whole_labels(whole_numbers(fields["class"]), len(images), f"{path}: class")
     for row, name in enumerate(groups):
         if (problem := group_problem(name) if name else "is empty") is not None:

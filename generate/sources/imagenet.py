@@ -6,9 +6,9 @@
 
 Every form gives the same samples: the id is the file's stem, the class is the wnid, labels number the sorted wnids.
 
-The devkit's ``data/meta.mat`` has the synsets with their ILSVRC2012 ids (1 to 1000 are the classes, the others stand above them in
-the hierarchy), ``data/ILSVRC2012_validation_ground_truth.txt`` has an id a line, for the images in the order of their
-numbers.
+The devkit's ``data/meta.mat`` has the synsets with their ILSVRC2012 ids (1 to 1000 are the classes, the others stand
+above them in the hierarchy), ``data/ILSVRC2012_validation_ground_truth.txt`` has an id a line, for the images in the
+order of their numbers.
 
 References
 ----------
@@ -73,21 +73,26 @@ def open(path: Path, *, labels: str | None = None) -> Source:
     kit = kit or (find_devkit(path, path.parent) if flat else None)
     if flat and kit is None:
         raise SourceError(
-            f"The source imagenet: {path} holds images without class folders, so their labels must come from elsewhere. Put the devkit "
-            f"({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give it or a file of labels with --labels."
+            f"The source imagenet: {path} holds images without class folders, so their labels must come from "
+            "elsewhere. Put the devkit "
+            f"({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give it or a file of labels "
+            "with --labels."
         )
     truth = read_truth(kit) if kit is not None else None
     wnid_of = _classes_of(listing, truth)
     if truth is not None and truth.complete and flat and len(wnid_of) != len(truth.wnid_of):
         raise SourceError(
-            f"{path} holds {len(wnid_of)} images, and {truth.path} says the classes of {len(truth.wnid_of)}. Both must be of the whole "
+            f"{path} holds {len(wnid_of)} images, and {truth.path} says the classes of {len(truth.wnid_of)}. Both "
+            "must be of the whole "
             "validation set: download what is cut, or give labels for just these images with --labels CSV."
         )
     wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
     listing.note_empty_folders()
     labelled = {image: label_of[wnid] for image, wnid in wnid_of.items()}
-    source = listing.source("imagenet", labelled, _stem, [ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(wnids)])
+    source = listing.source(
+        "imagenet", labelled, _stem, [ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(wnids)]
+    )
     source.root = source.root and given
     return source
 
@@ -97,8 +102,12 @@ def _stem(path: str) -> str:
 
 
 def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
-    """Return path -> wnid of images: what devkit or labels say, or else the folder; refuse images where both say another."""
-    problems = [f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)]
+    """Return path -> wnid of images: what devkit or labels say, or else the folder; refuse images where both say
+    another.
+    """
+    problems = [
+        f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)
+    ]
     wnid_of: dict[str, str] = {}
     for image in [] if problems else listing.images:
         folder, slash, _ = image.partition("/")
@@ -107,8 +116,10 @@ def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
             problems.append(f"{shown(image)}: {truth.path} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
-            f"The source imagenet: {listing.path} holds {len(listing.images)} images, and these cannot be ILSVRC2012's validation images "
-            f"(ILSVRC2012_val_00000001.JPEG) with their classes:\n{listed(problems, 10)}\nAre they another year's, or cut? Any other image "
+            f"The source imagenet: {listing.path} holds {len(listing.images)} images, and these cannot be "
+            "ILSVRC2012's validation images "
+            f"(ILSVRC2012_val_00000001.JPEG) with their classes:\n{listed(problems, 10)}\nAre they another year's, or "
+            "cut? Any other image "
             f"folder, or a tar of one, is folder:{listing.path}."
         )
     return wnid_of
@@ -143,7 +154,11 @@ def read_truth(path: Path) -> Truth:
     """
     if not path.exists():
         raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
-    if not path.is_dir() and "devkit" not in path.name.lower() and not path.name.lower().endswith((".tar.gz", ".tgz", ".tar")):
+    if (
+        not path.is_dir()
+        and "devkit" not in path.name.lower()
+        and not path.name.lower().endswith((".tar.gz", ".tgz", ".tar"))
+    ):
         return _read_labels(path)
     _, contents = named_files(path, re.compile(f"{META}|{TRUTH}"), "data/*", "*/data/*")
     files = {name.rpartition("/")[2]: data for name, data in contents.items()}
@@ -152,7 +167,9 @@ def read_truth(path: Path) -> Truth:
     wnids = _wnids(files[META], path)
     ids = files[TRUTH].decode("ascii", "replace").split()
     known = {str(i): wnid for i, wnid in enumerate(wnids, 1)}
-    wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known] or ["it has no line"] * (not ids)
+    wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known] or ["it has no line"] * (
+        not ids
+    )
     if wrong:
         what = f"{path}: {TRUTH} has lines that are no ids from 1 to {len(wnids)}"
         raise SourceError(f"{what}:\n{listed(wrong, 10)}\nDownload the devkit again.")
@@ -167,32 +184,53 @@ def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
         synsets = np.atleast_1d(loadmat(io.BytesIO(data), squeeze_me=True)["synsets"])
         classes = sorted((int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0)
     except Exception as e:  # scipy raises many kinds for what is no MATLAB file
-        raise SourceError(f"{path}: {META} cannot be read as a MATLAB file with the synsets of ILSVRC2012 ({e}). {EXPECTED}") from None
+        raise SourceError(
+            f"{path}: {META} cannot be read as a MATLAB file with the synsets of ILSVRC2012 ({e}). {EXPECTED}"
+        ) from None
     wnids = [wnid for _, wnid in classes]
-    if not wnids or [i for i, _ in classes] != list(range(1, len(set(wnids)) + 1)) or not all(map(WNID.fullmatch, wnids)):
-        raise SourceError(f"{path}: {META} does not give every class a wnid such as n01440764 of its own, and an id from 1 on. {EXPECTED}")
+    if (
+        not wnids
+        or [i for i, _ in classes] != list(range(1, len(set(wnids)) + 1))
+        or not all(map(WNID.fullmatch, wnids))
+    ):
+        raise SourceError(
+            f"{path}: {META} does not give every class a wnid such as n01440764 of its own, and an id from 1 on. "
+            f"{EXPECTED}"
+        )
     return wnids
 
 
 def _read_labels(path: Path) -> Truth:
     """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
     try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
+        rows = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True)
+            if row
+        ]
     except (OSError, csv.Error) as e:
         raise SourceError(f"The labels {path} cannot be read: {e}. Expected a line an image.") from None
     if rows and WNID.fullmatch(rows[0][0]):
         rows = [["file", "label"], *([f"ILSVRC2012_val_{i:08d}", *row] for i, row in enumerate(rows, 1))]
     if not rows or rows[0] not in (["file", "label"], ["ImageId", "PredictionString"]):
         raise SourceError(
-            f"The labels {path} begin with {','.join(*rows[:1])[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
+            f"The labels {path} begin with {','.join(*rows[:1])[:80]!r}. Expected a header line 'file,label' or "
+            "'ImageId,PredictionString' "
             "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
         )
     wnid_of: dict[str, str] = {}
     problems = [] if rows[1:] else ["they have no row"]
     for i, (name, *cells) in enumerate(rows[1:], 2):
-        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), cells[0].partition(" ")[0] if len(cells) == 1 else ""
+        stem, wnid = (
+            name.rpartition("/")[2].removesuffix(".JPEG"),
+            cells[0].partition(" ")[0] if len(cells) == 1 else "",
+        )
         if not WNID.fullmatch(wnid) or stem in wnid_of:
-            problems.append(f"line {i}: {stem} was given before" if stem in wnid_of else f"line {i}: {wnid!r} is no wnid such as n01440764")
+            problems.append(
+                f"line {i}: {stem} was given before"
+                if stem in wnid_of
+                else f"line {i}: {wnid!r} is no wnid such as n01440764"
+            )
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(f"The labels {path} have mistakes:\n{listed(problems)}")

@@ -45,7 +45,9 @@ def read_column(
     try:
         reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
     except OSError as e:
-        raise SourceError(f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}.") from None
+        raise SourceError(
+            f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}."
+        ) from None
     on_disk = {normal(image): image for image in images}
     said: dict[str, str] = {}
     problems: list[str] = []
@@ -73,7 +75,10 @@ def read_column(
     except csv.Error as e:
         problems.append(f"line {reader.line_num}: {e}")
     if [c.strip() for c in head] != ["file", column]:
-        raise SourceError(f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line 'file,{column}'.")
+        raise SourceError(
+            f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line "
+            f"'file,{column}'."
+        )
     problems += judge(sorted(set(said.values())))
     if problems:
         raise SourceError(
@@ -116,7 +121,9 @@ def _label_problems(names: Sequence[str]) -> list[str]:
         return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind"]
     if numbers:
         return [f"the label {name} is above {MAX_LABEL}" for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
-    wrong = find_equal({name: name for name in names}) | {name: why for name in names if (why := _folder_problem(name)) is not None}
+    wrong = find_equal({name: name for name in names}) | {
+        name: why for name in names if (why := _folder_problem(name)) is not None
+    }
     return [f"the class name {name!r} {why}" for name, why in wrong.items()]
 
 
@@ -130,9 +137,15 @@ def _folder_problem(name: str) -> str | None:
 def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
     """Return labels, an array or a dataset that is not read yet, or refuse them."""
     if given.dtype.kind not in "iu" or given.ndim != 1:
-        raise SourceError(f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an image.")
+        raise SourceError(
+            f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an "
+            "image."
+        )
     if len(given) != count:
-        raise SourceError(f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong together?")
+        raise SourceError(
+            f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong "
+            "together?"
+        )
     values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
     check_labels(values, MAX_LABEL, where)
     return values
@@ -162,7 +175,8 @@ def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
 
 
 def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as they are numbered.
+    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as
+    they are numbered.
 
     Raises
     ------
@@ -174,10 +188,16 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
     (['cat', 'dog'], ['0_dog', '1_cat'])
     """
-    problems = [f"class {i}, {name!r}, {problem}" for i, name in enumerate(names) if (problem := _folder_problem(name)) is not None]
+    problems = [
+        f"class {i}, {name!r}, {problem}"
+        for i, name in enumerate(names)
+        if (problem := _folder_problem(name)) is not None
+    ]
     if len({n.casefold() for n in names}) < len(names):
         problems.append("a class name is given twice")
     if problems or not names:
-        raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
+        raise SourceError(
+            f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again."
+        )
     width = 0 if list(names) == sorted(names) else len(str(len(names) - 1))
     return tuple(ClassRecord(index=i, name=n, folder=f"{i:0{width}d}_{n}" if width else n) for i, n in enumerate(names))

@@ -1,4 +1,6 @@
-"""Image files in a folder or in a tar: which are samples, which are ignored, which cannot be used; and a source of them."""
+"""Image files in a folder or in a tar: which are samples, which are ignored, which cannot be used; and a source of
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,24 @@ from .naming import find_clashes, name_problem, shown
 from .source import Note, Place, Sample, Source
 from .tarred import list_tar, read_place
 
-IMAGE_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png", "apng", "bmp", "dib", "gif", "tif", "tiff", "webp", "ppm", "pgm", "pbm", "pnm")
+IMAGE_SUFFIXES = (
+    "jpg",
+    "jpeg",
+    "jpe",
+    "jfif",
+    "png",
+    "apng",
+    "bmp",
+    "dib",
+    "gif",
+    "tif",
+    "tiff",
+    "webp",
+    "ppm",
+    "pgm",
+    "pbm",
+    "pnm",
+)
 """Files that are samples by their names; what they hold is decided by their bytes."""
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
 """Those that images can keep in a data set, which stores JPEG and PNG."""
@@ -26,7 +45,18 @@ DOCUMENT_SUFFIXES = (
     *("txt", "md", "rst", "pdf", "bib", "cff", "csv", "tsv", "json", "jsonl"),
     *("xml", "html", "htm", "yaml", "yml", "toml", "md5", "sha256"),
 )
-DOCUMENT_NAMES = ("readme", "license", "licence", "copying", "notice", "citation", "authors", "changelog", "md5sums", "sha256sums")
+DOCUMENT_NAMES = (
+    "readme",
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "citation",
+    "authors",
+    "changelog",
+    "md5sums",
+    "sha256sums",
+)
 """Notes that lie beside images; ignored."""
 SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle.bin", "@eadir", "lost+found")
 """What operating systems leave in folders; ignored, as are names that begin with a dot."""
@@ -56,12 +86,20 @@ class Listing:
         if kind in IMAGE_SUFFIXES:
             self.images.append(path)
         elif kind not in DOCUMENT_SUFFIXES and name.split(".")[0] not in DOCUMENT_NAMES:
-            self.notes.append((path, f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away"))
+            self.notes.append(
+                (
+                    path,
+                    f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away",
+                )
+            )
 
     def note_empty_folders(self) -> None:
         """Note the class folders without an image, but for those with a note of their own."""
         filled = {path.partition("/")[0] for path in (*self.images, *(noted for noted, _ in self.notes)) if "/" in path}
-        why = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses one too)"
+        why = (
+            "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses "
+            "one too)"
+        )
         self.notes += [(f"{folder}/", why) for folder in self.folders if folder not in filled]
 
     def refuse(self, why: str) -> SourceError:
@@ -70,7 +108,11 @@ class Listing:
         return SourceError(f"{self.path} {why}." + (f" What was found:\n{lines}" if lines else ""))
 
     def source(
-        self, scheme: str, labels: Mapping[str, int | None], identify: Callable[[str], str], classes: Iterable[ClassRecord] = ()
+        self,
+        scheme: str,
+        labels: Mapping[str, int | None],
+        identify: Callable[[str], str],
+        classes: Iterable[ClassRecord] = (),
     ) -> Source:
         """Return the source of images, in the order of their ids, without those whose names clash or cannot be ids.
 
@@ -97,10 +139,13 @@ class Listing:
         if not kept:
             raise self.refuse("holds no image that can be used")
         samples = tuple(
-            Sample(index, identity, labels[path], path, place=self.places.get(path)) for index, (identity, _, path) in enumerate(kept)
+            Sample(index, identity, labels[path], path, place=self.places.get(path))
+            for index, (identity, _, path) in enumerate(kept)
         )
         notes = tuple(sorted((shown(path), problem) for path, problem in self.notes))
-        return Source(scheme, samples, classes, partial(read_image, self.path), notes, None if self.places else self.path)
+        return Source(
+            scheme, samples, classes, partial(read_image, self.path), notes, None if self.places else self.path
+        )
 
 
 def ignored(name: str) -> bool:
@@ -131,8 +176,8 @@ def list_images(
     skip : callable, optional
         Whether a path that may lie in the folder is no part of it (labels, a devkit).
     around : callable, optional
-        Whether the first folder of an image's path in a tar can lie around the folders that count: such a folder, if all images are in
-        it, is left out of paths. Tars are made from within a folder or from beside it.
+        Whether the first folder of an image's path in a tar can lie around the folders that count: such a folder, if
+        all images are in it, is left out of paths. Tars are made from within a folder or from beside it.
     """
     listing = Listing(path)
     if path.is_dir():
@@ -143,7 +188,9 @@ def list_images(
     tops = {name.partition("/")[0] for name in images}
     root = f"{tops.pop()}/" if len(tops) == 1 and all(map(around, images)) else ""
     listing.notes += tar.notes
-    listing.places = {name.removeprefix(root): place for name, place in sorted(tar.files.items()) if name.startswith(root)}
+    listing.places = {
+        name.removeprefix(root): place for name, place in sorted(tar.files.items()) if name.startswith(root)
+    }
     for name in listing.places:
         if not _hidden(name):
             listing.add(name)
@@ -184,13 +231,18 @@ def _problem(root: Path, entry: os.DirEntry[str]) -> str | None:
     """Return why a file or folder cannot be used; a link to a file inside the source can."""
     try:
         mode = entry.stat().st_mode
-        inside = not entry.is_symlink() or (stat.S_ISREG(mode) and Path(entry.path).resolve(strict=True).is_relative_to(root))
+        inside = not entry.is_symlink() or (
+            stat.S_ISREG(mode) and Path(entry.path).resolve(strict=True).is_relative_to(root)
+        )
     except (OSError, RuntimeError) as e:
         if entry.is_symlink():
             return "is a link that leads nowhere: put the file itself there, or remove it"
         return f"cannot be looked at ({e}): mend its permissions, or remove it"
     if not inside:
-        return "is a link to a folder, or to a file outside the source, which would make it depend on something else: put that itself there"
+        return (
+            "is a link to a folder, or to a file outside the source, which would make it depend on something else: "
+            "put that itself there"
+        )
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         return "is a device, a pipe or a socket, not a file: remove it"
     return None
@@ -203,7 +255,9 @@ def read_image(path: Path, sample: Sample) -> bytes:
             return read_place(path, sample.place)
         with open_regular(path / str(sample.path)) as file:  # it may have become a pipe since it was listed
             if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
-                raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out")
+                raise BadSample(
+                    f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out"
+                )
             return file.read(MAX_FILE_BYTES + 1)
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None

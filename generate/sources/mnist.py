@@ -1,4 +1,5 @@
-"""The source ``mnist:PATH``: MNIST and what is shaped like it (Fashion-MNIST, KMNIST, EMNIST), as IDX files, gzipped or not.
+"""The source ``mnist:PATH``: MNIST and what is shaped like it (Fashion-MNIST, KMNIST, EMNIST), as IDX files, gzipped or
+not.
 
 Rows keep the order of the files, pixels are stored as they are (EMNIST's are transposed, as it is published).
 
@@ -26,7 +27,9 @@ from .tarred import read_whole
 
 FILE = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
-"""First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge); byclass."""
+"""First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge);
+byclass.
+"""
 MAGIC = {"labels": 0x801, "images": 0x803}
 """Unsigned bytes of one dimension, and of three."""
 EXPECTED = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-idx1-ubyte.gz, or such files unpacked."
@@ -45,7 +48,9 @@ def open(path: Path, *, split: str | None = None) -> Source:
     splits, pairs = wanted_splits(split), _pairs(path.expanduser())
     held = [name for name, _, _ in pairs]
     if missing := [name for name in splits if name not in held]:
-        raise SourceError(f"The source mnist:{path} has no files of the split {missing[0]} (it has {', '.join(held)}). {EXPECTED}")
+        raise SourceError(
+            f"The source mnist:{path} has no files of the split {missing[0]} (it has {', '.join(held)}). {EXPECTED}"
+        )
     return row_source("mnist", [file for _, *files in pairs for file in files], _read, pairs, splits)
 
 
@@ -58,16 +63,29 @@ def _pairs(path: Path) -> tuple[Pair, ...]:
         for file in sorted(place.glob("*-ubyte*")):
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"]):
-                sets[match["prefix"]].setdefault(("train" if match["split"] == "train" else "test", match["kind"]), file.resolve())
+                sets[match["prefix"]].setdefault(
+                    ("train" if match["split"] == "train" else "test", match["kind"]), file.resolve()
+                )
     if not sets:
-        raise SourceError(f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {EXPECTED}")
+        raise SourceError(
+            f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {EXPECTED}"
+        )
     if len(sets) > 1:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{path} holds {len(sets)} data sets; say which one: {names}.")
     (files,) = sets.values()
-    if single := [file.name for (split, _), file in files.items() if not {(split, "images"), (split, "labels")} <= files.keys()]:
-        raise SourceError(f"The source mnist:{path} has {', '.join(single)} without the labels or images that belong to it. Download both.")
-    return tuple((split, files[split, "images"], files[split, "labels"]) for split in ("test", "train") if (split, "images") in files)
+    if single := [
+        file.name for (split, _), file in files.items() if not {(split, "images"), (split, "labels")} <= files.keys()
+    ]:
+        raise SourceError(
+            f"The source mnist:{path} has {', '.join(single)} without the labels or images that belong to it. "
+            "Download both."
+        )
+    return tuple(
+        (split, files[split, "images"], files[split, "labels"])
+        for split in ("test", "train")
+        if (split, "images") in files
+    )
 
 
 def _read(pairs: tuple[Pair, ...], splits: tuple[str, ...]) -> Rows:
@@ -99,13 +117,15 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     begins = int.from_bytes(data[:4], "big")
     if begins != magic or len(data) < length:
         raise SourceError(
-            f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). Are the files of images "
+            f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
+            "Are the files of images "
             "and labels mixed up? Download it again."
         )
     shape = struct.unpack_from(f">{dimensions}I", data, 4)
     if 0 in shape or len(data) != length + math.prod(shape):
         raise SourceError(
-            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + math.prod(shape):,} with its head, "
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes "
+            f"{length + math.prod(shape):,} with its head, "
             f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
         )
     return np.frombuffer(data, np.uint8, offset=length).reshape(shape)

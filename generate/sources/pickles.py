@@ -1,7 +1,9 @@
-"""Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version, Icons-50.npy.
+"""Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version,
+Icons-50.npy.
 
-Python's own unpickler is held to the names in `_NAMES`, which stand for functions of this module: numpy's own crash Python on some
-damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of one entry.
+Python's own unpickler is held to the names in `_NAMES`, which stand for functions of this module: numpy's own crash
+Python on some damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of one
+entry.
 
 References
 ----------
@@ -24,7 +26,9 @@ PIECE = 1 << 20
 LONG = 255
 """Bytes of a string, or of a line, that is copied out of the pickle."""
 MOST_HELD = 6 << 20
-"""Bytes of a pickle beside its long strings: 50,000 rows have two to five million, and each byte can take a hundred in memory."""
+"""Bytes of a pickle beside its long strings: 50,000 rows have two to five million, and each byte can take a hundred in
+memory.
+"""
 MOST_COLUMN = 64 << 20
 """Bytes of an array of labels or names, or of an element that many places may name."""
 _DTYPE = re.compile(r"[<>|]?([ui][1248]|b1|f[248]|[US][1-9][0-9]{0,3}|O[48]?)")
@@ -47,8 +51,18 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
         fields = _Unpickler(reader, encoding="bytes").load()
     except Refused as e:
         raise Refused(f"{e} (at byte {reader.position:,})") from None
-    except (pickle.UnpicklingError, AttributeError, LookupError, TypeError, ValueError, OverflowError, DeprecationWarning):
-        raise Refused(f"it is no pickle of arrays, lists, strings and whole numbers (at byte {reader.position:,})") from None
+    except (
+        pickle.UnpicklingError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        DeprecationWarning,
+    ):
+        raise Refused(
+            f"it is no pickle of arrays, lists, strings and whole numbers (at byte {reader.position:,})"
+        ) from None
     if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
         fields = fields.values[0]  # what numpy.save makes of a dictionary
     if not isinstance(fields, dict):
@@ -94,7 +108,9 @@ def _column(value: Any) -> list[Any]:
             values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
         values = values.tolist()
     if not isinstance(values, list):
-        raise Refused(f"it has {getattr(values, 'shape', type(values).__name__)} where a column of names or numbers was expected")
+        raise Refused(
+            f"it has {getattr(values, 'shape', type(values).__name__)} where a column of names or numbers was expected"
+        )
     return values
 
 
@@ -195,10 +211,14 @@ _NAMES = {
     "numpy.core.multiarray.scalar": _scalar,
     "numpy.core.numeric._frombuffer": _frombuffer,
 }
-"""What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later releases."""
+"""What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later
+releases.
+"""
 _INSTRUCTIONS = (
-    "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING SHORT_BINSTRING BINBYTES "
-    "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS PUT "
+    "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING "
+    "SHORT_BINSTRING BINBYTES "
+    "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM "
+    "SETITEMS PUT "
     "BINPUT LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE"
 ).split()
 

@@ -1,4 +1,6 @@
-"""Sources that are tables of rows: CIFAR, MNIST, arrays. Their order is the file's; each process holds the tables in memory."""
+"""Sources that are tables of rows: CIFAR, MNIST, arrays. Their order is the file's; each process holds the tables in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ Rows = tuple[tuple[ClassRecord, ...], list[Table]]
 """What reading some files gives."""
 
 
-def row_source(scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5) -> Source:
+def row_source(
+    scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5
+) -> Source:
     """Return the source of the rows of one or more tables; ids are ``<split>/<row, five digits>``.
 
     A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
@@ -65,7 +69,9 @@ def row_source(scheme: str, files: Sequence[Path], read: Callable[..., Rows], *a
     for table in tables:
         split = None if table.split == "data" else table.split
         for label, group in zip(table.labels.tolist(), table.groups or [None] * len(table.labels), strict=True):
-            samples.append(Sample(len(samples), f"{table.split}/{rows_of[table.split]:0{width}d}", label, None, split, group))
+            samples.append(
+                Sample(len(samples), f"{table.split}/{rows_of[table.split]:0{width}d}", label, None, split, group)
+            )
             rows_of[table.split] += 1
     starts = tuple(accumulate((len(table.labels) for table in tables), initial=0))
     held = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
@@ -74,7 +80,11 @@ def row_source(scheme: str, files: Sequence[Path], read: Callable[..., Rows], *a
 
 
 def _load(
-    files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...], starts: tuple[int, ...], sample: Sample
+    files: tuple[Path, ...],
+    read: Callable[..., Rows],
+    arguments: tuple[Any, ...],
+    starts: tuple[int, ...],
+    sample: Sample,
 ) -> NDArray[np.uint8]:
     number = bisect.bisect_right(starts, sample.index) - 1
     try:
@@ -111,15 +121,20 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
     """Return (H, W, C) of an array of images, or refuse it."""
     if dtype != np.uint8:
         hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
-        raise SourceError(f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it as it was meant{hint} and save it again.")
+        raise SourceError(
+            f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it as it was meant{hint} and save it again."
+        )
     if len(shape) == 3:
         shape = (*shape, 1)
     if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
-        raise SourceError(f"{where} has the shape {shape}, channels first; expected (N, H, W, C): save x.transpose(0, 2, 3, 1).")
+        raise SourceError(
+            f"{where} has the shape {shape}, channels first; expected (N, H, W, C): save x.transpose(0, 2, 3, 1)."
+        )
     fits = len(shape) == 4 and shape[3] in (1, 3) and shape[0] >= 1 and min(shape[1:3]) >= LEAST_SIDE
     if not fits or shape[1] * shape[2] > MAX_PIXELS:
         raise SourceError(
-            f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least {LEAST_SIDE} and at most "
+            f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
+            f"{LEAST_SIDE} and at most "
             f"{MAX_PIXELS:,} pixels an image."
         )
     return shape[1], shape[2], shape[3]
@@ -148,7 +163,8 @@ def _read_arrays(images_path: Path, labels_path: Path) -> Rows:
     shape = image_shape(images.dtype, images.shape, str(images_path))
     if not images.flags.c_contiguous:
         raise SourceError(
-            f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, np.ascontiguousarray(x))."
+            f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, "
+            "np.ascontiguousarray(x))."
         )
     labels = whole_labels(_mapped(labels_path), len(images), str(labels_path))
     return numbered_classes(int(labels.max())), [Table("data", images.reshape(-1, *shape), labels)]

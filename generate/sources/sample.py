@@ -1,4 +1,6 @@
-"""The source ``sample``: eight public photographs that come with scikit-image, read from its folder without a network."""
+"""The source ``sample``: eight public photographs that come with scikit-image, read from its folder without a
+network.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .source import Sample, Source
 
 
 class Photograph(NamedTuple):
-    """One of the eight: its file in scikit-image, the sha256 of its C-order RGB bytes, and its terms as scikit-image states them."""
+    """One of the eight: its file in scikit-image, the sha256 of its C-order RGB bytes, and its terms as scikit-image
+    states them.
+    """
 
     file: str
     sha256: str
@@ -43,7 +47,9 @@ PHOTOGRAPHS = {file.partition(".")[0]: Photograph(file, f"sha256:{digest}", term
 
 
 def open(path: Path) -> Source:
-    """Open the eight photographs, each a class of its own; labels follow the order of their names. They have no path."""
+    """Open the eight photographs, each a class of its own; labels follow the order of their names. They have no
+    path.
+    """
     package = importlib.util.find_spec("skimage")
     if package is None or package.origin is None:
         raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")
@@ -54,10 +60,15 @@ def photographs(folder: Path) -> Source:
     """Return the photographs that are in a folder; those that are not are noted."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
-    reason = f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it"
+    reason = (
+        f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build "
+        "without it"
+    )
     notes = tuple((PHOTOGRAPHS[c.name].file, reason) for c in classes if c not in present)
     if not present:
-        raise SourceError(f"The installed scikit-image {_version()} ships none of the eight photographs: install release 0.26.")
+        raise SourceError(
+            f"The installed scikit-image {_version()} ships none of the eight photographs: install release 0.26."
+        )
     samples = tuple(Sample(index, c.name, c.index) for index, c in enumerate(present))
     terms = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
     return Source("sample", samples, classes, partial(_read, folder), notes, license=terms)
@@ -68,7 +79,9 @@ def _read(folder: Path, sample: Sample) -> NDArray[np.uint8]:
     try:
         image = decode((folder / photograph.file).read_bytes())
     except OSError as e:
-        raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again") from None
+        raise BadSample(
+            f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again"
+        ) from None
     sha256 = sha256_bytes(image.data)
     if sha256 != photograph.sha256:
         raise BadSample(

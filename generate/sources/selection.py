@@ -33,15 +33,16 @@ def select(
 ) -> list[Sample]:
     """Return the chosen samples, in the source's order.
 
-    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per super-category, per
-    class, samples.
+    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per
+    super-category, per class, samples.
 
     Parameters
     ----------
     source : sequence of Sample
         All samples of a source.
     samples : int, optional
-        So many, spread evenly: number i is the sample at ``(i * total) // samples``. All of them where there are no more.
+        So many, spread evenly: number i is the sample at ``(i * total) // samples``. All of them where there are no
+        more.
     first : int, optional
         The first so many.
     per_class : int, optional
@@ -51,7 +52,8 @@ def select(
     hold_out : HoldOut, optional
         Those of some groups of the source, or those of all others.
     per_super_category : path or str, optional
-        The first so many of every super-category, as its file says (`read_super_categories`); none of a class that is in none.
+        The first so many of every super-category, as its file says (`read_super_categories`); none of a class that is
+        in none.
     classes : sequence of ClassRecord
         The source's: super-categories name them.
 
@@ -69,7 +71,9 @@ def select(
     """
     for option, value in (("--samples", samples), ("--first", first), ("--per-class", per_class)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_SEED):
-            raise SourceError(f"{option} is {value!r}; expected a whole number of images, at least 1 and at most {MAX_SEED}.")
+            raise SourceError(
+                f"{option} is {value!r}; expected a whole number of images, at least 1 and at most {MAX_SEED}."
+            )
     chosen = list(source) if ids is None else _named(source, ids)
     if hold_out is not None:
         held = set(hold_out.matched(source))
@@ -79,7 +83,9 @@ def select(
     if per_super_category is not None:
         categories = read_super_categories(per_super_category)
         category_of = categories.by_label(classes)
-        chosen = _first_of_each([s for s in chosen if s.label in category_of], lambda s: category_of[s.class_index], categories.images)
+        chosen = _first_of_each(
+            [s for s in chosen if s.label in category_of], lambda s: category_of[s.class_index], categories.images
+        )
     if per_class is not None:
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     return spread(chosen, samples)
@@ -110,11 +116,12 @@ def selection_record(
     pattern: str | None = None,
     **numbers: int | None,
 ) -> dict[str, Any]:
-    """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
+    """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among
+    them).
 
-    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
-    the pattern of images, what the groups are, and which were held out, are recorded only where they were given. `numbers` are the other
-    options of `select`.
+    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a
+    path. Super-categories, the pattern of images, what the groups are, and which were held out, are recorded only where
+    they were given. `numbers` are the other options of `select`.
     """
     given = [] if ids is None else [sample.id for sample in _named(source, ids)]
     splits = {sample.split for sample in source if sample.split is not None}
@@ -141,7 +148,9 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
         try:
             ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
         except OSError as e:
-            raise SourceError(f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line.") from None
+            raise SourceError(
+                f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line."
+            ) from None
     number_of = {sample.path: i for i, sample in enumerate(source)} | {sample.id: i for i, sample in enumerate(source)}
     problems: list[str] = []
     line_of: dict[int, int] = {}
@@ -157,5 +166,8 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
     if not line_of:
         problems = problems or ["it names no sample"]
     if problems:
-        raise SourceError(f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id a line.")
+        raise SourceError(
+            f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\nExpected one id a "
+            "line."
+        )
     return [source[i] for i in sorted(line_of)]

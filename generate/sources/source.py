@@ -136,13 +136,16 @@ class Scheme:
     takes: tuple[str, ...] = ()
     """The options that the function has beside the path; the groups of a CSV are given to what it returns."""
     groupings: tuple[str, ...] = ()
-    """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them."""
+    """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them.
+    """
     one_path: bool = True
     """Whether one file or folder follows, which must be there."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "sample": Scheme("sample:open", "eight public photographs that come with scikit-image, one class each", one_path=False),
+    "sample": Scheme(
+        "sample:open", "eight public photographs that come with scikit-image, one class each", one_path=False
+    ),
     "folder": Scheme(
         "folder:open",
         "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV",
@@ -153,9 +156,13 @@ SCHEMES: Mapping[str, Scheme] = {
         "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders",
         ("labels", "groups"),
     ),
-    "cifar10": Scheme("cifar:open_ten", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",)),
+    "cifar10": Scheme(
+        "cifar:open_ten", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",)
+    ),
     "cifar100": Scheme(
-        "cifar:open_hundred", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("labels", "split")
+        "cifar:open_hundred",
+        "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses",
+        ("labels", "split"),
     ),
     "icons50": Scheme(
         "icons50:open",
@@ -168,10 +175,19 @@ SCHEMES: Mapping[str, Scheme] = {
         "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
         ("images",),
     ),
-    "mnist": Scheme("mnist:open", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",), one_path=False),
-    "npy": Scheme("rows:open_arrays", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers", one_path=False),
+    "mnist": Scheme(
+        "mnist:open",
+        "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST",
+        ("split",),
+        one_path=False,
+    ),
+    "npy": Scheme(
+        "rows:open_arrays", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers", one_path=False
+    ),
     "hdf5": Scheme(
-        "hdf5:open", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("labels", "images")
+        "hdf5:open",
+        "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard",
+        ("labels", "images"),
     ),
 }
 
@@ -188,8 +204,8 @@ def open_source(text: str, **options: Any) -> Source:
     text : str
         ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; see docs/sources.md.
     **options
-        What a scheme takes beside its path: ``labels`` (where labels come from, where the source does not say it: a CSV, a devkit,
-        the name of a dataset), ``split``, ``images``, ``groups``; None is the default.
+        What a scheme takes beside its path: ``labels`` (where labels come from, where the source does not say it: a
+        CSV, a devkit, the name of a dataset), ``split``, ``images``, ``groups``; None is the default.
 
     Returns
     -------
@@ -233,7 +249,9 @@ def _unknown(text: str, name: str) -> str:
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:
-        hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
+        hint = (
+            f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
+        )
     known = "".join(f"\n  {name}: {scheme.about}" for name, scheme in SCHEMES.items())
     return f"{text!r} is not a source.{hint} Known sources:{known}"
 

@@ -16,7 +16,8 @@ AT_ONCE = 8
 
 
 def local_copies(rest: str) -> str:
-    """Return what stands after a source's scheme with each URL of it replaced by a path; several are separated by commas.
+    """Return what stands after a source's scheme with each URL of it replaced by a path; several are separated by
+    commas.
 
     Raises
     ------
@@ -27,7 +28,8 @@ def local_copies(rest: str) -> str:
 
 
 def local_copy(url: str) -> str:
-    """Return where the file or the folder at a URL lies in the cache; it is fetched where no copy of this version is there.
+    """Return where the file or the folder at a URL lies in the cache; it is fetched where no copy of this version is
+    there.
 
     Raises
     ------

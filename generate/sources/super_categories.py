@@ -61,7 +61,8 @@ class SuperCategories(BaseModel):
         absent = [f"{name} ({category})" for name, category in self.category_of.items() if name not in known]
         if absent:
             raise SourceError(
-                f"--per-super-category names {len(absent)} classes that the source does not have:\n{listed(absent, 10)}\n"
+                f"--per-super-category names {len(absent)} classes that the source does not "
+                f"have:\n{listed(absent, 10)}\n"
                 "Expected its class folders (of ImageNet the wnids) or class names."
             )
         return {known[name]: category for name, category in self.category_of.items()}
@@ -87,7 +88,8 @@ def read_super_categories(given: str | Path) -> SuperCategories:
             text = read_text(Path(given).expanduser())
         except OSError as e:
             raise SourceError(
-                f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a TOML file, or one of "
+                f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a "
+                "TOML file, or one of "
                 f"those that come with corruptset: {', '.join(SHIPPED)}."
             ) from None
     try:

@@ -1,4 +1,6 @@
-"""Files that are read in place: whole ones, gzipped or not, and the members of tars by an index. Nothing is extracted."""
+"""Files that are read in place: whole ones, gzipped or not, and the members of tars by an index. Nothing is
+extracted.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from .source import Note, Place
 PIECE = 1 << 20
 """Bytes that are read at once: what a file says of its size is not believed."""
 MOST_BYTES = 1 << 30
-"""Bytes of a file that is read whole, or of the members of a tar that are: EMNIST's images have 547 million, all of CIFAR 190."""
+"""Bytes of a file that is read whole, or of the members of a tar that are: EMNIST's images have 547 million, all of
+CIFAR 190.
+"""
 MAX_EXPANDED = 8 << 30
 """Bytes that a gzipped tar may expand to: CIFAR and the devkit stay far below, a bomb does not."""
 Stamp = tuple[int, int, int]
@@ -51,7 +55,9 @@ def first_bytes(path: Path, count: int) -> bytes:
 
 
 def _open(path: Path) -> tuple[BinaryIO, bool]:
-    """Open a regular file, or what a gzipped one expands to, and say whether it is; checksums are compared at the end."""
+    """Open a regular file, or what a gzipped one expands to, and say whether it is; checksums are compared at
+    the end.
+    """
     zipped = first_bytes(path, 2) == b"\x1f\x8b"
     file = open_regular(path)
     if not zipped:
@@ -62,7 +68,9 @@ def _open(path: Path) -> tuple[BinaryIO, bool]:
 
 
 def read_whole(path: Path, most: int | None = None) -> bytearray:
-    """Return the bytes of a file, or what it expands to; raise `SourceError` where it cannot be read or they are more than `most`."""
+    """Return the bytes of a file, or what it expands to; raise `SourceError` where it cannot be read or they are more
+    than `most`.
+    """
     most, data = MOST_BYTES if most is None else most, bytearray()
     with reading(path), _open(path)[0] as file:
         while len(data) <= most and (piece := file.read(PIECE)):
@@ -84,7 +92,9 @@ def read_place(path: Path, place: Place) -> bytes:
         file.seek(place.offset)
         data = file.read(place.size)
     if len(data) != place.size:
-        raise SourceError(f"{path} is cut: it ends {place.size - len(data):,} bytes before it should. Download it again.")
+        raise SourceError(
+            f"{path} is cut: it ends {place.size - len(data):,} bytes before it should. Download it again."
+        )
     return data
 
 
@@ -107,8 +117,8 @@ def list_tar(path: Path, wanted: re.Pattern[str] | None = None) -> Tar:
     ----------
     path : Path
     wanted : re.Pattern, optional
-        What the whole name of a file, without its folders, matches if it is read on the way; without it, no file is, and the
-        archive must not be gzipped: its members are to be read in place.
+        What the whole name of a file, without its folders, matches if it is read on the way; without it, no file is,
+        and the archive must not be gzipped: its members are to be read in place.
 
     Raises
     ------
@@ -122,7 +132,8 @@ def list_tar(path: Path, wanted: re.Pattern[str] | None = None) -> Tar:
     with reading(path), file:
         if zipped and wanted is None:
             raise SourceError(
-                f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs do not shrink). "
+                f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs "
+                "do not shrink). "
                 f"Decompress it first: gunzip {path.name}"
             )
         for member in tar_members(file):
@@ -164,7 +175,10 @@ def tarfile_like(path: Path) -> bool:
 
 def _problem(name: str, member: tarfile.TarInfo) -> str | None:
     if name.startswith("/") or ".." in name.split("/"):
-        return "has a name that leads out of the archive: nothing is read under it; make the archive again with plain relative names"
+        return (
+            "has a name that leads out of the archive: nothing is read under it; make the archive again with plain "
+            "relative names"
+        )
     if member.issym() or member.islnk():
         return f"is a link to {member.linkname!r}: links in an archive are not followed; put the file itself there"
     if not member.isreg() or member.sparse is not None:
@@ -175,7 +189,9 @@ def _problem(name: str, member: tarfile.TarInfo) -> str | None:
 
 
 def named_files(path: Path, wanted: re.Pattern[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
-    """Return the paths of the files of a folder (where globs find them) or a tar, and the contents of those that are wanted."""
+    """Return the paths of the files of a folder (where globs find them) or a tar, and the contents of those that are
+    wanted.
+    """
     if path.is_dir():
         found = {p.relative_to(path).as_posix(): p for place in places for p in sorted(path.glob(place)) if p.is_file()}
         return list(found), {name: read_whole(p) for name, p in found.items() if wanted.fullmatch(p.name)}

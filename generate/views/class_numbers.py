@@ -14,7 +14,8 @@ _PADDED = "For labels that are the same everywhere, build from class folders wit
 
 
 def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
-    """Return which loaders find other labels by listing folders, from (path below a set's folder, label) of the images of a set.
+    """Return which loaders find other labels by listing folders, from (path below a set's folder, label) of the images
+    of a set.
 
     Raises
     ------
@@ -26,7 +27,8 @@ def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *
     count = f"{len(missing)} of {len(subject.classes)} classes have"
     if missing and not allow_missing:
         raise BuildError(
-            f"The view {view} needs an image of every class, because its loaders number classes by listing the folders. "
+            f"The view {view} needs an image of every class, because its loaders number classes by listing the "
+            "folders. "
             f"{count} none:\n{listed(missing, 10)}\n"
             "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
             "the labels that loaders find by listing will then differ from the manifest's."
@@ -38,8 +40,8 @@ def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
     """Return which loaders take other labels than a data set's, from (path below a set's folder, label) of its images.
 
-    torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, those right above the
-    images, naturally: ``2_dog`` before ``10_cat``.
+    torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, those
+    right above the images, naturally: ``2_dog`` before ``10_cat``.
     """
     rows = {(path.partition("/")[0], path.rpartition("/")[0].rpartition("/")[2], label) for path, label in paths}
     torchvision = _agrees({(first, label) for first, _, label in rows}, str)
@@ -47,13 +49,19 @@ def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
     if torchvision and timm:
         return []
     if not torchvision and not timm:
-        return ["The class folders do not sort in the order of the classes: labels found by listing folders differ from the manifest's."]
+        return [
+            "The class folders do not sort in the order of the classes: labels found by listing folders differ from "
+            "the manifest's."
+        ]
     other, same, how = (
         ("timm", "torchvision", "sorts the folders right above the images, naturally: 2_dog before 10_cat")
         if torchvision
         else ("torchvision", "timm", "sorts the class folders by code points: 10_cat before 2_dog")
     )
-    return [f"{other} numbers these classes otherwise: it {how}. Its labels differ from the manifest's and from those of {same}. {_PADDED}"]
+    return [
+        f"{other} numbers these classes otherwise: it {how}. Its labels differ from the manifest's and from those of "
+        f"{same}. {_PADDED}"
+    ]
 
 
 def _agrees(pairs: Iterable[tuple[str, int]], key: Callable[[str], Any]) -> bool:

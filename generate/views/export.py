@@ -79,7 +79,8 @@ def export(
     any_shape : bool
         Export images of any size and channels, also where the view's loaders expect others.
     progress : callable or bool, optional
-        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
+        False shows none.
 
     Returns
     -------
@@ -124,10 +125,15 @@ def export(
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, told(progress))
         writer.view(made, data)
-        text = json.dumps(_record(made, options, writer).as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+        text = (
+            json.dumps(_record(made, options, writer).as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode()
+            + b"\n"
+        )
         write_atomic(part / VIEW, text)
     top = Path(out) / made.top
-    return Exported(Path(out), top, layout.name, data.digest, writer.images, writer.bytes, writer.linked, tuple(made.notes))
+    return Exported(
+        Path(out), top, layout.name, data.digest, writer.images, writer.bytes, writer.linked, tuple(made.notes)
+    )
 
 
 def _record(view: View, options: ViewOptions, writer: Writer) -> ViewRecord:

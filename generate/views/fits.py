@@ -1,4 +1,6 @@
-"""Which sets and images go into a view, and what does not fit: options, samples and names that a layout has no place for."""
+"""Which sets and images go into a view, and what does not fit: options, samples and names that a layout has no place
+for.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _Set = TypeVar("_Set", SetSpec, SetRef)
 
 
 def placed(layout: Layout, sets: Sequence[_Set], named: Collection[str] = ()) -> list[_Set]:
-    """Return the sets that go into a view: without clean where it has no place for that, unless it is named, or there is no other."""
+    """Return the sets that go into a view: without clean where it has no place for that, unless it is named, or there
+    is no other.
+    """
     if layout.takes_clean:
         return list(sets)
     return [one for one in sets if one.stages or not set(named).isdisjoint(one.names)] or list(sets)
@@ -43,7 +47,9 @@ def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True
     problems = [] if layout.expects is None else layout.expects.problems(images, all_seen=all_seen)
     if layout.expects is None or not problems:
         return None
-    fitting = [name for name, other in LAYOUTS.items() if other.expects is not None and not other.expects.problems(images)]
+    fitting = [
+        name for name, other in LAYOUTS.items() if other.expects is not None and not other.expects.problems(images)
+    ]
     fit = f"Views that fit: {', '.join(fitting)}; any" if fitting else "Any"
     instead = f"{fit} images go into {', '.join(name for name, other in LAYOUTS.items() if other.expects is None)}."
     return refusal(f"The view {layout.name}", layout.expects, problems, instead)
@@ -69,10 +75,15 @@ def refuse_misfits(view: View) -> None:
     if layout.splits:
         known = " and ".join(layout.splits)
         strange = {s.split for s in samples} - {None, *layout.splits}
-        problems += [f"split {split!r}: the view has {known}. Choose another view" for split in sorted(map(str, strange))]
+        problems += [
+            f"split {split!r}: the view has {known}. Choose another view" for split in sorted(map(str, strange))
+        ]
     if layout.own_names:
         other = [s.path for s in samples if s.path and not kept_suffix(s.path)]
-        problems += [f"{path}: its suffix is neither that of a JPEG nor .png, and images keep their names there" for path in other]
+        problems += [
+            f"{path}: its suffix is neither that of a JPEG nor .png, and images keep their names there"
+            for path in other
+        ]
     if not layout.blanks:
         blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
         problems += [f"{i}: has a blank in its path, and the lists separate path and label by a blank" for i in blank]
@@ -85,9 +96,17 @@ def refuse_misfits(view: View) -> None:
     if own or layout.container == "arrays":
         files = Counter(path.casefold() for path in paths(view))
         for images in view.slices if layout.container == "tars" else ():
-            files.update(f"{images.path}/{name}".casefold() for index in images.samples for name, _ in members(view, images, index))
-        twice = [f"{path}: two images, or an image and a text, would lie there" for path, count in files.items() if count > 1]
+            files.update(
+                f"{images.path}/{name}".casefold()
+                for index in images.samples
+                for name, _ in members(view, images, index)
+            )
+        twice = [
+            f"{path}: two images, or an image and a text, would lie there" for path, count in files.items() if count > 1
+        ]
         then = (
-            "Put more words into its place, image or path, such as {set} or {index}." if own else "Name the set otherwise (--severities)."
+            "Put more words into its place, image or path, such as {set} or {index}."
+            if own
+            else "Name the set otherwise (--severities)."
         )
         refuse(layout.name, twice, then)

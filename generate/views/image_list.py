@@ -1,7 +1,8 @@
 """A list of images that a layout is of, and how no class is left without one.
 
-RobustBench evaluates on 5,000 of the 50,000 images and reads them by its own list. torchvision's ImageFolder refuses an empty class
-folder, and without one every later class would be numbered one too low; the list leaves three of the 1000 classes empty.
+RobustBench evaluates on 5,000 of the 50,000 images and reads them by its own list. torchvision's ImageFolder refuses an
+empty class folder, and without one every later class would be numbered one too low; the list leaves three of the 1000
+classes empty.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
-    """Return the images on a list: a name a line, with or without folders and suffix; what follows a blank is a label and is ignored.
+    """Return the images on a list: a name a line, with or without folders and suffix; what follows a blank is a label
+    and is ignored.
 
     Raises
     ------
@@ -28,7 +30,9 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     try:
         text = read_text(Path(path))
     except OSError as e:
-        raise BuildError(f"--list {path} cannot be read: {reason(e)}. Expected a text file with an image's name on every line.") from e
+        raise BuildError(
+            f"--list {path} cannot be read: {reason(e)}. Expected a text file with an image's name on every line."
+        ) from e
     names = tuple(dict.fromkeys(line.split()[0] for line in text.splitlines() if line.strip()))
     if not names:
         raise BuildError(f"--list {path} names no image. Expected an image's name on every line.")
@@ -36,7 +40,8 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a note of these.
+    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a
+    note of these.
 
     Raises
     ------
@@ -44,7 +49,9 @@ def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple
         There is no list, or a name on it is that of no sample, or of several.
     """
     if not names:
-        raise BuildError(f"The view {view} needs the list of its images: --list FILE, with an image's name on every line.")
+        raise BuildError(
+            f"The view {view} needs the list of its images: --list FILE, with an image's name on every line."
+        )
     by_name: dict[str, list[int]] = {}
     fillers: dict[int, int] = {}
     for index, sample in enumerate(subject.samples):

@@ -1,4 +1,6 @@
-"""Layouts as data: where images go, what they are called, which texts stand beside them. `layouts.toml` has those of the loaders."""
+"""Layouts as data: where images go, what they are called, which texts stand beside them. `layouts.toml` has those of
+the loaders.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from ..recipes.file_models import RecipeTable
 
 SET_WORDS: dict[str, str | int] = {
     **{"dataset": "small-c-1.0.0", "hundred": 10, "top": "top", "archives": "0123456789ab"},
-    **{"set": "fog/3", "marked_set": "fog/3", "lettered_set": "fog/3", "corruption": "fog", "severity": 3, "letter": "_g"},
+    **{
+        "set": "fog/3",
+        "marked_set": "fog/3",
+        "lettered_set": "fog/3",
+        "corruption": "fog",
+        "severity": 3,
+        "letter": "_g",
+    },
     **{"split": "test", "shard": 0},
 }
 """The words that a place or a text's path may have in braces, each with an example."""
@@ -36,7 +45,9 @@ _WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
 
 
 def _example(template: str, words: Mapping[str, str | int]) -> str:
-    """Return what a template may make; raises ValueError for one that has other words, or a use of them beyond a width."""
+    """Return what a template may make; raises ValueError for one that has other words, or a use of them beyond
+    a width.
+    """
     for _, word, width, conversion in string.Formatter().parse(template):
         if word is not None and word not in words:
             raise ValueError(f"{template!r} has {{{word}}}; the words known there are {', '.join(words)}")
@@ -88,7 +99,9 @@ class Layout(RecipeTable):
     image: str = ""
     """What an image is called in that folder or tar."""
     names: Literal["any", "severities", "one", "letters"] = "any"
-    """Which sets go into it: any; those of corruptions with five severities; one a corruption; those of corruptions with a letter."""
+    """Which sets go into it: any; those of corruptions with five severities; one a corruption; those of corruptions
+    with a letter.
+    """
     letters: dict[str, str] = {}
     """Corruption -> the letter that ends an image's name."""
     listed: bool = False
@@ -96,7 +109,9 @@ class Layout(RecipeTable):
     numbers_classes: bool = False
     """Whether loaders number the class folders that they find, so that no class may lack one."""
     whole_images: bool = False
-    """Whether its loaders take each row or name for an image of the source, so that regions of images do not go into it."""
+    """Whether its loaders take each row or name for an image of the source, so that regions of images do not go into
+    it.
+    """
     blanks: bool = True
     """Whether paths may have blanks."""
     splits: tuple[str, ...] = ()
@@ -116,9 +131,15 @@ class Layout(RecipeTable):
         place = _example(self.place, of_set)
         arrays = self.container == "arrays"
         for broken, rule in (
-            (arrays == bool(self.image), "image says what an image is called in a folder or tar; rows of arrays have no names"),
+            (
+                arrays == bool(self.image),
+                "image says what an image is called in a folder or tar; rows of arrays have no names",
+            ),
             (self.with_each and self.container != "tars", "with_each is for tars; beside is for all"),
-            (not arrays and any(text.labels for text in (*self.with_each, *self.beside)), "labels are those of arrays; others have line"),
+            (
+                not arrays and any(text.labels for text in (*self.with_each, *self.beside)),
+                "labels are those of arrays; others have line",
+            ),
             (arrays and not place.endswith(".npy"), f"place is {self.place!r}; an array's name ends in .npy"),
         ):
             if broken:
@@ -157,7 +178,9 @@ class Layout(RecipeTable):
         """Whether it tells labels, so that images without labels do not go into it."""
         texts = (*self.with_each, *self.beside)
         words = " ".join([self.image, *(f"{text.path} {text.line}" for text in texts)])
-        return any(t.labels or t.made or t.columns for t in texts) or any(f"{{{word}" in words for word in ("class", "label", "image"))
+        return any(t.labels or t.made or t.columns for t in texts) or any(
+            f"{{{word}" in words for word in ("class", "label", "image")
+        )
 
 
 def _layouts() -> dict[str, Layout]:
@@ -207,7 +230,9 @@ def _checked(model: type[Table], values: Mapping[str, Any], where: str) -> Table
 
 
 def read_table(model: type[Table], path: str | Path, what: str, **defaults: Any) -> Table:
-    """Return what a TOML file of a user says, or raise `BuildError`: it cannot be read, or has mistakes, all of them listed."""
+    """Return what a TOML file of a user says, or raise `BuildError`: it cannot be read, or has mistakes, all of them
+    listed.
+    """
     where = f"{what} {path}"
     try:
         return _checked(model, {**defaults, **parse_toml(read_text(Path(path)), where)}, where)

@@ -52,7 +52,9 @@ def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedS
     """
     if layout.names == "letters":
         known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
-        otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
+        otherwise = (
+            ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
+        )
         then = f"It takes {known} and clean. Choose what fits with --sets{otherwise}"
         refuse(layout.name, _misfits(layout, subject.sets), then)
     if layout.names in ("any", "letters"):
@@ -61,7 +63,9 @@ def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedS
 
 
 def _misfit(layout: Layout, ref: SetRef) -> str | None:
-    """Return why a set has no severity, or no letter, of its own; None where it has, or where clean images need none."""
+    """Return why a set has no severity, or no letter, of its own; None where it has, or where clean images need
+    none.
+    """
     what = "letter" if layout.letters else "severity"
     if not ref.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -80,11 +84,16 @@ def _misfits(layout: Layout, refs: Iterable[SetRef]) -> list[str]:
     for ref in refs:
         if (why := _misfit(layout, ref)) is not None:
             lines.setdefault((ref.id if ref.level is None else ref.corruption, why), []).append(ref.id)
-    return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]
+    return [
+        f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}"
+        for (_, why), ids in lines.items()
+    ]
 
 
 def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
-    """Name sets by their corruptions: five severities of each, or one set, and then the clean images are ``identity``."""
+    """Name sets by their corruptions: five severities of each, or one set, and then the clean images are
+    ``identity``.
+    """
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     mapped, problems = _mapped(subject, options, len(severities))
@@ -98,7 +107,9 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
         elif ref.id not in used:
             unplaced.append(ref)
     # what the file of severities uses needs no place of its own
-    plain = {name: by for name, by in plain.items() if len(by) == len(severities) or not used.issuperset(chain(*by.values()))}
+    plain = {
+        name: by for name, by in plain.items() if len(by) == len(severities) or not used.issuperset(chain(*by.values()))
+    }
     for name, by in plain.items():
         if lacking := set(severities) - by.keys():
             has, lacks = (", ".join(map(str, sorted(some))) for some in (by, lacking))
@@ -122,7 +133,9 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
         problems = _misfits(layout, unplaced) + problems
     refuse(layout.name, problems, f"Choose what fits with --sets{pattern}, or {how}")
     names = {name: [by[severity][0] for severity in severities] for name, by in plain.items()} | mapped
-    left_out = [f"Left out, as the file of severities does not name them: {first_few([ref.id for ref in unplaced], 8)}."]
+    left_out = [
+        f"Left out, as the file of severities does not name them: {first_few([ref.id for ref in unplaced], 8)}."
+    ]
     return [
         (set_id, {"corruption": name, "severity": severity} if five else {"corruption": name})
         for name, ids in names.items()
@@ -137,7 +150,10 @@ def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[st
     problems: list[str] = []
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):
-            problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, at most {LONGEST_NAME})")
+            problems.append(
+                f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, at most "
+                f"{LONGEST_NAME})"
+            )
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
         unknown = [s for s in sets if s not in known]

@@ -55,15 +55,22 @@ class SetRef:
     def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> SetRef:
         """Return what a view needs to know of a set.
 
-        A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an alias: another set
-        of that severity or level has parameters of its own.
+        A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an
+        alias: another set of that severity or level has parameters of its own.
         """
         names = (set_id, *aliases)
         if len(stages) != 1:
             return cls(set_id, names, len(stages))
         name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
         tabled = isinstance(severity, int) and f"{name}/{severity}" in names
-        return cls(set_id, names, 1, name, int(severity or 0) if tabled else None, level if f"{name}/{level or 0:02d}" in names else None)
+        return cls(
+            set_id,
+            names,
+            1,
+            name,
+            int(severity or 0) if tabled else None,
+            level if f"{name}/{level or 0:02d}" in names else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -106,8 +113,8 @@ class Subject:
     def labels(self) -> dict[str, dict[str, str | int]]:
         """What metadata says of every set: ``corruption`` and ``severity``, and ``level`` where any set has one.
 
-        The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there is none, since
-        readers infer one type for a column.
+        The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there
+        is none, since readers infer one type for a column.
         """
         levels = any(ref.level is not None for ref in self.sets)
         return {

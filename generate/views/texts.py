@@ -1,4 +1,6 @@
-"""What stands beside the images of a view: labels, lists, lines of JSON, and the descriptions that single loaders read."""
+"""What stands beside the images of a view: labels, lists, lines of JSON, and the descriptions that single
+loaders read.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]
         elif text.made is not None:
             yield path, _shards(view) if text.made == "shards" else _croissant(view, sha256s)
         else:
-            yield path, b"".join(_line(view, text, images, index) + b"\n" for images in slices for index in images.samples)
+            yield (
+                path,
+                b"".join(_line(view, text, images, index) + b"\n" for images in slices for index in images.samples),
+            )
 
 
 def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
@@ -84,14 +89,28 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: each set is a record set of its own name, with the fields image, index, label, class and path."""
+    """Return croissant.json: each set is a record set of its own name, with the fields image, index, label, class and
+    path.
+    """
     assert view.subject.manifest is not None  # nothing is built straight into tars
     document = CroissantDocument(view.subject.manifest)
     for tar in view.slices:
         set_id, archive = tar.set_id, f"{tar.set_id}.tar"
-        document.add_file(archive, tar.path.removeprefix(f"{view.top}/"), "application/x-tar", sha256s.get(tar.path, ""))
+        document.add_file(
+            archive, tar.path.removeprefix(f"{view.top}/"), "application/x-tar", sha256s.get(tar.path, "")
+        )
         document.add_images(set_id, [archive], "*")
-        patterns = {"index": r"(\d+)-", "label": r"\d+-label=(\d+)/", "class": r"\d+-label=\d+/([^/]+)/", "path": r"\d+-label=\d+/(.+)$"}
-        fields = {"image": image_field(set_id), **{name: image_field(set_id, pattern) for name, pattern in patterns.items()}}
-        document.add_records(set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields)
+        patterns = {
+            "index": r"(\d+)-",
+            "label": r"\d+-label=(\d+)/",
+            "class": r"\d+-label=\d+/([^/]+)/",
+            "path": r"\d+-label=\d+/(.+)$",
+        }
+        fields = {
+            "image": image_field(set_id),
+            **{name: image_field(set_id, pattern) for name, pattern in patterns.items()},
+        }
+        document.add_records(
+            set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields
+        )
     return document.encode(f"{len(view.subject.samples)} images in {len(view.subject.sets)} sets of corruptions")

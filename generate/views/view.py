@@ -1,4 +1,6 @@
-"""A view: where a layout puts every image of a data set. It follows from the records and the options alone, so it can be checked later."""
+"""A view: where a layout puts every image of a data set. It follows from the records and the options alone, so it can
+be checked later.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,12 @@ from .subject import SetRef, Subject, ViewOptions
 
 SHARD = 5000
 """Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
-_SPLIT = re.compile(r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__")
-"""What names a split (``SPLIT_KEYWORDS`` in data_files.py of `datasets`), and how a folder begins that it does not look into."""
+_SPLIT = re.compile(
+    r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__"
+)
+"""What names a split (``SPLIT_KEYWORDS`` in data_files.py of `datasets`), and how a folder begins that it does not look
+into.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,21 @@ class View:
             self._words["archives"] = _archives_id(subject.manifest)
         self._names: dict[int, str] = {}
         """What images are called, the same in every set."""
-        chosen, list_notes = with_every_class(layout.name, subject, options.images) if layout.listed else (range(len(subject.samples)), [])
+        chosen, list_notes = (
+            with_every_class(layout.name, subject, options.images)
+            if layout.listed
+            else (range(len(subject.samples)), [])
+        )
         sets, self.notes = named_sets(layout, subject, options)
         """What a user should know of this view of this data set."""
         self.slices = tuple(self._slices(sets, chosen))
         refuse_misfits(self)
         if layout.numbers_classes:
-            labels = [(self.image_name(self.slices[0], i), subject.samples[i].class_index) for i in chosen] if self.slices else []
+            labels = (
+                [(self.image_name(self.slices[0], i), subject.samples[i].class_index) for i in chosen]
+                if self.slices
+                else []
+            )
             self.notes += class_notes(layout.name, subject, labels, allow_missing=options.allow_missing_classes)
         self.notes += list_notes
         splits = list(dict.fromkeys(sample.split or "test" for sample in subject.samples))
@@ -194,13 +208,15 @@ def view_of_build(
     if not layout.buildable:
         able = ", ".join(name for name, other in LAYOUTS.items() if other.buildable)
         raise BuildError(
-            f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset export {view}`."
+            f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset "
+            f"export {view}`."
         )
     refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
     made = View(layout, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
     if made.array_rows and not encoding.lossless:
         raise BuildError(
-            f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "
+            f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with "
+            "loss. "
             "Choose a recipe with a lossless encoding (png), or build first and export."
         )
     return made
@@ -211,7 +227,8 @@ def refuse_regions(layout: Layout) -> None:
     if layout.whole_images:
         others = ", ".join(name for name, other in LAYOUTS.items() if not other.whole_images)
         raise BuildError(
-            f"The view {layout.name} is of whole images: its loaders take each row or name for an image of the source, and here the "
+            f"The view {layout.name} is of whole images: its loaders take each row or name for an image of the "
+            "source, and here the "
             f"samples are regions of images. Views that take regions: {others}."
         )
 
@@ -224,8 +241,8 @@ def marked(set_id: str) -> str:
 def _archives_id(manifest: Manifest | None) -> str:
     """Return twelve digits that differ where an archive has other images, labels or names.
 
-    mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, whichever library stored them.
-    Those of JPEGs do not: their hashes are in the rows.
+    mlcroissant extracts an archive once for each name. The pixels of lossless images follow from the digest, whichever
+    library stored them. Those of JPEGs do not: their hashes are in the rows.
     """
     assert manifest is not None  # nothing is built straight into tars
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()

@@ -1,8 +1,9 @@
 """VIEW.json, and whether a view is what it says: by itself, and image by image against the build that it was made from.
 
-A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without the build: the
-sha256 of every array, archive and text; for single images one sha256 a folder; and for arrays of lossless builds each set's pixel digest.
-With the build, every image is held to the build's records, and every other file is made again.
+A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without
+the build: the sha256 of every array, archive and text; for single images one sha256 a folder; and for arrays of
+lossless builds each set's pixel digest. With the build, every image is held to the build's records, and every other
+file is made again.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class FolderRecord(Record):
 
 
 class ViewSetRecord(Record):
-    """Where images of a set lie together; a set that lies in several places (two splits, several tars) has a record for each."""
+    """Where images of a set lie together; a set that lies in several places (two splits, several tars) has a record for
+    each.
+    """
 
     id: str
     path: SafePath
@@ -104,7 +107,11 @@ def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | Non
     data = read_small(Path(directory), VIEW, MANIFEST_CAP)
     if isinstance(data, Problem):
         if data.kind in ("missing", "symlink", "special"):
-            data = Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")
+            data = Problem(
+                VIEW,
+                "missing",
+                "a view has this file at its root: give the folder that `corruptset export` wrote (--out)",
+            )
         report.add([data])
         return report, None, listing
     record, mistakes = record_or_mistakes(ViewRecord, data)
@@ -128,7 +135,8 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     Returns
     -------
     VerificationReport
-        A wrong image in a folder of single images is reported as that folder; a check against the build names the image.
+        A wrong image in a folder of single images is reported as that folder; a check against the build names the
+        image.
     """
     root, progress = Path(directory), progress or (lambda *_: None)
     report, record, listing = _opened(directory)
@@ -143,22 +151,30 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
         if owner:
             inside[owner][path] = listing.files[path]
     known = {VIEW}.union(*inside.values())
-    problems: list[Problem | None] = [*file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known)]
+    problems: list[Problem | None] = [
+        *file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known)
+    ]
     there = [path for path, f in files.items() if listing.files.get(path) == f.bytes]
     wrong: dict[str, Problem | None] = {}
     for done, path in enumerate((*there, *folders)):
         progress("files", done, len(there) + len(folders))
-        problem = _folder_problem(root, folders[path], inside[path]) if path in folders else hash_problem(root, files[path])
+        problem = (
+            _folder_problem(root, folders[path], inside[path]) if path in folders else hash_problem(root, files[path])
+        )
         wrong[path] = problem
         if problem is None or problem.kind == "hash":  # else nothing was read
             images = inside.get(path, {})
-            report.add([], Counter(bytes=sum(images.values()) if path in folders else files[path].bytes, images=len(images)))
+            report.add(
+                [], Counter(bytes=sum(images.values()) if path in folders else files[path].bytes, images=len(images))
+            )
     for done, part in enumerate(record.sets):
         progress("sets", done, len(record.sets))
         if part.pixel_digest is not None and part.row is not None and part.path in there and wrong[part.path] is None:
             problems.append(_pixel_problem(root, part, part.row))
             report.add([], Counter(images=part.count))
-    report.problems = sorted({*report.problems, *(problem for problem in (*problems, *wrong.values()) if problem is not None)})
+    report.problems = sorted(
+        {*report.problems, *(problem for problem in (*problems, *wrong.values()) if problem is not None)}
+    )
     return report
 
 
@@ -182,10 +198,14 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
 def _pixel_problem(root: Path, part: ViewSetRecord, start: int) -> Problem | None:
     rows = _rows(root / part.path)
     if rows is None or len(rows) < start + part.count:
-        return Problem(part.path, "shape", f"is no array of images with {start + part.count} rows, where set {part.id} ends")
+        return Problem(
+            part.path, "shape", f"is no array of images with {start + part.count} rows, where set {part.id} ends"
+        )
     digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows[start : start + part.count])
     if digest != part.pixel_digest:
-        return Problem(part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}")
+        return Problem(
+            part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}"
+        )
     return None
 
 
@@ -215,12 +235,22 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     if record is None:
         return report
     if record.digest != data.digest:
-        report.add([Problem(VIEW, "digest", f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}")])
+        report.add(
+            [
+                Problem(
+                    VIEW,
+                    "digest",
+                    f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}",
+                )
+            ]
+        )
         return report
     try:
         # VIEW.json may come from anywhere: options that make no view are its mistake
         layout = get_layout(record.view) if record.layout is None else layout_of(record.layout, f"{VIEW}: layout")
-        made = View(layout, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options))
+        made = View(
+            layout, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options)
+        )
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
@@ -291,7 +321,9 @@ def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
             yield info.name, b"" if file is None else file.read()
 
 
-def _image_problems(images: ImageSet, index: int, where: str, data: bytes | NDArray[np.uint8] | None) -> Iterator[Problem]:
+def _image_problems(
+    images: ImageSet, index: int, where: str, data: bytes | NDArray[np.uint8] | None
+) -> Iterator[Problem]:
     row, lossless = images.rows[index], images.encoding == "png"
     if data is None:
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")

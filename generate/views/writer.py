@@ -72,7 +72,9 @@ class Writer:
         for path, text in texts(view, {f.path: f.sha256 for f in self.files}):
             self._file(path, [text])
         if view.array_rows and view.subject.format == "jpeg":
-            view.notes.append("The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's.")
+            view.notes.append(
+                "The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's."
+            )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
         """Write one image as a file, a hard link to the build's file where possible; return (path, sha256, bytes)."""
@@ -104,7 +106,9 @@ class Writer:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path leads out of the view: its parts come from a manifest, which may come from anywhere."""
+    """Raise `BuildError` if a path leads out of the view: its parts come from a manifest, which may come from
+    anywhere.
+    """
     try:
         safe_path(path)
     except ValueError as e:
@@ -123,14 +127,17 @@ def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice]
         while block := list(islice(pixels, BLOCK)):
             for other in (image.shape for image in block if image.shape != shape):
                 raise BuildError(
-                    f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one array. "
+                    f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one "
+                    "array. "
                     "Choose a view of image files, or build with a preprocessing that makes all images equal."
                 )
             yield np.stack(block)
         count(images)
 
 
-def _members(view: View, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[tuple[str, bytes]]:
+def _members(
+    view: View, slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]
+) -> Iterator[tuple[str, bytes]]:
     for images in slices:
         stored = data[images.set_id]
         for index in images.samples:
@@ -179,7 +186,10 @@ def finished_at_once(target: Path) -> Iterator[Path]:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise BuildError(f"{target} is there and is not a folder. Choose another --out.")
     if target.is_dir() and (names := sorted(os.listdir(target))):
-        raise BuildError(f"{target} is not empty ({first_few(names)}): an export goes into a folder of its own. Choose another --out.")
+        raise BuildError(
+            f"{target} is not empty ({first_few(names)}): an export goes into a folder of its own. Choose another "
+            "--out."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     part.mkdir()

@@ -44,10 +44,14 @@ def answer(wanted: Mapping[str, str], file: str | None) -> tuple[str, str] | Non
 
 
 def problems_of(wanted: Mapping[str, str], file: str | None) -> list[str]:
-    """Return why parts cannot be made here: other releases than `wanted`, or what is not seen of the build whose job is in a file."""
+    """Return why parts cannot be made here: other releases than `wanted`, or what is not seen of the build whose job is
+    in a file.
+    """
     here = versions()
     others = [
-        f"{name} is {here.get(name, 'missing')} there and {release} here" for name, release in wanted.items() if here.get(name) != release
+        f"{name} is {here.get(name, 'missing')} there and {release} here"
+        for name, release in wanted.items()
+        if here.get(name) != release
     ]
     if others or file is None:
         return others
@@ -55,18 +59,26 @@ def problems_of(wanted: Mapping[str, str], file: str | None) -> list[str]:
     try:
         job = job_of(Path(file))
     except OSError as e:
-        return [f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder, at the same path on all machines"]
+        return [
+            f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder, at the same "
+            "path on all machines"
+        ]
     problems = []
     with suppress(BuildError), locked(folder / LOCK, "The build holds it, as it must."):
         problems.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     try:
         load_clean(job.source, job.samples[0], job.preprocessing)
     except (OSError, CorruptsetError) as e:
-        problems.append(f"it does not see the source as this machine does ({e}): the source must lie at the same path on all machines")
+        problems.append(
+            f"it does not see the source as this machine does ({e}): the source must lie at the same path on all "
+            "machines"
+        )
     return problems
 
 
-def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> tuple[str, str | OSError] | None:
+def make(
+    wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]
+) -> tuple[str, str | OSError] | None:
     """Make and commit a part; return this worker's address and why it cannot, where others may be able to."""
     from distributed import get_worker
 
@@ -76,7 +88,10 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                 if (unfit := answer(wanted, file)) is not None:
                     return unfit
                 host = socket.gethostname()  # several machines may share a home, and have other processors
-                busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command to resume."
+                busy = (
+                    f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the "
+                    "same command to resume."
+                )
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                     warm_up(job_of(Path(file)))
                 cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for

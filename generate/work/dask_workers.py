@@ -1,4 +1,5 @@
-"""Parts made by the workers of a Dask scheduler, as futures: where a worker dies or leaves, the scheduler hands its part to another.
+"""Parts made by the workers of a Dask scheduler, as futures: where a worker dies or leaves, the scheduler hands its
+part to another.
 
 What passes the scheduler is text: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 CONNECT_S = 30.0
 """How long the scheduler may take to answer."""
 ANSWER_S = 60.0
-"""How long workers may take to say what they have and see, before parts are dealt without those that have not said it yet."""
+"""How long workers may take to say what they have and see, before parts are dealt without those that have not said it
+yet.
+"""
 NOBODY_S = 300.0
 """How long a build waits while no worker can take a part."""
 LOOK_S = 1.0
@@ -38,7 +41,8 @@ try:
     result = getattr(dask_tasks, function)(*given)
 except (ImportError, AttributeError) as e:
     from distributed import get_worker
-    result = get_worker().address, f"it has no corruptset, or an older one ({e}): install corruptset {given[0]['corruptset']} there"
+    address = get_worker().address
+    result = address, f"it has no corruptset, or an older one ({e}): install corruptset {given[0]['corruptset']} there"
 """
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 
@@ -61,35 +65,43 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         from distributed.utils import silence_logging_cmgr
     except ImportError as e:
         raise BuildError(
-            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: pip install 'corruptset[dask]'"
+            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: pip "
+            "install 'corruptset[dask]'"
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _fit(scheduler, None)
         return (yield scheduler)
     if not isinstance(scheduler, str):
         raise BuildError(
-            f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
+            f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that "
+            "is not asynchronous."
         )
     try:
         client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
     except Exception as e:  # of tls:// and ucx:// without their libraries and certificates, a TypeError
         raise BuildError(
-            f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with {_START}; "
+            f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
+            f"{_START}; "
             "give the address that the scheduler prints. Nothing was written."
         ) from None
-    with silence_logging_cmgr(logging.CRITICAL), client:  # it logs the traceback of a lost connection, of which the error tells
+    # it logs the traceback of a lost connection, of which the error tells
+    with silence_logging_cmgr(logging.CRITICAL), client:
         _fit(client, None)
         yield client
 
 
 def _submit(client: Client, workers: Collection[str] | None, function: str, *given: Any) -> Future[Any]:
-    """Let a worker, one of some or any, call a function of `dask_tasks`, with what must be the same there before all else."""
+    """Let a worker, one of some or any, call a function of `dask_tasks`, with what must be the same there before all
+    else.
+    """
     names = {"text": _TEXT, "function": function, "given": (versions(), *given)}
     return client.submit(eval, _CALL, names, workers=workers and list(workers), pure=False)
 
 
 def _fit(client: Client, file: Path | None) -> None:
-    """Ask the workers that are there whether they can make parts, of the job of a file; raise `BuildError` for those that cannot."""
+    """Ask the workers that are there whether they can make parts, of the job of a file; raise `BuildError` for those
+    that cannot.
+    """
     from distributed import wait
 
     workers = _workers(client)
@@ -109,11 +121,17 @@ def _said(asked: Future[Any]) -> str | None:
     if asked.status == "finished":
         answer: tuple[str, str] | None = asked.result()
         return answer and answer[1]
-    return f"it cannot take parts of this build ({asked.exception()!r})" if asked.status == "error" else "it did not answer"
+    return (
+        f"it cannot take parts of this build ({asked.exception()!r})"
+        if asked.status == "error"
+        else "it did not answer"
+    )
 
 
 def _workers(client: Client) -> dict[str, str]:
-    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory left, does not."""
+    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory
+    left, does not.
+    """
     there = client.scheduler_info()["workers"].items()
     names = {address: str(known.get("name", address)) for address, known in there if known["status"] == "running"}
     return {address: address if name == address else f"{name} ({address})" for address, name in names.items()}
@@ -131,7 +149,8 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
         if isinstance(e, CorruptsetError) or (client.status == "running" and not isinstance(e, CommClosedError)):
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was committed stands: start it "
+            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was "
+            "committed stands: start it "
             "again with its workers, and run the same command again to resume."
         ) from e
     finally:
@@ -196,7 +215,8 @@ def _hand_out(
         elif time.monotonic() - able > NOBODY_S:
             state = f"none of its {len(there)} can take a part" if known else "none has joined it"
             raise MachineError(
-                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(running)} parts are left; what was committed "
+                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(running)} parts are left; what was "
+                "committed "
                 f"stands. Start workers with {_START}, and run the same command again to resume."
             )
 
@@ -214,6 +234,7 @@ def _trouble(task: Future[Any], part: Part) -> tuple[str, str | OSError] | None:
     if isinstance(error, (MemoryError, KilledWorker)):
         raise MachineError(
             f"Workers did not survive the part {part.described} (often: out of memory): {error}\n"
-            "What was committed stands. Look at those samples, give the workers more memory, and run the same command again to resume."
+            "What was committed stands. Look at those samples, give the workers more memory, and run the same command "
+            "again to resume."
         )
     raise error

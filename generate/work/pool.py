@@ -57,7 +57,8 @@ def run(
         Handed on after the workers were stopped.
     """
     directory = job.directory.absolute()
-    # Workers read the job from it once, and stop where it is gone: the next build takes away that of one that was killed.
+    # Workers read the job from it once, and stop where it is gone: the next build takes away that of one that was
+    # killed.
     file = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     counter = file.with_name(f".made-{job.token}.part")
     try:
@@ -78,7 +79,10 @@ def run(
         counter.touch()
         tasks = whole_runs(parts, min(workers.most, len(parts)))
         workers.run(
-            partial(_work, file, counter), tasks, lambda _, records: list(map(done, records)), look=lambda: made(counter.stat().st_size)
+            partial(_work, file, counter),
+            tasks,
+            lambda _, records: list(map(done, records)),
+            look=lambda: made(counter.stat().st_size),
         )
     except WorkersKilled as e:
         raise _killed(job, [part for task in e.left for part in task]) from None
@@ -97,14 +101,17 @@ def run(
 def machine_error(error: OSError, directory: object) -> MachineError:
     """Return what to say when the disk or the system fails."""
     return MachineError(
-        f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: free the space or mend "
+        f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
+        "free the space or mend "
         "the path, and run the same command again to resume."
     )
 
 
 def _killed(job: Job, left: Sequence[Part]) -> MachineError:
     """Return what to say when workers die again and again."""
-    foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * ("surrogate" in job.maker.resources)
+    foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * (
+        "surrogate" in job.maker.resources
+    )
     causes = " or ".join(["out of memory", *foreign])
     return MachineError(
         f"Workers were killed {TRIES} times without finishing a part (often: {causes}). {len(left)} parts are left:\n"
@@ -123,7 +130,9 @@ def start_early(workers: Workers, build: Build) -> None:
 
 
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, each decoded once, then the last ones part by part, for workers to end together."""
+    """Return parts as they are handed out: whole runs, each decoded once, then the last ones part by part, for workers
+    to end together.
+    """
     by_run: dict[int, list[Part]] = {}
     for part in parts:
         by_run.setdefault(part.run.number, []).append(part)

@@ -1,8 +1,8 @@
 """Sidecars: a file for every part that is committed, with what the finished build's records will say of it.
 
-The first line is a hash of the rest. The second says which build the part belongs to and which samples and sets it speaks for, the third
-what was made of each set; then follow the rows of the sets' records, as they will stand in ``sets/*.jsonl``. A sidecar that is damaged, or
-of another build, is as if it were not there.
+The first line is a hash of the rest. The second says which build the part belongs to and which samples and sets it
+speaks for, the third what was made of each set; then follow the rows of the sets' records, as they will stand in
+``sets/*.jsonl``. A sidecar that is damaged, or of another build, is as if it were not there.
 """
 
 from __future__ import annotations

@@ -82,7 +82,11 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job) -> Path:
         sources_digest(),
         [list(stage) for stage in stages],
         [job.maker.side, job.maker.scale],
-        [os.environ.get("NUMBA_CPU_NAME"), llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()],
+        [
+            os.environ.get("NUMBA_CPU_NAME"),
+            llvmlite.binding.get_host_cpu_name(),
+            llvmlite.binding.get_host_cpu_features().flatten(),
+        ],
     ]
     return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
 

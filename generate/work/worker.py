@@ -64,7 +64,8 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
             return PartDone(part.name, 0)
         images, digests = clean_images(job, part)
         follows = any(job.sets[s].needs_surrogate for s in part.sets)
-        # PyTorch's settings are held over the whole part: to make them for each image costs more than a small network does.
+        # PyTorch's settings are held over the whole part: to make them for each image costs more than a small network
+        # does.
         running: AbstractContextManager[Any] = job.maker.resources["surrogate"].running() if follows else nullcontext()
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
@@ -85,7 +86,8 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
 def check_wanted(job: Job) -> None:
     """Raise `FileNotFoundError` in a worker whose build has ended: its file is gone."""
     if job.file is not None:
-        os.close(os.open(job.file, os.O_RDONLY))  # to open it asks a file server again, where its status may be an old answer
+        # to open it asks a file server again, where its status may be an old answer
+        os.close(os.open(job.file, os.O_RDONLY))
 
 
 def job_of(file: Path) -> Job:
@@ -98,7 +100,9 @@ def job_of(file: Path) -> Job:
 
 
 def clean_images(job: Job, part: Part) -> Clean:
-    """Return the preprocessed images of a part's run and their pixel digests; kept for the next part of the same run."""
+    """Return the preprocessed images of a part's run and their pixel digests; kept for the next part of the
+    same run.
+    """
     key = (job.token, part.run.number)
     if key not in _clean:
         _clean.clear()  # before the new ones are loaded

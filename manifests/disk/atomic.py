@@ -31,7 +31,8 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
             top = os.path.realpath(root)
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
-                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
+                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Put the "
+                    "file there."
                 )
     if known is not None:
         known.add(folder)
@@ -42,7 +43,8 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary name (``.<random>.part``) in the same folder; its file takes the place of `path` in one step.
 
-    If anything is raised, the temporary file is removed, and `path` is as it was. The caller waits until the file is on disk.
+    If anything is raised, the temporary file is removed, and `path` is as it was. The caller waits until the file is on
+    disk.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -57,7 +59,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
     """Let a system error name `target`, where it names the temporary `part`, or no file, as errors of writes do."""
-    if isinstance(error, OSError) and (error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))):
+    if isinstance(error, OSError) and (
+        error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))
+    ):
         error.filename = os.fspath(target)
 
 
@@ -74,7 +78,9 @@ def link_or_copy(file: Path, target: Path) -> bool:
 
 
 class LargeFile:
-    """A new file, written from its beginning to its end and hashed on the way; the end of its `with` waits until it is on disk."""
+    """A new file, written from its beginning to its end and hashed on the way; the end of its `with` waits until it is
+    on disk.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.sha256 = hashlib.sha256()
@@ -105,7 +111,8 @@ class LargeFile:
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
-    """Write a file from buffers, so that it is there whole or not at all, also after a power cut; return its bytes and ``sha256:<hex>``.
+    """Write a file from buffers, so that it is there whole or not at all, also after a power cut; return its bytes and
+    ``sha256:<hex>``.
 
     The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
     """

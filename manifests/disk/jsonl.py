@@ -36,7 +36,9 @@ class BadLine(ValueError):
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
-    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory; OSError where it cannot be read."""
+    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory; OSError where it cannot be
+    read.
+    """
     with open_regular(path) as f:
         number = 0
         while line := f.readline(LINE_CAP):
@@ -50,7 +52,9 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that there is no file."""
+    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that
+    there is no file.
+    """
     try:
         for record in scan_jsonl(path, model):
             if isinstance(record, BadLine):
@@ -61,7 +65,8 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
-    """Return the record with an ``index``, of a file whose rows are numbered upwards from 0, without reading the others.
+    """Return the record with an ``index``, of a file whose rows are numbered upwards from 0, without reading the
+    others.
 
     VerificationError: there is none, or it is not a record of this kind.
     """
@@ -88,7 +93,9 @@ def row_at(path: Path, model: type[R], index: int) -> R:
 
 
 def _index(line: bytes) -> int:
-    """Return the number of a row; behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and not found."""
+    """Return the number of a row; behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and
+    not found.
+    """
     try:
         index = json.loads(line)["index"] if line else sys.maxsize
         return index if isinstance(index, int) else -1
@@ -99,14 +106,19 @@ def _index(line: bytes) -> int:
 class RowTable(Generic[R]):
     """The rows of a file of records, numbered from 0, read when they are first used.
 
-    `counts` are how many there have to be, all the same number. What was read is not pickled: reading it again is cheaper.
+    `counts` are how many there have to be, all the same number. What was read is not pickled: reading it again is
+    cheaper.
     """
 
     def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
         self._path, self._model, self._counts = path, model, frozenset(counts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if not isinstance(getattr(type(self), key, None), cached_property)}
+        return {
+            key: value
+            for key, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), key, None), cached_property)
+        }
 
     @cached_property
     def records(self) -> list[R]:

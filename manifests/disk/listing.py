@@ -55,7 +55,9 @@ def plain_file(root: Path, path: str) -> bool:
 
 
 def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -> bytes | Problem:
-    """Return the bytes of a regular file of at most `cap` bytes, or why they cannot be had; of a file that is not there, ``missing``."""
+    """Return the bytes of a regular file of at most `cap` bytes, or why they cannot be had; of a file that is not
+    there, ``missing``.
+    """
     try:
         info = os.stat(root / path, follow_symlinks=follow_links)
         if not stat.S_ISREG(info.st_mode):
@@ -70,7 +72,8 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files below a folder of a data set, `below`; a missing one is empty. `prune`: folders with listings of their own.
+    """List the regular files below a folder of a data set, `below`; a missing one is empty. `prune`: folders with
+    listings of their own.
 
     Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
     """
@@ -84,7 +87,10 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
         folder = stack.pop()
         try:
             with os.scandir(root / folder) as entries:
-                found = [(f"{folder}/{entry.name}" if folder else entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+                found = [
+                    (f"{folder}/{entry.name}" if folder else entry.name, entry.stat(follow_symlinks=False))
+                    for entry in entries
+                ]
         except OSError as e:
             listing.block(folder, "unreadable", f"the folder cannot be listed: {e.strerror}")
             continue
@@ -103,15 +109,23 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
 
 
 def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem]:
-    """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are named instead."""
+    """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are
+    named instead.
+    """
     above = {step for path in recorded for step in _steps(path)[:-1]} if listing.empty else set()
     return (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)
 
 
 def file_problems(
-    listing: Listing, recorded: Mapping[str, int | None], *, sizes: bool, known: Container[str] = (), folders: bool = True
+    listing: Listing,
+    recorded: Mapping[str, int | None],
+    *,
+    sizes: bool,
+    known: Container[str] = (),
+    folders: bool = True,
 ) -> Iterator[Problem]:
-    """Yield where a listing is not what records say: files that are missing, of another size (None: any), or unexpected; empty `folders`.
+    """Yield where a listing is not what records say: files that are missing, of another size (None: any), or
+    unexpected; empty `folders`.
 
     `known` are files that may be there, and need not.
     """

@@ -19,11 +19,14 @@ class Busy(BuildError):
 
 
 @contextmanager
-def locked(path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None) -> Iterator[None]:
-    """Hold the lock of a file, alone or with others who share it; the file and its folder are made where they are missing.
+def locked(
+    path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None
+) -> Iterator[None]:
+    """Hold the lock of a file, alone or with others who share it; the file and its folder are made where they are
+    missing.
 
-    They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where those who hold the
-    lock share it: who they may be, and the next step. BuildError says that the system has no locks.
+    They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where
+    those who hold the lock share it: who they may be, and the next step. BuildError says that the system has no locks.
     """
     refuse_without_locks()
     deadline = time.monotonic() + wait_s
@@ -59,7 +62,8 @@ def _take(path: Path, *, shared: bool) -> int | None:
         if not _flock(fd, shared=shared):
             os.close(fd)
             return None
-        # A process that has just ended its work removed the folder: this lock is then on a file that no other process opens.
+        # A process that has just ended its work removed the folder: this lock is then on a file that no other process
+        # opens.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(fd), path.stat()):
                 return fd
@@ -76,8 +80,10 @@ def refuse_without_locks() -> None:
         import fcntl  # noqa: F401
     except ImportError:
         raise BuildError(
-            "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this system does not have: "
-            "run this command there; on Windows, WSL works. Opening, verifying and scoring data sets, and `corrupt`, work here."
+            "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this "
+            "system does not have: "
+            "run this command there; on Windows, WSL works. Opening, verifying and scoring data sets, and `corrupt`, "
+            "work here."
         ) from None
 
 

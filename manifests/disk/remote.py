@@ -31,7 +31,8 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 
 
 def url_of(text: str | os.PathLike[str]) -> str | None:
-    """Return the URL of a store that a text is, or a path that was made of one and has lost a slash; None of a local path.
+    """Return the URL of a store that a text is, or a path that was made of one and has lost a slash; None of a local
+    path.
 
     StoreError: a user name, a password or a signature is in it. ParameterError: it has a NUL character.
 
@@ -48,8 +49,10 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     scheme, rest = match.groups()
     if "@" in rest.partition("/")[0] or "?" in rest:
         raise StoreError(
-            f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: a URL with a user name, a password or a signature in it is not "
-            "taken: it would end up in logs. Give the plain URL, and credentials in the environment or in the store's own configuration."
+            f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: a URL with a user name, a password or a "
+            "signature in it is not "
+            "taken: it would end up in logs. Give the plain URL, and credentials in the environment or in the store's "
+            "own configuration."
         )
     return f"{scheme}://{'/' if scheme == 'file' else ''}{rest.rstrip('/')}"
 
@@ -63,12 +66,14 @@ def local_folder(path: str | os.PathLike[str], what: str) -> Path:
     --------
     >>> local_folder("s3://bucket/sets", "builds are written to")
     Traceback (most recent call last):
-    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` and `publish` send a data \
+    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` and
+    `publish` send a data \
 set to a store, `corruptset fetch` brings it.
     """
     if (url := url_of(path)) is not None:
         raise StoreError(
-            f"{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset fetch` brings it."
+            f"{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset "
+            "fetch` brings it."
         )
     try:
         os.stat(path)
@@ -102,8 +107,8 @@ def redacted(text: str) -> str:
 class Store:
     """A place in an object store. It may be pickled and forked: each process makes its own connections.
 
-    Each method raises StoreError (the bucket is not there, nothing may be read or written there, or there are no credentials) or
-    MachineError: the store does not answer, `TRIES` times in a row.
+    Each method raises StoreError (the bucket is not there, nothing may be read or written there, or there are no
+    credentials) or MachineError: the store does not answer, `TRIES` times in a row.
     """
 
     def __init__(self, url: str) -> None:
@@ -116,7 +121,9 @@ class Store:
     def read(self, path: str, start: int, end: int) -> bytes:
         """Return an object's bytes from `start` to `end`, or raise FileNotFoundError."""
         options = {"max_concurrency": 1} if self._s3 else {}  # else s3fs asks for the size first
-        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self._at(path), start=start, end=end, **options))
+        data: bytes = self._tried(
+            "reading", path, lambda fs: fs.cat_file(self._at(path), start=start, end=end, **options)
+        )
         return data
 
     def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
@@ -126,7 +133,9 @@ class Store:
 
     def kept_sha256(self, path: str) -> str | None:
         """Return the digest that is kept beside an object, where there is one: what was sent, whatever is there now."""
-        kept = self._tried("looking at", path, lambda fs: fs.metadata(self._at(path)).get("sha256")) if self._s3 else None
+        kept = (
+            self._tried("looking at", path, lambda fs: fs.metadata(self._at(path)).get("sha256")) if self._s3 else None
+        )
         return f"sha256:{kept}" if kept else None
 
     def sha256(self, path: str, size: int) -> str:
@@ -134,7 +143,9 @@ class Store:
         return sha256_pieces(self.pieces(path, 0, size))
 
     def versions(self) -> dict[str, tuple[int, str]]:
-        """Return path -> bytes of all objects, and what tells an object from another one that had its name; in the order of names."""
+        """Return path -> bytes of all objects, and what tells an object from another one that had its name; in the
+        order of names.
+        """
         found = self._tried("listing", "", lambda fs: (fs.find(self.url, detail=True), fs._strip_protocol(self.url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
@@ -157,7 +168,8 @@ class Store:
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
         """Write an object, in parts where it is large: it is there whole or not at all.
 
-        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told how many bytes of a file are on their way.
+        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told how many bytes of a file are on their
+        way.
         """
         options: dict[str, Any] = {"Metadata": {"sha256": sha256}} if self._s3 else {}
 
@@ -184,7 +196,8 @@ class Store:
                 time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
         reason = redacted(f"{type(error).__name__}: {error}")
         raise MachineError(
-            f"{self.url}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was committed there stands: run the same "
+            f"{self.url}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was committed there "
+            "stands: run the same "
             "command again when the store answers, and it goes on where it stopped."
         ) from None
 
@@ -219,15 +232,21 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     elif missing or isinstance(error, IsADirectoryError):
         raise error
     elif isinstance(error, PermissionError):
-        why = f"{doing} is not permitted ({why}). Give credentials that may do so, in the environment or in the store's own configuration"
+        why = (
+            f"{doing} is not permitted ({why}). Give credentials that may do so, in the environment or in the "
+            "store's own configuration"
+        )
     elif kind in _NO_CREDENTIALS:
         why = (
-            "there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and ~/.config/fsspec work too"
+            "there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or "
+            "AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and "
+            "~/.config/fsspec work too"
         )
     elif isinstance(error, ImportError) or "Protocol not known" in str(error):
         why = (
-            f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or hf://; "
+            f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or "
+            "hf://; "
             "pip install 'corruptset[cloud]' has s3://"
         )
     elif isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":

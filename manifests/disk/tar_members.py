@@ -52,5 +52,9 @@ def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
         headers.seek(tar.offset)
         mark = headers.read(tarfile.BLOCKSIZE)
     if mark.strip(b"\0") or len(mark) < tarfile.BLOCKSIZE:
-        what = f"it has no readable header at byte {tar.offset:,}" if mark else "it ends without the mark that closes an archive"
+        what = (
+            f"it has no readable header at byte {tar.offset:,}"
+            if mark
+            else "it ends without the mark that closes an archive"
+        )
         raise tarfile.ReadError(what)

@@ -1,4 +1,6 @@
-"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores by fsspec."""
+"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores
+by fsspec.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _HUB_ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
 
 
 class Unreachable(MachineError):
-    """A server that does not answer, fails or cuts the connection: the same request may succeed later, after `wait` seconds."""
+    """A server that does not answer, fails or cuts the connection: the same request may succeed later, after `wait`
+    seconds.
+    """
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -75,7 +79,9 @@ def hub_address(url: str) -> HubAddress:
 def remote_of(address: str) -> HttpRemote | StoreRemote:
     """Return the release at a URL, that of its folder or of its archives.json; ReleaseError: it is no URL."""
     if "://" not in address:
-        raise ReleaseError(f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR")
+        raise ReleaseError(
+            f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR"
+        )
     if address.startswith(HUB):
         return HttpRemote(hub_address(address).files, token=_hub_token(), name=address)
     return HttpRemote(address) if address.partition("://")[0].lower() in ("http", "https") else StoreRemote(address)
@@ -108,7 +114,9 @@ class HttpRemote:
 
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open a file at a byte; Unreachable: another try may succeed, ReleaseError: it is not there, or may not be read."""
+        """Open a file at a byte; Unreachable: another try may succeed, ReleaseError: it is not there, or may not be
+        read.
+        """
         where = f"{self.name}/{path}"
         # compressed on the way, a file would have other bytes and no ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
@@ -120,10 +128,15 @@ class HttpRemote:
         with _named(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
-            length, span = response.headers.get("Content-Length", ""), _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            length, span = (
+                response.headers.get("Content-Length", ""),
+                _RANGE.fullmatch(response.headers.get("Content-Range", "")),
+            )
             if response.status == 206 and span is None:
                 raise Unreachable(f"{where}: the server answers with a part and does not say which")
-            first, total = map(int, span.groups()) if span else (0, int(length) if length.isascii() and length.isdigit() else None)
+            first, total = (
+                map(int, span.groups()) if span else (0, int(length) if length.isascii() and length.isdigit() else None)
+            )
             yield Reply(first, total, _chunks(response, where))
 
 
@@ -145,13 +158,16 @@ def _named(where: str) -> Iterator[None]:
             seconds = float(wait) if wait.isascii() and wait.isdigit() else 0.0
             raise Unreachable(f"{where}: the server answers {e.code}", wait=seconds) from None
         raise ReleaseError(
-            f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder with {INDEX}; a "
+            f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
+            f"with {INDEX}; a "
             "private data set of the hub needs a token in HF_TOKEN."
         ) from None
     except (URLError, OSError, http.client.HTTPException) as e:
         reason = e.reason if isinstance(e, URLError) else e
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise ReleaseError(f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was taken.") from None
+            raise ReleaseError(
+                f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was taken."
+            ) from None
         raise Unreachable(f"{where}: {str(reason) or type(reason).__name__}") from None
     except ValueError as e:  # of an address that a server redirects to
         raise ReleaseError(f"{where} is redirected to what is no web address ({e}). Check the address.") from None
@@ -175,11 +191,17 @@ class _Redirects(HTTPRedirectHandler):
     ) -> Request | None:
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if before.scheme == "https" and after.scheme != "https":
-            raise ReleaseError(f"https://{before.hostname} redirects to {after.scheme}://{after.hostname}, which is not followed.")
+            raise ReleaseError(
+                f"https://{before.hostname} redirects to {after.scheme}://{after.hostname}, which is not followed."
+            )
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
         fp.close()  # else its body is read to the end, which may never come
         secret = req.unredirected_hdrs.get("Authorization")
-        if request is not None and secret is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):
+        if (
+            request is not None
+            and secret is not None
+            and (before.scheme, before.netloc) == (after.scheme, after.netloc)
+        ):
             request.add_unredirected_header("Authorization", secret)
         return request
 
@@ -196,5 +218,7 @@ class StoreRemote:
         """Open an object at a byte; errors are those of a `Store`, or ReleaseError where it is not there."""
         found = self._store.version(path)
         if found is None:
-            raise ReleaseError(f"{self.name}/{path} is not there. Check the address: it is that of the folder with {INDEX}.")
+            raise ReleaseError(
+                f"{self.name}/{path} is not there. Check the address: it is that of the folder with {INDEX}."
+            )
         yield Reply(start, found[0], self._store.pieces(path, start, found[0]))

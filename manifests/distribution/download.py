@@ -1,4 +1,6 @@
-"""Files brought here: several at once, from where an earlier call stopped, each checked against its record on the way."""
+"""Files brought here: several at once, from where an earlier call stopped, each checked against its record on
+the way.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ ATTEMPTS = 6
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 STALLED_S = 900.0
-"""Without a byte of any file for so long, the server counts as gone: one that sends a header for ever never falls silent."""
+"""Without a byte of any file for so long, the server counts as gone: one that sends a header for ever never falls
+silent.
+"""
 AHEAD = 2
 """Files, for each connection, that wait for who takes them: they bound what lies on the disk."""
 F = TypeVar("F", bound=IndexedFile)
@@ -71,8 +75,8 @@ class Part:
 def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> None:
     """Bring a file to `path`; what is there already is kept if it is the beginning of the file.
 
-    VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS` times in a row; what is
-    here stays for the next call. ReleaseError: it refuses.
+    VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS`
+    times in a row; what is here stays for the next call. ReleaseError: it refuses.
     """
     where = f"{remote.name}/{file.path}"
     failures = most = 0
@@ -83,7 +87,8 @@ def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, st
                 if part.have < file.bytes or not file.bytes:
                     _receive(remote, file, part, stop)
             except Unreachable as e:
-                # what is thrown away and fetched again is no progress: a server that never gets to the end would be asked for ever
+                # what is thrown away and fetched again is no progress: a server that never gets to the end would be
+                # asked for ever
                 failures = 1 if part.have - most >= CHUNK else failures + 1
                 most = max(most, part.have)
                 _wait(e, failures, stop)
@@ -108,14 +113,18 @@ def _receive(remote: Remote, file: IndexedFile, part: Part, stop: threading.Even
             raise Unreachable(f"{where}: the server answers with another part than was asked for")
         if reply.total not in (None, file.bytes):
             part.clear()
-            raise VerificationError(f"{where} has {reply.total} bytes, recorded are {file.bytes}. Its bytes were not kept.")
+            raise VerificationError(
+                f"{where} has {reply.total} bytes, recorded are {file.bytes}. Its bytes were not kept."
+            )
         part.joined = part.have > 0
         for chunk in reply.chunks:
             if stop.is_set():
                 return
             if part.have + len(chunk) > file.bytes:
                 part.clear()
-                raise VerificationError(f"{where} has more than the {file.bytes} bytes recorded. Its bytes were not kept.")
+                raise VerificationError(
+                    f"{where} has more than the {file.bytes} bytes recorded. Its bytes were not kept."
+                )
             part.add(chunk)
     if part.have < file.bytes:
         raise Unreachable(f"{where}: the connection was cut after {part.have} of {file.bytes} bytes")
@@ -124,7 +133,9 @@ def _receive(remote: Remote, file: IndexedFile, part: Part, stop: threading.Even
 def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
     """Wait before the next try, longer after each; or raise, when there were enough."""
     if failures >= ATTEMPTS:
-        raise Unreachable(f"{error}; {failures} tries in a row failed. What was fetched stands: the same command goes on.") from None
+        raise Unreachable(
+            f"{error}; {failures} tries in a row failed. What was fetched stands: the same command goes on."
+        ) from None
     stop.wait(min(LONGEST_WAIT_S, max(error.wait, FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1))))
 
 
@@ -156,7 +167,9 @@ def small_file(remote: Remote, path: str, cap: int) -> bytes:
 def download_all(
     remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Counted
 ) -> Generator[list[tuple[F, Path]], None, None]:
-    """Bring files to their places, several at once; yield those that are whole, as many as there are, until all were."""
+    """Bring files to their places, several at once; yield those that are whole, as many as there are, until all
+    were.
+    """
 
     def bring(file: F, path: Path, counted: Counted, stop: threading.Event) -> tuple[F, Path]:
         download(remote, file, path, counted, stop)
@@ -165,8 +178,11 @@ def download_all(
     return in_threads([partial(bring, file, path) for file, path in files], connections, told)
 
 
-def in_threads(calls: Sequence[Callable[[Counted, threading.Event], T]], at_once: int, told: Counted) -> Generator[list[T], None, None]:
-    """Call functions, several at once; yield what they return, as many as there are, until all did. The first error stops all.
+def in_threads(
+    calls: Sequence[Callable[[Counted, threading.Event], T]], at_once: int, told: Counted
+) -> Generator[list[T], None, None]:
+    """Call functions, several at once; yield what they return, as many as there are, until all did. The first error
+    stops all.
 
     The next ones are called when the caller comes back, `AHEAD` for each connection before.
     """
@@ -203,7 +219,9 @@ def in_threads(calls: Sequence[Callable[[Counted, threading.Event], T]], at_once
                 batch = [finished.get(timeout=1.0)]
             except Empty:
                 if time.monotonic() - heard > STALLED_S:
-                    raise Unreachable(f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on.") from None
+                    raise Unreachable(
+                        f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on."
+                    ) from None
                 continue
             while not finished.empty():
                 batch.append(finished.get_nowait())

@@ -1,4 +1,6 @@
-"""Fetch a published release: only the archives that are needed, checked while they arrive, unpacked, verified, then put in place."""
+"""Fetch a published release: only the archives that are needed, checked while they arrive, unpacked, verified, then put
+in place.
+"""
 
 from __future__ import annotations
 
@@ -83,16 +85,19 @@ def fetch(
     jobs: int = 1,
     progress: Progress | bool | None = None,
 ) -> Fetched:
-    """Fetch a release that `publish` put somewhere: download, check, unpack and verify it. The same call resumes an interrupted one.
+    """Fetch a release that `publish` put somewhere: download, check, unpack and verify it. The same call resumes an
+    interrupted one.
 
-    A new data set appears in `out` when it is whole and verified. Until then everything lies in a hidden folder there, ``.fetch-<name>``.
+    A new data set appears in `out` when it is whole and verified. Until then everything lies in a hidden folder there,
+    ``.fetch-<name>``.
 
     Parameters
     ----------
     address : str
         Of the folder that has archives.json: ``https://...``, ``hf://datasets/USER/NAME[@REVISION]``, ``s3://...``.
     out : path
-        Receives the data set's folder, ``<name>-<version>``. Sets that are there already are kept, and not fetched again.
+        Receives the data set's folder, ``<name>-<version>``. Sets that are there already are kept, and not fetched
+        again.
     sets : sequence of str, optional
         Patterns of ids and aliases; by default all. Other sets of the same archives come with them.
     digest : str, optional
@@ -106,7 +111,8 @@ def fetch(
     jobs : int
         Processes that verify.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
+        shows none.
 
     Returns
     -------
@@ -130,7 +136,9 @@ def fetch(
     out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX, INDEX_CAP), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:
-        raise VerificationError(f"{remote.name} has the digest {index.digest}, expected is {digest}. Nothing was fetched.")
+        raise VerificationError(
+            f"{remote.name} has the digest {index.digest}, expected is {digest}. Nothing was fetched."
+        )
     chosen = _chosen(index, sets, remote.name)
     fetcher = _Fetcher(remote, index, out, connections, told(progress))
     if packed:
@@ -144,11 +152,15 @@ def _chosen(index: ReleaseIndex, globs: Sequence[str] | None, where: str) -> set
     if globs is None:
         return set(names)
     if not names:
-        raise ReleaseError(f"{where} is a release without images, so --sets can choose none. Leave it out, then `corruptset rebuild`.")
+        raise ReleaseError(
+            f"{where} is a release without images, so --sets can choose none. Leave it out, then `corruptset rebuild`."
+        )
     every = {name for group in names.values() for name in group}
     if unfit := [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]:
         raise UnknownSet("; ".join(f"{glob!r} matches no set of {where}.{suggest(glob, every)}" for glob in unfit))
-    return {set_id for set_id, group in names.items() if any(fnmatchcase(name, glob) for name in group for glob in globs)}
+    return {
+        set_id for set_id, group in names.items() if any(fnmatchcase(name, glob) for name in group for glob in globs)
+    }
 
 
 class _Fetcher:
@@ -159,12 +171,16 @@ class _Fetcher:
         self.target, self.work = out / index.folder, out / f".fetch-{index.folder}"
 
     def fetch_data_set(self, whole: bool, chosen: set[str], level: Level, jobs: int) -> Fetched:
-        """Fetch, unpack and verify; what is new comes into place in one step, to what is there the archives are added."""
+        """Fetch, unpack and verify; what is new comes into place in one step, to what is there the archives are
+        added.
+        """
         staged = not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir()))
         place = self.work / "data" if staged else self.out
         root = place / self.index.folder
         present, in_part = (set[str](), True) if staged else self._present()
-        needed = [a for a in self.index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)]
+        needed = [
+            a for a in self.index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)
+        ]
         unpacked = self.work / "unpacked"
         missing = [a for a in needed if not (unpacked / digits(a.sha256)).exists()]
         with self._downloading(missing, ahead=True) as batches:
@@ -172,7 +188,9 @@ class _Fetcher:
                 with self._refusing(staged):
                     digest = unpack([path for _, path in batch], place, progress=False).digest
                     if digest != self.index.digest:
-                        raise VerificationError(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}")
+                        raise VerificationError(
+                            f"{INDEX} names the digest {self.index.digest}, its archives have {digest}"
+                        )
                 for archive, path in batch:
                     write_atomic(unpacked / digits(archive.sha256))
                     path.unlink()
@@ -190,13 +208,17 @@ class _Fetcher:
         archives = [a for a in self.index.archives if whole or set(a.sets) & chosen]
         missing = [f for f in (*archives, *self.index.files) if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
         if differing := [f.path for f in missing if os.path.lexists(self.out / f.path)]:
-            raise ReleaseError(f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out.")
+            raise ReleaseError(
+                f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out."
+            )
         with self._downloading(missing) as batches:
             for file, path in chain.from_iterable(batches):
                 (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, self.out / file.path)
             write_atomic(self.out / INDEX, self.index.encode())
-        return self._fetched(self.out, archives, *({s for a in some for s in a.sets} for some in (archives, self.index.archives)))
+        return self._fetched(
+            self.out, archives, *({s for a in some for s in a.sets} for some in (archives, self.index.archives))
+        )
 
     def _fetched(self, path: Path, archives: Sequence[IndexedArchive], sets: set[str], every: set[str]) -> Fetched:
         names, size = [a.name for a in archives], sum(a.bytes for a in archives)
@@ -209,16 +231,22 @@ class _Fetcher:
                 return set(), True
             raise ReleaseError(f"{self.target} exists, and is no data set. Choose another --out.")
         if (digest := load_manifest(self.target).digest) != self.index.digest:
-            raise ReleaseError(f"{self.target} holds another data set ({digest}) than {self.remote.name}. Choose another --out.")
+            raise ReleaseError(
+                f"{self.target} holds another data set ({digest}) than {self.remote.name}. Choose another --out."
+            )
         return _sets(self.target)[1:]
 
     @contextmanager
     def _downloading(self, files: Sequence[F], *, ahead: bool = False) -> Iterator[Iterator[list[tuple[F, Path]]]]:
-        """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole in it, as they come.
+        """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole
+        in it, as they come.
 
         `ahead`: some wait there until they are unpacked.
         """
-        busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose another --out."
+        busy = (
+            f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose "
+            "another --out."
+        )
         with locked(self.work / "lock", busy):
             for name in ("parts", "unpacked"):
                 (self.work / name).mkdir(exist_ok=True)
@@ -226,7 +254,12 @@ class _Fetcher:
             waiting = sum(nlargest(AHEAD * self.connections, (f.bytes for f in files))) if ahead else 0
             standing = sum(path.stat().st_size for _, path in places if path.exists())
             total, done = sum(f.bytes for f in files), 0
-            check_space(self.out, total + waiting - standing, "the release", "Free some space, choose another --out, or fetch fewer sets.")
+            check_space(
+                self.out,
+                total + waiting - standing,
+                "the release",
+                "Free some space, choose another --out, or fetch fewer sets.",
+            )
 
             def more(count: int) -> None:
                 nonlocal done
@@ -247,7 +280,8 @@ class _Fetcher:
         try:
             yield
         except (VerificationError, BuildError) as e:
-            if isinstance(e, BuildError) and not staged:  # what stands in the data set's folder, not what is in the archives
+            # what stands in the data set's folder, not what is in the archives
+            if isinstance(e, BuildError) and not staged:
                 raise
             kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
             raise Refused(f"{self.remote.name} was refused: {e}. {'Nothing was kept.' if staged else kept}") from None

@@ -1,4 +1,6 @@
-"""What `pack` wrote, checked before it is published, and which files it has at its place: as it is, on the hub, in a Zenodo record."""
+"""What `pack` wrote, checked before it is published, and which files it has at its place: as it is, on the hub, in a
+Zenodo record.
+"""
 
 from __future__ import annotations
 
@@ -78,33 +80,51 @@ class ReleaseFolder:
     texts: dict[str, bytes]
 
     def files(self, texts: dict[str, bytes], *, flat: bool = False) -> list[PublishedFile]:
-        """Return archives, texts and an index of both, which comes last: it makes a release of them. `flat`: in one folder."""
+        """Return archives, texts and an index of both, which comes last: it makes a release of them. `flat`: in one
+        folder.
+        """
         archives = [a.model_copy(update={"path": a.name}) for a in self.index.archives] if flat else self.index.archives
         index = self.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
-        large = [PublishedFile(a.path, a.bytes, a.sha256, self.path / b.path) for a, b in zip(archives, self.index.archives, strict=True)]
+        large = [
+            PublishedFile(a.path, a.bytes, a.sha256, self.path / b.path)
+            for a, b in zip(archives, self.index.archives, strict=True)
+        ]
         return [*large, *(_text(path, data) for path, data in sorted(texts.items())), _text(INDEX, index.encode())]
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, or raise what `publish` does; the archives' sizes are compared, their bytes are not read."""
+    """Read a folder that `pack` wrote, or raise what `publish` does; the archives' sizes are compared, their bytes are
+    not read.
+    """
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
-        raise ReleaseError(f"{root} is a data set that was not packed. Pack it first:\n  corruptset pack {root} --out {packed}")
+        raise ReleaseError(
+            f"{root} is a data set that was not packed. Pack it first:\n  corruptset pack {root} --out {packed}"
+        )
     if (root / WORK_FOLDER).exists() or ((root / INDEX).exists() and not (root / SHA256SUMS).exists()):
         raise IncompleteBuild(f"{root} holds an interrupted pack. Finish it with the same `corruptset pack` command.")
     if not (root / INDEX).is_file():
-        raise ReleaseError(f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Name that folder, or pack again.")
+        raise ReleaseError(
+            f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Name that folder, or pack "
+            "again."
+        )
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
     small = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
     large = [a for a in index.archives if not (root / a.path).is_file() or (root / a.path).stat().st_size != a.bytes]
-    problems = [f"{f.path} is missing, or was changed after the pack: recorded are {f.bytes} bytes" for f in (*small, *large)]
+    problems = [
+        f"{f.path} is missing, or was changed after the pack: recorded are {f.bytes} bytes" for f in (*small, *large)
+    ]
     if problems:
-        raise VerificationError(f"{root} is not what its {INDEX} says:\n{listed(problems)}\nPack the data set again, to another --out.")
+        raise VerificationError(
+            f"{root} is not what its {INDEX} says:\n{listed(problems)}\nPack the data set again, to another --out."
+        )
     records = root / index.archives[-1].path
     manifest = read_heads([records])[1].manifest
     if manifest.digest != index.digest:
-        raise VerificationError(f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again.")
+        raise VerificationError(
+            f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again."
+        )
     texts = {f.path: read_regular(root / f.path, _TEXT_CAP) for f in index.files}
     for member in read_members(records):
         if member.name == f"{top_folder(manifest)}/{PAGE}":
@@ -113,23 +133,39 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
 
 
 def published_files(
-    release: ReleaseFolder, layout: LayoutName, *, creators: Sequence[str], license: str | None, url: str | None, date: str | None
+    release: ReleaseFolder,
+    layout: LayoutName,
+    *,
+    creators: Sequence[str],
+    license: str | None,
+    url: str | None,
+    date: str | None,
 ) -> list[PublishedFile]:
-    """Return the files of a layout in the order in which they are sent; ReleaseError: it needs creators or a licence."""
+    """Return the files of a layout in the order in which they are sent; ReleaseError: it needs creators or a
+    licence.
+    """
     document = json.loads(release.texts[CROISSANT])
     base = f"{url.rstrip('/')}/" if url else ""
     paths = {a.name: a.name if layout == "zenodo" else a.path for a in release.index.archives}
     for file in document["distribution"]:
         if "contentUrl" in file:
             file["contentUrl"] = base + paths.get(file["name"], file["name"])
-    document |= {key: value for key, value in {"url": url, "license": license, "datePublished": date}.items() if value is not None}
+    document |= {
+        key: value
+        for key, value in {"url": url, "license": license, "datePublished": date}.items()
+        if value is not None
+    }
     texts = {**release.texts, CROISSANT: _json(document)}
     if layout == "zenodo":
         return _zenodo(release, texts, creators, license)
     if layout == "huggingface":
         parquet = parquet_files(release.path)
         pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
-        configs = configurations(release.manifest, parquet) if parquet else [{"config_name": "samples", "data_files": SAMPLES}]
+        configs = (
+            configurations(release.manifest, parquet)
+            if parquet
+            else [{"config_name": "samples", "data_files": SAMPLES}]
+        )
         return [*pictures, *release.files(_tagged({**texts, **_hub_texts(release, license, configs)}))]
     return release.files(_tagged(texts))
 
@@ -156,26 +192,38 @@ def _hub_texts(release: ReleaseFolder, license: str | None, configs: list[dict[s
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
         "size_categories": [_size_category(sum(s.count for s in release.manifest.sets))],
-        # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each other
+        # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each
+        # other
         "configs": configs,
     }
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
-    rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
-    yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
-    card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
+    rows = [
+        json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)
+    ]
+    # each JSON value is YAML
+    yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())
+    # of a release from the hub
+    card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)
     return {README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
 
 
-def _zenodo(release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[str], license: str | None) -> list[PublishedFile]:
+def _zenodo(
+    release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[str], license: str | None
+) -> list[PublishedFile]:
     m = release.manifest
     if not creators or license is None:
         raise ReleaseError(
-            "A Zenodo record names its creators and a licence, which a data set does not know: give --creator 'Family, Given; "
+            "A Zenodo record names its creators and a licence, which a data set does not know: give --creator "
+            "'Family, Given; "
             "Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. "
             f"The licence recorded of the source is: {m.source.license or 'none'}."
         )
     # a record has no folders, so it is no bag, and what names an archive names it without one
-    flat = {path: data for path, data in texts.items() if path not in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)}
+    flat = {
+        path: data
+        for path, data in texts.items()
+        if path not in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)
+    }
     for start in (f"{release.index.folder}-", "*."):
         flat[README] = flat[README].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
     flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
@@ -183,7 +231,8 @@ def _zenodo(release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[
     files = [PublishedFile(f"files/{f.path}", f.bytes, f.sha256, f.content) for f in release.files(flat, flat=True)]
     lines = [
         str(m.recipe.get("description") or title(m)),
-        f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, made by corruptset.",
+        f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, "
+        "made by corruptset.",
         f"Digest, which is the benchmark's name on every machine: {m.digest}",
         "README.md says how the files are checked and loaded.",
     ]
@@ -205,15 +254,22 @@ def _zenodo(release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
     """Return what a person should know of a place's limits."""
     if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
-        return ["load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."]
+        return [
+            "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."
+        ]
     if layout != "zenodo":
         return []
     count, total = len(files) - 1, sum(f.bytes for f in files[1:])
     notes = []
     if total > ZENODO_BYTES:
-        notes.append(f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher quota first.")
+        notes.append(
+            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher "
+            "quota first."
+        )
     if count > ZENODO_COUNT:
-        notes.append(f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family.")
+        notes.append(
+            f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family."
+        )
     return notes
 
 

@@ -1,4 +1,6 @@
-"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub; what is there is compared first."""
+"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub; what is there is compared
+first.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,16 @@ from ..records.digests import sha256_file
 from ..records.report import Progress
 from ..release.bag import INDEX
 from .addresses import HUB, hub_address
-from .layouts import LAYOUTS, LayoutName, PublishedFile, ReleaseFolder, chunks_of, limit_notes, open_release_folder, published_files
+from .layouts import (
+    LAYOUTS,
+    LayoutName,
+    PublishedFile,
+    ReleaseFolder,
+    chunks_of,
+    limit_notes,
+    open_release_folder,
+    published_files,
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,8 @@ class Publication:
         what = "sent" if self.done else "to send (dry run)"
         sent = self.to_send
         return (
-            f"<Publication {self.place}: {len(sent)} of {len(self.files)} files {what}, {size(sum(f.bytes for f in sent))}, {self.digest}>"
+            f"<Publication {self.place}: {len(sent)} of {len(self.files)} files {what}, "
+            f"{size(sum(f.bytes for f in sent))}, {self.digest}>"
         )
 
 
@@ -86,8 +98,8 @@ def publish(
 ) -> Publication:
     """Publish what `pack` wrote. By default a dry run: it says which files go where, and sends nothing.
 
-    Files that are there with the right size and sha256 are not sent again, so the same call resumes an interrupted one. The index
-    (archives.json) is sent last: without it there is no release at that place.
+    Files that are there with the right size and sha256 are not sent again, so the same call resumes an interrupted one.
+    The index (archives.json) is sent last: without it there is no release at that place.
 
     Parameters
     ----------
@@ -96,8 +108,8 @@ def publish(
     to : path or str
         A folder, ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as ``s3://bucket/prefix``.
     layout : {"plain", "huggingface", "zenodo"}, optional
-        By default that of the place: "huggingface" for ``hf://``, else "plain". "zenodo" takes a folder: ``files/`` is what to upload,
-        ``zenodo.json`` the metadata of the record.
+        By default that of the place: "huggingface" for ``hf://``, else "plain". "zenodo" takes a folder: ``files/`` is
+        what to upload, ``zenodo.json`` the metadata of the record.
     go : bool
         Send the files.
     replace : bool
@@ -113,7 +125,8 @@ def publish(
     date : str, optional
         When it is published, ``YYYY-MM-DD``, for croissant.json.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
+        shows none.
 
     Returns
     -------
@@ -138,10 +151,13 @@ def publish(
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target:
-        raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
+        raise ReleaseError(
+            f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it."
+        )
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
         raise ReleaseError(
-            f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
+            f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as "
+            "https://example.org/imagenet-c."
         )
     place = _place(target, Path(directory), private=private, replace=replace)
     if url is None and isinstance(place, HubPlace):
@@ -153,7 +169,8 @@ def publish(
     differing = [path for path, state in there.items() if state == "differs"]
     if differing and not replace:
         raise ReleaseError(
-            f"{target} has other files under these names, and nothing was sent:\n{listed(differing)}\nChoose another place, or overwrite "
+            f"{target} has other files under these names, and nothing was sent:\n{listed(differing)}\nChoose another "
+            "place, or overwrite "
             "them with --replace (replace=True)."
         )
     if go:
@@ -191,7 +208,9 @@ def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], prog
             problems.append(f"{path.relative_to(release.path)} has another sha256 than {file.sha256}")
         done += file.bytes
     if problems:
-        raise VerificationError(f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again.")
+        raise VerificationError(
+            f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again."
+        )
 
 
 Sent = Callable[[int], None]
@@ -199,7 +218,9 @@ Sent = Callable[[int], None]
 
 
 class FolderPlace:
-    """A folder of this machine. As in each place, files are sent in their order, and each is there whole or not at all."""
+    """A folder of this machine. As in each place, files are sent in their order, and each is there whole or not
+    at all.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -225,7 +246,8 @@ class FolderPlace:
 class ObjectStore:
     """A folder in an object store, such as ``s3://bucket/prefix``.
 
-    The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects are read.
+    The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects
+    are read.
     """
 
     def __init__(self, url: str, *, replace: bool = False) -> None:
@@ -261,7 +283,11 @@ class HubPlace:
         self.address, self._url, self._private = hub_address(url), url, private
         self._library = huggingface_hub
         self._api = huggingface_hub.HfApi(library_name="corruptset")
-        self._where: dict[str, Any] = {"repo_id": self.address.repository, "repo_type": "dataset", "revision": self.address.revision}
+        self._where: dict[str, Any] = {
+            "repo_id": self.address.repository,
+            "repo_type": "dataset",
+            "revision": self.address.revision,
+        }
 
     def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
         """Return path -> whether it differs: by sha256 where the hub keeps it, else by git's hash."""
@@ -276,15 +302,20 @@ class HubPlace:
         """Send the content of files one after the other, then one commit that names them all."""
         operations, done = [], 0
         with self._talking():
-            self._api.create_repo(self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True)
+            self._api.create_repo(
+                self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True
+            )
             for f in files:
                 content = str(f.content) if isinstance(f.content, Path) else f.content
                 operations.append(self._library.CommitOperationAdd(path_in_repo=f.path, path_or_fileobj=content))
-                if isinstance(f.content, Path):  # the hub has it from here on, so an interrupted call is resumed with the next one
+                # the hub has it from here on, so an interrupted call is resumed with the next one
+                if isinstance(f.content, Path):
                     self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
                 done += f.bytes
                 sent(done)
-            self._api.create_commit(operations=operations, commit_message=f"Publish {len(files)} files ({INDEX})", **self._where)
+            self._api.create_commit(
+                operations=operations, commit_message=f"Publish {len(files)} files ({INDEX})", **self._where
+            )
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -302,7 +333,9 @@ class HubPlace:
                 advice = "Log in with `hf auth login`, or set HF_TOKEN to a token that may write there."
                 raise ReleaseError(f"{self._url} refuses ({status or 'no token'}). {advice}") from None
             what = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
-            raise MachineError(f"{self._url} could not be reached, or failed ({what}). Run the same command again to send the rest.") from e
+            raise MachineError(
+                f"{self._url} could not be reached, or failed ({what}). Run the same command again to send the rest."
+            ) from e
         finally:
             if bars:
                 enable_progress_bars()

@@ -30,9 +30,11 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 
 
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
-    """Map an array (.npy) into memory, and return it with the offset of its elements in the file; only the header is read.
+    """Map an array (.npy) into memory, and return it with the offset of its elements in the file; only the header is
+    read.
 
-    NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are never loaded.
+    NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are
+    never loaded.
     """
     with open_regular(path) as file:
         magic = file.read(12)
@@ -44,7 +46,8 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    except Exception as e:  # the header is Python text: on a bad one Python's tokenizer and parser raise many kinds, MemoryError too
+    # the header is Python text: on a bad one Python's tokenizer and parser raise many kinds, MemoryError too
+    except Exception as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
     return array, int(array.offset)
 

@@ -1,4 +1,6 @@
-"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits; and pixels as pictures of Pillow."""
+"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits; and pixels as pictures of
+Pillow.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,13 @@ FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 
 
 def stored_format(path: str, encoding_format: str) -> str:
-    """Return the format of an image file of a data set: a data set of JPEG whose files keep their names has PNG where a name says so.
+    """Return the format of an image file of a data set: a data set of JPEG whose files keep their names has PNG where a
+    name says so.
 
     Examples
     --------
-    >>> stored_format("images/fog/1/a/B.PNG", "jpeg"), stored_format("images/fog/1/a/b.jpg", "jpeg"), stored_format("a.jpg", "png")
-    ('png', 'jpeg', 'png')
+    >>> stored_format("images/fog/1/a/B.PNG", "jpeg"), stored_format("a.jpg", "png")
+    ('png', 'png')
     """
     return "png" if path.lower().endswith(".png") else encoding_format
 

@@ -1,11 +1,13 @@
 """The writer of HDF5 shards, whose layout `shards` describes: a run of consecutive samples of one set, built in memory.
 
-h5py on a full disk raises and then crashes the process, and a killed HDF5 write can open cleanly with zeros in it. So HDF5 never
-touches the disk here: it builds a file in memory, and plain Python writes the bytes. h5py is imported for the first shard only.
+h5py on a full disk raises and then crashes the process, and a killed HDF5 write can open cleanly with zeros in it. So
+HDF5 never touches the disk here: it builds a file in memory, and plain Python writes the bytes. h5py is imported for
+the first shard only.
 
-The places of values in a shard of pixels follow from the number and the shape of its images and from the length of its set's id. So
-HDF5 lays out one shard of zeros, and the values of others go between the same bytes. The file is the same. With HDF5 for every shard,
-a whole build of two-factor-69 takes 15 % more user CPU time (25 % with the system's) and as much memory.
+The places of values in a shard of pixels follow from the number and the shape of its images and from the length of its
+set's id. So HDF5 lays out one shard of zeros, and the values of others go between the same bytes. The file is the same.
+With HDF5 for every shard, a whole build of two-factor-69 takes 15 % more user CPU time (25 % with the system's) and as
+much memory.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ def shard_pieces(
 ) -> list[Piece]:
     """Return a shard, as pieces that follow each other; they may be views of `rows`.
 
-    Rows are pixels, (N, H, W, C) of uint8, C-contiguous, or encoded images; `encoding` is ``raw``, or the format of these. `pixels` are
-    digests, hexadecimal, without a prefix; `set_id` and `build` become attributes.
+    Rows are pixels, (N, H, W, C) of uint8, C-contiguous, or encoded images; `encoding` is ``raw``, or the format of
+    these. `pixels` are digests, hexadecimal, without a prefix; `set_id` and `build` become attributes.
     """
     columns: Columns = {
         LABELS: np.asarray(labels, np.int64),
@@ -109,9 +111,15 @@ def by_hdf5(
 
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[bytes, Slot], ...] | None:
-    """Return the bytes between the values of a shard of pixels, each with the slot that follows; None where the id's place is not clear."""
+    """Return the bytes between the values of a shard of pixels, each with the slot that follows; None where the id's
+    place is not clear.
+    """
     mark, count = "\x7f" * name_length, shape[0]
-    columns: Columns = {LABELS: np.zeros(count, np.int64), INDEX: np.zeros(count, np.int64), PIXELS: np.zeros((count, 32), np.uint8)}
+    columns: Columns = {
+        LABELS: np.zeros(count, np.int64),
+        INDEX: np.zeros(count, np.int64),
+        PIXELS: np.zeros((count, 32), np.uint8),
+    }
     # zeros: the system gives memory for them only where it is written to
     image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")
     if not name_length or image.count(mark.encode()) != 1:

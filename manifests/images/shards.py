@@ -1,10 +1,12 @@
 """HDF5 shards: their layout, and their reader. `shard_writer` writes them.
 
-A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`, N variable-length
-uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels` int64, `index` int64 (the samples'
-index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted). `shard_attributes` are the attributes of the file.
+A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`,
+N variable-length uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels`
+int64, `index` int64 (the samples' index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted).
+`shard_attributes` are the attributes of the file.
 
-h5py is imported where a shard is opened: builds of files, and the process that reads others' HDF5 files, need the names alone.
+h5py is imported where a shard is opened: builds of files, and the process that reads others' HDF5 files, need the names
+alone.
 """
 
 from __future__ import annotations
@@ -38,11 +40,15 @@ _STREAMED = 16 << 20
 _MOST_OPEN = 8
 
 _INHERITED: list[Any] = []
-"""Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
+"""Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the
+parent.
+"""
 
 
 def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | int]:
-    """Return the attributes of a shard; `build` is the name and version, `encoding` is ``raw`` or the format of the images."""
+    """Return the attributes of a shard; `build` is the name and version, `encoding` is ``raw`` or the format of the
+    images.
+    """
     return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
 
 
@@ -58,7 +64,9 @@ def _attribute_problems(where: str, attributes: Any, expected: Mapping[str, Any]
 
 
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset of the file itself: links, external storage and virtual datasets could lead out of the data set's directory."""
+    """Return a dataset of the file itself: links, external storage and virtual datasets could lead out of the data
+    set's directory.
+    """
     import h5py
 
     link = file.get(name, getlink=True)
@@ -102,7 +110,9 @@ class Shard:
         self._file.close()
 
     def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write: further data, links, attributes or filters, attributes other than the `expected` ones."""
+        """Yield what a build does not write: further data, links, attributes or filters, attributes other than the
+        `expected` ones.
+        """
         stored = ENCODED if self.encoded else RAW
         names = {stored, LABELS, INDEX, PIXELS}
         for name in sorted(set(self._file) - names):
@@ -110,7 +120,9 @@ class Shard:
         yield from _attribute_problems("it", self._file.attrs, expected)
         for name in sorted(names & set(self._file)):
             dataset = _dataset(self._file, name)
-            yield from _attribute_problems(repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {})
+            yield from _attribute_problems(
+                repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {}
+            )
             plan = dataset.id.get_create_plist()
             filters = [plan.get_filter(i)[3].decode("utf-8", "replace") for i in range(plan.get_nfilters())]
             if filters:
@@ -129,11 +141,15 @@ class Shard:
         return int.from_bytes(head[at : at + 8], "little")
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a row."""
+        """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a
+        row.
+        """
         dataset = _dataset(self._file, name)
         shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
         if (dataset.shape, dataset.dtype) != (shape, dtype):
-            raise NotAShard(f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}")
+            raise NotAShard(
+                f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}"
+            )
         return np.asarray(dataset[()])
 
     def block(self, start: int, stop: int) -> NDArray[np.uint8]:
@@ -161,7 +177,8 @@ def open_rows(path: Path) -> Shard | ArrayFile:
 class ShardCache:
     """The open shards of one process; after a fork or unpickling, shards are opened again.
 
-    An HDF5 handle that is shared over a fork reads wrong bytes, and handles do not pickle: so each worker of a data loader has its own.
+    An HDF5 handle that is shared over a fork reads wrong bytes, and handles do not pickle: so each worker of a data
+    loader has its own.
     """
 
     def __init__(self, directory: Path) -> None:

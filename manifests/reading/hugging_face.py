@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
-    """Return what `ImageSet.to_hf` returns; `stored` says whether the images are on a disk, or made when they are asked for."""
+    """Return what `ImageSet.to_hf` returns; `stored` says whether the images are on a disk, or made when they are asked
+    for.
+    """
     try:
         from datasets import ClassLabel, Dataset, Features, Image, NamedSplit, Value
     except ImportError as e:
@@ -26,7 +28,9 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
     label = {"label": ClassLabel(names=names)} if names else {}
     features = Features({"image": Image(), **label, "id": Value("string")})
     given = {"images": images, "samples": samples, "stored": stored, "files": True}
-    return Dataset.from_generator(encoded_rows, features=features, gen_kwargs=given, split=NamedSplit(images.record.role))
+    return Dataset.from_generator(
+        encoded_rows, features=features, gen_kwargs=given, split=NamedSplit(images.record.role)
+    )
 
 
 def class_names(classes: Sequence[ClassRecord]) -> list[str]:
@@ -38,7 +42,9 @@ def class_names(classes: Sequence[ClassRecord]) -> list[str]:
 def encoded_rows(
     images: ImageSet, samples: Sequence[SampleRecord] | SampleTable, *, stored: bool = True, files: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a set, each with the bytes of its image: JPEG as it is stored, pixels as PNG; with `files`, the path of a file."""
+    """Yield the rows of a set, each with the bytes of its image: JPEG as it is stored, pixels as PNG; with `files`, the
+    path of a file.
+    """
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
     for sample, image in zip(samples.records if isinstance(samples, SampleTable) else samples, found, strict=True):
         path = data = None
@@ -48,4 +54,8 @@ def encoded_rows(
             path = str(image.absolute())
         else:
             data = image.read_bytes()
-        yield {"image": {"path": path, "bytes": data}, **({} if sample.label is None else {"label": sample.label}), "id": sample.id}
+        yield {
+            "image": {"path": path, "bytes": data},
+            **({} if sample.label is None else {"label": sample.label}),
+            "id": sample.id,
+        }

@@ -1,4 +1,6 @@
-"""The images of one set, by index or in order: a map-style data set, which data loaders take as it is; and the samples of all sets."""
+"""The images of one set, by index or in order: a map-style data set, which data loaders take as it is; and the samples
+of all sets.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class SampleTable(RowTable[SampleRecord]):
 
 
 class SetId(str):
-    """The id of a set. Called with an index it gives the id of that sample: ``s.id`` is ``fog/3``, ``s.id(7)`` the eighth sample's."""
+    """The id of a set. Called with an index it gives the id of that sample: ``s.id`` is ``fog/3``, ``s.id(7)`` the
+    eighth sample's.
+    """
 
     _sample_id: Callable[[SupportsIndex], str]
 
@@ -66,10 +70,10 @@ class SetId(str):
 class ImageSet(MapStyle[tuple[Pixels, int]]):
     """The images of one set, in sample order.
 
-    ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
-    takes; the label is None where the source has none (tree). A slice, a list or array of indices, or an array of N
-    booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8 and (3,) of int64. ``s.image(i)``, ``s.label(i)`` and
-    ``s.id(i)`` are one of each; negative indices count from the end.
+    ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an
+    int: what a data loader takes; the label is None where the source has none (tree). A slice, a list or array of
+    indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8 and (3,) of
+    int64. ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` are one of each; negative indices count from the end.
 
     It may be pickled, and used in forked or spawned workers: each process opens its own shards.
 
@@ -131,7 +135,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Pixels, int]]:
-        """Return the items of a batch, as PyTorch's loaders ask for them; neighbouring rows of a shard are read together."""
+        """Return the items of a batch, as PyTorch's loaders ask for them; neighbouring rows of a shard are read
+        together.
+        """
         chosen = self._numbers(list(indices))
         labels = [self._samples.label_list[i] for i in chosen.tolist()]
         return list(zip(self._store.images(chosen.tolist()), labels, strict=True))
@@ -149,7 +155,8 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             return range(len(self))[operator.index(index)]
         except TypeError:
             raise TypeError(
-                f"one image of set {self.record.id!r} is taken by one whole number, not by {index!r}; s[2:5] and s[[0, 7]] give several"
+                f"one image of set {self.record.id!r} is taken by one whole number, not by {index!r}; s[2:5] and "
+                "s[[0, 7]] give several"
             ) from None
         except IndexError:
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {index}") from None
@@ -160,9 +167,15 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             return np.arange(len(self))[index]
         chosen = np.asarray(index)
         kind = "i" if chosen.size == 0 else chosen.dtype.kind
-        if isinstance(index, tuple) or chosen.ndim != 1 or kind not in "iub" or (kind == "b" and len(chosen) != len(self)):
+        if (
+            isinstance(index, tuple)
+            or chosen.ndim != 1
+            or kind not in "iub"
+            or (kind == "b" and len(chosen) != len(self))
+        ):
             raise TypeError(
-                f"set {self.record.id!r} is indexed by a whole number, a slice, a list or array of whole numbers, or {len(self)} booleans, "
+                f"set {self.record.id!r} is indexed by a whole number, a slice, a list or array of whole numbers, or "
+                f"{len(self)} booleans, "
                 f"not by {index!r}"
             )
         if kind == "b":
@@ -179,8 +192,10 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
                 stack = np.empty((len(indices), *image.shape), np.uint8)
             elif image.shape != stack.shape[1:]:
                 raise ValueError(
-                    f"set {self.record.id!r} has images of several sizes, which do not fit into one array: image {indices[0]} is "
-                    f"{_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a time (`for image, label in s`); for "
+                    f"set {self.record.id!r} has images of several sizes, which do not fit into one array: image "
+                    f"{indices[0]} is "
+                    f"{_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a time (`for "
+                    "image, label in s`); for "
                     "batches give a transform that makes one size (with_transform), or a collate function of your own."
                 )
             stack[place] = image
@@ -198,7 +213,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         """
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:
-            raise VerificationError(f"The set {self.record.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}.")
+            raise VerificationError(
+                f"The set {self.record.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}."
+            )
         return digest
 
     @property
@@ -207,7 +224,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._store.encoding
 
     def stored(self, index: int, *, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
+        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded
+        bytes).
+        """
         return self._store.stored(index, prefer)
 
     def images(self, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
@@ -232,8 +251,8 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         Parameters
         ----------
         transform : callable, optional
-            Is given each image as a PIL image, of mode RGB or L, as torchvision's data sets give it. Without one, images stay arrays
-            (H, W, C) of uint8.
+            Is given each image as a PIL image, of mode RGB or L, as torchvision's data sets give it. Without one,
+            images stay arrays (H, W, C) of uint8.
         target_transform : callable, optional
             Is given each label, an int.
 
@@ -246,8 +265,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def to_hf(self) -> Dataset:
         """Return a Hugging Face data set with the columns image, label and id.
 
-        Images in files stay where they are, and are opened when they are asked for. All others are copied into the cache of
-        `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test, validation or train.
+        Images in files stay where they are, and are opened when they are asked for. All others are copied into the
+        cache of `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test,
+        validation or train.
 
         Raises
         ------
@@ -271,12 +291,16 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
 
 class TransformedSet(ImageSet):
-    """An `ImageSet` whose items are transformed: ``s[i]``, and what iteration gives, is ``(transform(image), target_transform(label))``.
+    """An `ImageSet` whose items are transformed: ``s[i]``, and what iteration gives, is ``(transform(image),
+    target_transform(label))``.
 
-    A slice or a list of indices gives a list of images and a list of labels. All else (`image`, `labels`, `array` ...) is as it was.
+    A slice or a list of indices gives a list of images and a list of labels. All else (`image`, `labels`, `array` ...)
+    is as it was.
     """
 
-    def __init__(self, images: ImageSet, transform: Callable[[Any], Any] | None, target_transform: Callable[[int], Any] | None) -> None:
+    def __init__(
+        self, images: ImageSet, transform: Callable[[Any], Any] | None, target_transform: Callable[[int], Any] | None
+    ) -> None:
         super().__init__(images._build, images.record, images._samples, images._store)
         self.transform = transform
         self.target_transform = target_transform

@@ -30,10 +30,11 @@ BLOCK_BYTES = 16 << 20
 
 
 class ImageStore(Protocol):
-    """The images of one set, by their index, 0 to N - 1, which the caller has checked. An image is (H, W, C) of uint8, C 1 or 3.
+    """The images of one set, by their index, 0 to N - 1, which the caller has checked. An image is (H, W, C) of uint8,
+    C 1 or 3.
 
-    A store is pickled into spawned workers and copied into forked ones. What belongs to one process, open files above all, does not
-    travel: each process opens its own.
+    A store is pickled into spawned workers and copied into forked ones. What belongs to one process, open files above
+    all, does not travel: each process opens its own.
     """
 
     @property
@@ -54,7 +55,9 @@ class ImageStore(Protocol):
         """Return the set's digest, of the pixels of all images before they were encoded."""
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
+        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded
+        bytes).
+        """
 
 
 @contextmanager
@@ -105,7 +108,10 @@ class StoredImages:
             first, count = places[start], 1
             if first.row is not None and self.encoding == "png":
                 most = min(len(places) - start, max(1, block_bytes // max(1, first.bytes)))
-                while count < most and (places[start + count].path, places[start + count].row) == (first.path, first.row + count):
+                while count < most and (places[start + count].path, places[start + count].row) == (
+                    first.path,
+                    first.row + count,
+                ):
                     count += 1
             if count == 1:
                 yield self._read(first)
@@ -114,7 +120,9 @@ class StoredImages:
             start += count
 
     def pixel_digest(self) -> str:
-        """Return the set's digest, of the pixels of all images; VerificationError where those that were encoded are not stored."""
+        """Return the set's digest, of the pixels of all images; VerificationError where those that were encoded are not
+        stored.
+        """
         if self.encoding != "png":
             raise VerificationError(
                 f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "
@@ -129,7 +137,9 @@ class StoredImages:
             if (stored.row is not None) == shard_first:
                 return stored
         if not row.files:
-            raise VerificationError(f"{self._directory}: image {row.index} of set {self._record.id} is stored nowhere, say its records.")
+            raise VerificationError(
+                f"{self._directory}: image {row.index} of set {self._record.id} is stored nowhere, say its records."
+            )
         return row.files[0]
 
     def _file(self, stored: StoredRecord) -> Path:

@@ -32,7 +32,9 @@ class SetGroup(Mapping[Key, ImageSet]):
             return self._sets[key]
         except KeyError:
             near = suggest(key, map(str, self._sets)) if isinstance(key, str) else ""
-            raise UnknownSet(f"{self._name} has no set {key!r}.{near} It has {first_few([str(k) for k in self._sets])}.") from None
+            raise UnknownSet(
+                f"{self._name} has no set {key!r}.{near} It has {first_few([str(k) for k in self._sets])}."
+            ) from None
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._sets)
@@ -45,7 +47,9 @@ class SetGroup(Mapping[Key, ImageSet]):
 
     def _repr_html_(self) -> str:
         shown = [*self._sets.values()][:SHOWN]
-        return figure(repr(self), lambda: strip([s.single(0) for s in shown if len(s)]), ", ".join(s.record.id for s in shown))
+        return figure(
+            repr(self), lambda: strip([s.single(0) for s in shown if len(s)]), ", ".join(s.record.id for s in shown)
+        )
 
     def _ipython_key_completions_(self) -> list[Key]:
         return list(self._sets)
@@ -79,10 +83,14 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
         known = {fact(name, *pair) for pair in table} - {None}
         for value in sorted(values - known, key=str):
             near = suggest(str(value), map(str, known))
-            problems.append(f"No set has the {name} {value!r}.{near} There are: {first_few([str(v) for v in sorted(known)])}.")
+            problems.append(
+                f"No set has the {name} {value!r}.{near} There are: {first_few([str(v) for v in sorted(known)])}."
+            )
     if problems:
         raise UnknownCorruption("\n".join(problems))
-    fitting = {pair[0].id: pair[0] for pair in table if all(fact(name, *pair) in values for name, values in wanted.items())}
+    fitting = {
+        pair[0].id: pair[0] for pair in table if all(fact(name, *pair) in values for name, values in wanted.items())
+    }
     return list(fitting.values())
 
 

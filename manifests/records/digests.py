@@ -1,7 +1,8 @@
 """Digests: of an image's pixels, of a set, of a source, of a build.
 
-A build's digest is the name of a benchmark: it is made of the seed, the preprocessing, the classes, the samples, the stages
-and the pixels alone, so it is equal on every machine, whatever the container, the encoder and the library versions.
+A build's digest is the name of a benchmark: it is made of the seed, the preprocessing, the classes, the samples, the
+stages and the pixels alone, so it is equal on every machine, whatever the container, the encoder and the library
+versions.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def build_digest(
 ) -> str:
     """Return the digest of a build.
 
-    Samples are (id, label, sha256), in sample order; sets are (id, stages, count, pixel_digest), stages as in the manifest, and are sorted
-    here by id. Of classes the indices, names and folders count.
+    Samples are (id, label, sha256), in sample order; sets are (id, stages, count, pixel_digest), stages as in the
+    manifest, and are sorted here by id. Of classes the indices, names and folders count.
     """
     return canonical_sha256(
         {

@@ -43,9 +43,13 @@ def _given(value: Any) -> Any:
     return value
 
 
-Label = Annotated[Count | None, AfterValidator(_given), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})]
+Label = Annotated[
+    Count | None, AfterValidator(_given), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})
+]
 ClassName = Annotated[str | None, AfterValidator(_given), WithJsonSchema({"type": "string"})]
-GroupName = Annotated[str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})]
+GroupName = Annotated[
+    str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})
+]
 """Left out, never null, where a source has no groups."""
 
 
@@ -58,12 +62,19 @@ def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
     match encoding:
         case {"format": "png", "containers": containers} if len(encoding) == 2 and containers in CONTAINERS:
             return encoding
-        case {"format": "jpeg", "quality": int(quality), "optimize": bool(), "subsampling": subsampling, "containers": containers}:
+        case {
+            "format": "jpeg",
+            "quality": int(quality),
+            "optimize": bool(),
+            "subsampling": subsampling,
+            "containers": containers,
+        }:
             fits = subsampling in JPEG_SUBSAMPLING and containers in CONTAINERS
             if len(encoding) == 5 and type(quality) is int and 1 <= quality <= 100 and fits:
                 return encoding
     raise ValueError(
-        f"expected format 'png' and containers (one of {CONTAINERS}), or format 'jpeg', quality (1 to 100), optimize (true or false), "
+        f"expected format 'png' and containers (one of {CONTAINERS}), or format 'jpeg', quality (1 to 100), optimize "
+        "(true or false), "
         f"subsampling (one of {', '.join(JPEG_SUBSAMPLING)}) and containers"
     )
 

@@ -24,8 +24,8 @@ def _absent(value: object) -> bool:
 class Record(BaseModel):
     """Base of all records: strict about fields, immutable."""
 
-    # The text below a field is its description in the JSON Schema. `schema` reads it, because pydantic would search the source of each
-    # class in all loaded modules at every import.
+    # The text below a field is its description in the JSON Schema. `schema` reads it, because pydantic would search the
+    # source of each class in all loaded modules at every import.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +66,8 @@ class Metrics(Record):
     changed: float | None
     """Fraction of pixels with any channel changed."""
     ms_ssim: float | None = Field(default=None, exclude_if=_absent)
-    """Over `ms_ssim_images` of them. Left out where it was not measured: images with a side below 176 pixels have none."""
+    """Over `ms_ssim_images` of them. Left out where it was not measured: images with a side below 176 pixels have none.
+    """
     ms_ssim_images: Count = Field(default=0, exclude_if=not_)
     spread: Spread | None = Field(default=None, exclude_if=_absent)
     """Left out by releases before MS-SSIM."""
@@ -172,7 +173,10 @@ class Manifest(Record):
     """Versions of the libraries that made it; no time, host or path."""
 
     def __repr__(self) -> str:
-        return f"<Manifest {self.name} {self.version}: {len(self.sets)} sets, {len(self.files)} files listed, {self.digest}>"
+        return (
+            f"<Manifest {self.name} {self.version}: {len(self.sets)} sets, {len(self.files)} files listed, "
+            f"{self.digest}>"
+        )
 
     __str__ = __repr__
 
@@ -231,7 +235,9 @@ class RegionRow(Record):
 
 
 class SampleRecord(Labelled, Record):
-    """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's."""
+    """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a
+    corruption's.
+    """
 
     index: Count
     id: str
@@ -245,7 +251,9 @@ class SampleRecord(Labelled, Record):
     height: Count
     pixels: Blake3
     group: GroupName = Field(default=None, exclude_if=_absent)
-    """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no groups."""
+    """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no
+    groups.
+    """
     region: RegionRecord | None = Field(default=None, exclude_if=_absent)
     """Of a region; left out of the row of a whole image."""
 

@@ -16,13 +16,20 @@ R = TypeVar("R", bound=Record)
 
 
 def field_mistakes(error: ValidationError) -> list[str]:
-    """Return a validation error as one line a field: where, what is wrong, what was given. Another schema version is the only line."""
+    """Return a validation error as one line a field: where, what is wrong, what was given. Another schema version is
+    the only line.
+    """
     mistakes = []
     for e in error.errors(include_url=False):
         if e["loc"] == ("schema_version",) and type(e["input"]) is int:
             (reads,) = e["ctx"].values()
-            return [f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset that wrote it"]
-        where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
+            return [
+                f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset "
+                "that wrote it"
+            ]
+        where = printable(
+            "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip(".")
+        )
         said = f"expected {expected(e)}" if e["type"] == "string_pattern_mismatch" else e["msg"]
         given = "" if e["type"] in ("missing", "json_invalid") else f" (given: {e['input']!r:.80})"
         mistakes.append(f"{where or 'the whole'}: {said}{given}")
@@ -30,16 +37,21 @@ def field_mistakes(error: ValidationError) -> list[str]:
 
 
 def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]]:
-    """Return a record from its JSON, held to the model strictly, or None and every mistake; a key that stands twice is one."""
+    """Return a record from its JSON, held to the model strictly, or None and every mistake; a key that stands twice is
+    one.
+    """
     try:
         record = model.model_validate_json(data, strict=True)
     except ValidationError as e:
         return None, field_mistakes(e)
-    # pydantic takes the last of two equal keys. Each key has two quotation marks, and a string without a backslash has none inside: so a
-    # count of the marks tells, in a third of the time of a look at every key.
+    # pydantic takes the last of two equal keys. Each key has two quotation marks, and a string without a backslash has
+    # none inside: so a count of the marks tells, in a third of the time of a look at every key.
     if b"\\" in data or data.count(b'"') != record.model_dump_json().count('"'):
         twice: list[str] = []
-        json.loads(data, object_pairs_hook=lambda pairs: twice.extend(k for k, n in Counter(k for k, _ in pairs).items() if n > 1))
+        json.loads(
+            data,
+            object_pairs_hook=lambda pairs: twice.extend(k for k, n in Counter(k for k, _ in pairs).items() if n > 1),
+        )
         if twice:
             return None, [f"the key {key!r} stands more than once in one object" for key in dict.fromkeys(twice)]
     return record, []

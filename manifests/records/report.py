@@ -34,9 +34,10 @@ class Problem:
     path : str
         Relative to the data set; of a shard row ``<shard>#<row>``; ``.`` for the directory itself.
     kind : str
-        ``incomplete`` (no manifest.json: the build has not finished), ``schema`` (a file's text), ``records`` (they contradict each other),
-        ``symlink``, ``special``, ``missing``, ``unexpected``, ``unreadable``, ``size``, ``hash``, ``decode``, ``shape``, ``pixels``,
-        ``digest`` (it does not follow from what it is of), ``rederive`` (made again it is different), ``unmended`` (not repaired).
+        ``incomplete`` (no manifest.json: the build has not finished), ``schema`` (a file's text), ``records`` (they
+        contradict each other), ``symlink``, ``special``, ``missing``, ``unexpected``, ``unreadable``, ``size``,
+        ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (it does not follow from what it is of), ``rederive``
+        (made again it is different), ``unmended`` (not repaired).
     detail : str
         What is there and what was expected.
     """
@@ -71,7 +72,8 @@ class VerificationReport:
     partial : bool
         Whether this is a part of a data set.
     checked : dict
-        How much was checked: sets, samples, images (image entries), files, bytes (of the files that were read, each once), rederived.
+        How much was checked: sets, samples, images (image entries), files, bytes (of the files that were read, each
+        once), rederived.
     notes : list of str
         What is no problem and should be known.
     mended : list of str or None
@@ -86,7 +88,9 @@ class VerificationReport:
     problems: list[Problem] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     partial: bool = False
-    checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
+    checked: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0)
+    )
     notes: list[str] = field(default_factory=list)
     mended: list[str] | None = None
     containers: tuple[str, ...] = ()

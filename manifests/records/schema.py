@@ -1,4 +1,5 @@
-"""JSON Schemas (2020-12) of what a build writes: manifest.json, and rows of samples.jsonl, sets/<set id>.jsonl and regions.jsonl.
+"""JSON Schemas (2020-12) of what a build writes: manifest.json, and rows of samples.jsonl, sets/<set id>.jsonl and
+regions.jsonl.
 
 ``python -m corruptset.manifests.schema FOLDER`` writes them from the models; a test fails when the two differ.
 """
@@ -35,7 +36,11 @@ def _describe(module: ModuleType) -> None:
     for node in (n for n in ast.parse(inspect.getsource(module)).body if isinstance(n, ast.ClassDef)):
         model = getattr(module, node.name)
         for field, below in pairwise(node.body):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(below, ast.Expr)
+                and isinstance(below.value, ast.Constant)
+            ):
                 model.model_fields[ast.unparse(field.target)].description = inspect.cleandoc(str(below.value.value))
         model.model_rebuild(force=True)
 

@@ -37,7 +37,9 @@ def resized(image: Pixels, side: int, interpolation: str) -> Pixels:
 
 
 def centred(image: Pixels, side: int) -> Pixels:
-    """Return an image in the middle of a black (side, side, C) canvas; of an odd rest, the larger part is to the right and below."""
+    """Return an image in the middle of a black (side, side, C) canvas; of an odd rest, the larger part is to the right
+    and below.
+    """
     return embedded(image, side, (side - image.shape[0]) // 2, (side - image.shape[1]) // 2)
 
 
@@ -52,8 +54,8 @@ def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
 class Crops:
     """The crops of one image, sorted by side, y and x.
 
-    ``len(c)``; ``c[i]`` and iteration give (out, out, C) arrays of uint8; only one is in memory at a time. ``c.region(i)`` says which
-    region crop i is.
+    ``len(c)``; ``c[i]`` and iteration give (out, out, C) arrays of uint8; only one is in memory at a time.
+    ``c.region(i)`` says which region crop i is.
 
     Parameters
     ----------
@@ -97,7 +99,9 @@ class Crops:
 
 
 class StoredCrops(Crops):
-    """Crops that a data set stores as images: a function from a sample's index to its image, and (index, region) of each crop."""
+    """Crops that a data set stores as images: a function from a sample's index to its image, and (index, region) of
+    each crop.
+    """
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
         self._images, self._samples = images, samples
@@ -111,7 +115,8 @@ class StoredCrops(Crops):
 
 
 class CutCrops(Crops):
-    """Crops that are cut from an image, as its rows of regions.jsonl say, at least one; of one side alone, if it is given.
+    """Crops that are cut from an image, as its rows of regions.jsonl say, at least one; of one side alone, if it is
+    given.
 
     VerificationError: a row reaches beyond the image.
     """
@@ -151,7 +156,9 @@ def row_problem(row: RegionRow, width: int, height: int) -> str | None:
 
 
 class RegionIndex:
-    """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has it."""
+    """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has
+    it.
+    """
 
     def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
         self._samples: dict[str, list[SampleRecord]] = defaultdict(list)
@@ -168,10 +175,14 @@ class RegionIndex:
         stored = [(s.index, s.region) for s in samples if s.region is not None]
         sides = {row.side for row in rows} | {region.side for _, region in stored}
         if not sides:
-            raise UnknownCorruption(f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source.")
+            raise UnknownCorruption(
+                f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source."
+            )
         if side not in (None, *sides):
             known = ", ".join(map(str, sorted(sides)))
-            raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {known}.")
+            raise UnknownCorruption(
+                f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {known}."
+            )
         if samples and rows:
             return CutCrops(images(samples[0].index), rows, side)
         return StoredCrops(images, [(index, region) for index, region in stored if side in (None, region.side)])

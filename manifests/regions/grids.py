@@ -68,10 +68,14 @@ class Regions:
 def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
     """Return the regions that grids, or rows of regions.jsonl, hold of the image of this id, each once.
 
-    A region that several grids hold is described as an anchor if one of them says so, else as a base region, else as a shrink; among
-    equals the first grid counts.
+    A region that several grids hold is described as an anchor if one of them says so, else as a base region, else as a
+    shrink; among equals the first grid counts.
     """
-    fields = np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64).reshape(-1, 7).T
+    fields = (
+        np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64)
+        .reshape(-1, 7)
+        .T
+    )
     sizes = fields[3] * fields[4]
     grid = np.repeat(np.arange(len(grids)), sizes)
     side, y0, x0, ny, nx, margin, shrink = fields[:, grid]

@@ -1,7 +1,7 @@
 """Archives member by member: deterministic tars written, and those of strangers read without trust.
 
-Nothing is compressed (images are already), and no time, user or machine is recorded, so equal members give equal bytes. The reader takes
-regular files alone, in the order of the archive, and holds one chunk of a file in memory.
+Nothing is compressed (images are already), and no time, user or machine is recorded, so equal members give equal bytes.
+The reader takes regular files alone, in the order of the archive, and holds one chunk of a file in memory.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def member_header(name: str, size: int) -> tarfile.TarInfo:
 
 def member_cost(name: str, size: int) -> int:
     """Return how many bytes a member takes."""
-    return len(member_header(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
+    return (
+        len(member_header(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
+    )
 
 
 @dataclass
@@ -103,7 +105,8 @@ class Member:
 def read_members(archive: Path) -> Iterator[Member]:
     """Yield the members of a tar in their order.
 
-    BadArchive: it is no tar, is damaged, or has a member that is not a plain, uncompressed file. OSError: it cannot be read.
+    BadArchive: it is no tar, is damaged, or has a member that is not a plain, uncompressed file. OSError: it cannot be
+    read.
     """
     with open_regular(archive) as file:
         end = os.fstat(file.fileno()).st_size
@@ -112,10 +115,13 @@ def read_members(archive: Path) -> Iterator[Member]:
                 if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.sparse is not None:
                     raise BadArchive(archive, "is a link, a folder or another thing that is no plain file", info.name)
                 if info.offset_data + info.size > end:
-                    raise BadArchive(archive, f"says that it has {info.size} bytes, beyond the archive's end", info.name)
+                    raise BadArchive(
+                        archive, f"says that it has {info.size} bytes, beyond the archive's end", info.name
+                    )
                 yield Member(archive, info.name, info.size, file, info.offset_data)
         except (tarfile.TarError, ValueError, RecursionError) as e:
             raise BadArchive(archive, f"is not a tar archive, or is cut or damaged: {e}") from None
         rest = file.read(tarfile.RECORDSIZE + 1)  # a second block of zeros, and up to a record that is filled up
-        if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):  # most programs that unpack do not see another archive there
+        # most programs that unpack do not see another archive there
+        if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):
             raise BadArchive(archive, "has bytes behind its end: something was put behind the archive")

@@ -1,7 +1,7 @@
 """The folder of a packed data set: archives, their index, data card, checksums, BagIt's tag files.
 
-The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is optional, and would differ
-between two packings.
+The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is
+optional, and would differ between two packings.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     names = [INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise VerificationError(
-            f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): {first_few(twice)}. "
+            f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): "
+            f"{first_few(twice)}. "
             "Do not use this release."
         )
     return index
@@ -138,7 +139,9 @@ class Bag:
 
 
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a bag but for its payload, SHA256SUMS last; `texts` are other files beside the payload, by name."""
+    """Return the files of a bag but for its payload, SHA256SUMS last; `texts` are other files beside the payload, by
+    name.
+    """
     sums = sums_bytes({a.path: a.sha256 for a in archives})
     info = {
         "Bag-Software-Agent": "corruptset",

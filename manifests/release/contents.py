@@ -1,6 +1,8 @@
-"""What an archive holds: its record, the images of each set by the manifest and rows, and the check of both against each other.
+"""What an archive holds: its record, the images of each set by the manifest and rows, and the check of both against
+each other.
 
-A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from the manifest.
+A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from
+the manifest.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class ArchiveRecord(Record):
     files: list[FileRecord]
     """manifest.json, the other small files by path, and then the rows of this archive's sets."""
     units: list[UnitRecord]
-    """Then the images: those of each unit by path. Their sizes and hashes are in the rows, those of shards and arrays in the manifest."""
+    """Then the images: those of each unit by path. Their sizes and hashes are in the rows, those of shards and arrays
+    in the manifest.
+    """
 
 
 def top_folder(manifest: Manifest) -> str:
@@ -101,13 +105,15 @@ class Contents:
     def files(self, root: Path, unit: Unit) -> list[FileRecord]:
         """Return the files that hold the images of a unit, sorted by path.
 
-        VerificationError: rows are missing, do not have the manifest's digest, or name files outside the folder of their set.
+        VerificationError: rows are missing, do not have the manifest's digest, or name files outside the folder of
+        their set.
         """
         files = [*self.containers[unit], *(file for set_id in unit for file in self.images(root, set_id))]
         different = len({f.path.casefold() for f in files})
         if len(files) != self.count(unit) or different != len(files):
             raise VerificationError(
-                f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the manifest has "
+                f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the "
+                "manifest has "
                 f"{self.count(unit)}. Run `corruptset verify` on the build."
             )
         return sorted(files, key=lambda f: f.path)
@@ -120,7 +126,9 @@ class Contents:
         units = (self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count] for unit in record.units)
         for file in chain(record.files, chain.from_iterable(units)):
             if (problem := name_problem(file.path)) is not None:
-                raise VerificationError(f"The file {printable(file.path)!r} {problem}: no archive may hold it. Rename it in the source.")
+                raise VerificationError(
+                    f"The file {printable(file.path)!r} {problem}: no archive may hold it. Rename it in the source."
+                )
             yield file
 
     def images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
@@ -132,7 +140,9 @@ class Contents:
             for file in row.files if single else ():
                 if file.row is None:
                     if not file.path.startswith(f"{place}/"):
-                        raise VerificationError(f"{path}: {printable(file.path)!r} is not below {place}. Do not use this data set.")
+                        raise VerificationError(
+                            f"{path}: {printable(file.path)!r} is not below {place}. Do not use this data set."
+                        )
                     yield FileRecord(path=file.path, bytes=file.bytes, sha256=file.sha256)
         if set_digest(pixels) != self.sets[set_id].pixel_digest:
             raise VerificationError(f"{path}: the digest of the rows is not the manifest's pixel_digest.")
@@ -150,8 +160,8 @@ class ArchiveHead:
 def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
     """Return the heads of archives of one data set, checked against each other, and its contents.
 
-    BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts itself. BuildError: the
-    archives are of different data sets.
+    BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts
+    itself. BuildError: the archives are of different data sets.
     """
     heads = [_read_head(archive) for archive in archives]
     first = heads[0]
@@ -164,7 +174,10 @@ def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
         raise VerificationError(f"{first.archive}: {MANIFEST} contradicts itself:\n{listed(problems)}")
     for head in heads:
         if head.manifest != first.manifest:
-            raise BuildError(f"{head.archive} and {first.archive} are not of one data set: their manifests differ. Unpack them apart.")
+            raise BuildError(
+                f"{head.archive} and {first.archive} are not of one data set: their manifests differ. Unpack them "
+                "apart."
+            )
         if (problem := next(_record_problems(head.record, contents), None)) is not None:
             raise BadArchive(head.archive, problem, f"archives/{head.record.archive}.json")
     return heads, contents

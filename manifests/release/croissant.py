@@ -1,7 +1,7 @@
 """Croissant 1.0 (JSON-LD): the document of every croissant.json, and the one beside packed archives.
 
-mlcroissant extracts an archive once for each ``contentUrl`` that it sees, whatever is in it. So archives with different content need
-different names.
+mlcroissant extracts an archive once for each ``contentUrl`` that it sees, whatever is in it. So archives with different
+content need different names.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from .contents import Contents, top_folder
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
-"""The samples once more, beside the archives: by column, as mlcroissant reads JSON without taking digits for numbers."""
+"""The samples once more, beside the archives: by column, as mlcroissant reads JSON without taking digits for numbers.
+"""
 _TERMS = (
-    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes isLiveDataset jsonPath key md5 "
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes isLiveDataset "
+    "jsonPath key md5 "
     "parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
 )
 _SPECIAL: dict[str, Any] = {
@@ -87,8 +89,18 @@ class CroissantDocument:
         fields = []
         for field, source in sources.items():
             field_id = f"{name}/{field}"
-            fields.append({"@type": "cr:Field", "@id": field_id, "name": field_id, "dataType": _TYPES.get(field, "sc:Text"), **source})
-        self._records.append({"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields, **more})
+            fields.append(
+                {
+                    "@type": "cr:Field",
+                    "@id": field_id,
+                    "name": field_id,
+                    "dataType": _TYPES.get(field, "sc:Text"),
+                    **source,
+                }
+            )
+        self._records.append(
+            {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields, **more}
+        )
 
     def encode(self, about: str) -> bytes:
         """Return the bytes of croissant.json; `about` says in words what it describes."""
@@ -124,8 +136,8 @@ def joined_field(field: str, **more: str) -> Source:
 def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
     """Return the files that describe packed archives, by name: croissant.json, and the table of samples that it reads.
 
-    The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the labels and the
-    order of the samples.
+    The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the
+    labels and the order of the samples.
     """
     manifest = contents.manifest
     places = {set_id: paths[0] for set_id, paths in contents.places.items() if contents.in_single_files(set_id)}
@@ -135,10 +147,14 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
     for a in archives:
         document.add_file(a.name, a.path, "application/x-tar", a.sha256, contentSize=f"{a.bytes} B")
     document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
-    columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
+    columns = {
+        name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table
+    }
     document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)
     if manifest.classes:
-        rows = [{"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes]
+        rows = [
+            {"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes
+        ]
         about = "Label, class and the name of its folder."
         document.add_records("classes", about, {"index": {}, "name": {}, "folder": {}}, data=rows)
     for record in manifest.sets:
@@ -148,7 +164,9 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
     return {CROISSANT: document.encode(f"{len(manifest.sets)} sets of corrupted images"), TABLE: text}
 
 
-def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, place: str, archives: Sequence[str]) -> None:
+def _add_set(
+    document: CroissantDocument, set_id: str, count: int, top: str, place: str, archives: Sequence[str]
+) -> None:
     """Add the record set of a set's images, and the one of its files in the archives, which it is joined from."""
     document.add_images(set_id, archives, f"{top}{place}/*")
     files = f"{set_id}.files"
@@ -160,7 +178,11 @@ def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, pla
     }
     joined = {
         "image": joined_field(f"{files}/image"),
-        **({"label": joined_field("samples/label"), "class": joined_field("samples/folder")} if document.manifest.classes else {}),
+        **(
+            {"label": joined_field("samples/label"), "class": joined_field("samples/folder")}
+            if document.manifest.classes
+            else {}
+        ),
         "id": joined_field("samples/id"),
         "path": joined_field(f"{files}/path"),
         "file": joined_field("samples/file", references=f"{files}/file"),
@@ -170,7 +192,9 @@ def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, pla
 
 
 def _table(root: Path, contents: Contents, places: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Return the columns of the table of samples; ``file`` is an image's path in the folder of its set, the same in every set."""
+    """Return the columns of the table of samples; ``file`` is an image's path in the folder of its set, the same in
+    every set.
+    """
     samples, classes = list(read_jsonl(root / SAMPLES, SampleRecord)), contents.manifest.classes
     table: dict[str, list[Any]] = {"index": [s.index for s in samples], "id": [s.id for s in samples]}
     if classes:

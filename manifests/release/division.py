@@ -66,7 +66,12 @@ class ArchiveSizes:
     def guess(self, unit: Unit, overhead: int) -> int:
         """Return the bytes of a unit whose files take `overhead` beside their content; its rows are not read."""
         single = sum(self.contents.sets[s].bytes for s in unit if self.contents.in_single_files(s))
-        return self.rows(unit) + sum(f.bytes for f in self.contents.containers[unit]) + single + self.contents.count(unit) * overhead
+        return (
+            self.rows(unit)
+            + sum(f.bytes for f in self.contents.containers[unit])
+            + single
+            + self.contents.count(unit) * overhead
+        )
 
     def estimate(self, archives: Iterable[list[UnitRecord]], *, rows: bool) -> int:
         """Return about how many bytes archives have together; `rows`: that of metadata has the rows of all sets."""
@@ -75,7 +80,9 @@ class ArchiveSizes:
         return sum(self.base for _ in archives) + metadata + sum(self.guess(unit, _MEAN_OVERHEAD) for unit in units)
 
 
-def divide(sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], max_bytes: int) -> dict[str, list[UnitRecord]]:
+def divide(
+    sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], max_bytes: int
+) -> dict[str, list[UnitRecord]]:
     """Return the archives of a build but for that of metadata: the end of each one's name -> its units.
 
     BuildError: a single file does not fit into `max_bytes`, or two archives would share a name.
@@ -84,7 +91,9 @@ def divide(sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], m
     for unit in sizes.contents.containers:
         groups.setdefault(_group(sizes.contents.sets[unit[0]], by, family), []).append(unit)
     if METADATA in groups:
-        raise BuildError(f"A {by} of this data set is called '{METADATA}', as the archive of metadata is. Choose another --by.")
+        raise BuildError(
+            f"A {by} of this data set is called '{METADATA}', as the archive of metadata is. Choose another --by."
+        )
     archives = {}
     for name, units in sorted(groups.items()):
         runs = _split(units, sizes, max_bytes)
@@ -121,11 +130,13 @@ def _split(units: list[Unit], sizes: ArchiveSizes, max_bytes: int) -> list[list[
             used = sizes.base
         first = 0
         used += rows
-        for number, cost in enumerate(costs):  # only a unit that is larger than a whole archive is split between its files
+        # only a unit that is larger than a whole archive is split between its files
+        for number, cost in enumerate(costs):
             if used + cost > max_bytes:
                 if number == first:
                     raise BuildError(
-                        f"An archive of {max_bytes} bytes is too small: the records of set {unit[0]} and one of its files take "
+                        f"An archive of {max_bytes} bytes is too small: the records of set {unit[0]} and one of its "
+                        "files take "
                         f"{used + cost}. Give a larger --max-bytes."
                     )
                 runs[-1].append(files(unit, first, number))

@@ -1,7 +1,7 @@
 """Pack a finished build into archives for publishing: the same bytes on every machine, checked while they are read.
 
-An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its hash is noted, so that an
-interrupted pack resumes with the archive that it was writing. SHA256SUMS is written last.
+An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its hash is noted,
+so that an interrupted pack resumes with the archive that it was writing. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ def pack(
     parquet: bool = False,
     progress: Progress | bool | None = None,
 ) -> Bag:
-    """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and croissant.json.
+    """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and
+    croissant.json.
 
-    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an interrupted pack.
+    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an
+    interrupted pack.
 
     Parameters
     ----------
@@ -78,12 +80,14 @@ def pack(
     manifest_only : bool
         Only the records, without images: for sources whose licence forbids passing them on.
     digests : {"images", "sets"}
-        Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that each set is known by
-        its one digest in the manifest.
+        Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that
+        each set is known by its one digest in the manifest.
     parquet : bool
-        Write the images once more, as Parquet: a file for every set, which `publish` puts on the Hugging Face hub for `load_dataset`.
+        Write the images once more, as Parquet: a file for every set, which `publish` puts on the Hugging Face hub for
+        `load_dataset`.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
+        shows none.
 
     Returns
     -------
@@ -104,7 +108,8 @@ def pack(
         raise ValueError(f"by is {by!r}; expected one of {DIVISIONS}.")
     if digests != "images" and not manifest_only:
         raise BuildError(
-            f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where each of them is. "
+            f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "
+            "each of them is. "
             "Add --manifest-only (manifest_only=True), or leave --digests out."
         )
     if parquet and manifest_only:
@@ -114,11 +119,15 @@ def pack(
     if parquet:
         check_parquet(manifest)
     if (root / PARTIAL).exists():
-        raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
+        raise IncompleteBuild(
+            f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it."
+        )
     if root.resolve() in (out / "x").resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
     contents, sha256 = Contents(manifest), sha256_file(_plain(root, MANIFEST))
-    identity = canonical_sha256([sha256, by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])])
+    identity = canonical_sha256(
+        [sha256, by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
+    )
     lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     out.mkdir(parents=True, exist_ok=True)
@@ -126,11 +135,17 @@ def pack(
     with locked(out / WORK_FOLDER / "pack.lock", busy):
         finished = _check_target(out, identity)
         sizes = ArchiveSizes(root, contents)
-        divided = {} if manifest_only else divide(sizes, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
+        divided = (
+            {}
+            if manifest_only
+            else divide(sizes, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
+        )
         divided[METADATA] = []
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         divided = {f"{top_folder(manifest)}-{digits(identity)[:12]}-{end}": units for end, units in divided.items()}
-        needed = sizes.estimate(divided.values(), rows=lacks != "rows") + (sum(s.bytes for s in manifest.sets) if parquet else 0)
+        needed = sizes.estimate(divided.values(), rows=lacks != "rows") + (
+            sum(s.bytes for s in manifest.sets) if parquet else 0
+        )
         standing = sum(a.bytes for a in finished.values() if (out / a.path).exists())
         check_space(out, needed - standing, "the pack", "Free some space, or choose another --out.")
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
@@ -175,21 +190,29 @@ def _note(out: Path, identity: str, finished: dict[str, IndexedArchive]) -> None
 
 
 def _check_target(out: Path, identity: str | None = None) -> dict[str, IndexedArchive]:
-    """Return the archives that an interrupted pack finished; refuse a folder that holds anything else, or another pack than that."""
+    """Return the archives that an interrupted pack finished; refuse a folder that holds anything else, or another pack
+    than that.
+    """
     if (out / STATE).exists():
         noted = json.loads((out / STATE).read_bytes())
         if identity not in (None, noted["identity"]):
             raise BuildError(
-                f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own command, or choose "
+                f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its "
+                "own command, or choose "
                 "another --out."
             )
         return {name: IndexedArchive(**archive) for name, archive in noted["archives"].items()}
     names = sorted(p.name for p in out.iterdir() if p.name != WORK_FOLDER)
     if SHA256SUMS in names:
         shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
-        raise BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
+        raise BuildError(
+            f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out."
+        )
     if names:
-        raise BuildError(f"{out} is not empty ({', '.join(names[:5])}): archives go into a folder of their own. Choose another --out.")
+        raise BuildError(
+            f"{out} is not empty ({', '.join(names[:5])}): archives go into a folder of their own. Choose another "
+            "--out."
+        )
     return {}
 
 
@@ -197,7 +220,8 @@ def _plain(root: Path, path: str) -> Path:
     """Return the place of a file of the build that no link leads to."""
     if not plain_file(root, path):
         raise VerificationError(
-            f"{printable(str(root / path))} is missing, or a link is on the way to it. Run `corruptset verify` on the build."
+            f"{printable(str(root / path))} is missing, or a link is on the way to it. Run `corruptset verify` on the "
+            "build."
         )
     return root / path
 
@@ -222,14 +246,19 @@ class _Packer:
         self.manifest = contents.manifest
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
-            self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path)))
+            self.files[path] = FileRecord(
+                path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path))
+            )
         if manifest_witness(self.files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
             raise VerificationError(
-                f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
+                f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset "
+                "verify` on the build."
             )
         self._progress = progress
         self._done = 0
-        self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0)
+        self._total = sum(f.bytes for f in self.files.values()) + (
+            sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0
+        )
 
     def write(self, out: Path, name: str, units: list[UnitRecord]) -> IndexedArchive:
         """Write an archive and return its record."""
@@ -263,9 +292,14 @@ class _Packer:
                 archive.addfile(member_header(name, size), content)
                 archive.getmembers().clear()  # they would be kept in memory until the end
             if size != member.bytes or digest_of(content.hash) != member.sha256:
-                what = "another hash than the records say" if size == member.bytes else f"{size} bytes, the records say {member.bytes}"
+                what = (
+                    "another hash than the records say"
+                    if size == member.bytes
+                    else f"{size} bytes, the records say {member.bytes}"
+                )
                 raise VerificationError(
-                    f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything that is wrong."
+                    f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything "
+                    "that is wrong."
                 )
         self._done += member.bytes
         self._progress("bytes", min(self._done, self._total), self._total)

@@ -1,6 +1,8 @@
-"""Parquet beside archives: the images of every set as Hugging Face's `datasets` loads them, a file and a configuration a set.
+"""Parquet beside archives: the images of every set as Hugging Face's `datasets` loads them, a file and a configuration
+a set.
 
-`datasets` keeps what it loaded by the name of the release's folder and the paths in it. So files with other content need another path.
+`datasets` keeps what it loaded by the name of the release's folder and the paths in it. So files with other content
+need another path.
 """
 
 from __future__ import annotations
@@ -32,15 +34,22 @@ _ROWS = 100
 def configurations(manifest: Manifest, files: Iterable[FileRecord]) -> list[dict[str, Any]]:
     """Return the configurations of a release with Parquet, as the YAML of its README.md has them."""
     paths = {PurePosixPath(f.path).stem: f.path for f in files}
-    return [{"config_name": _name(s), "data_files": [{"split": s.role, "path": paths[_name(s)]}]} for s in manifest.sets]
+    return [
+        {"config_name": _name(s), "data_files": [{"split": s.role, "path": paths[_name(s)]}]} for s in manifest.sets
+    ]
 
 
 def check_parquet(manifest: Manifest) -> None:
-    """Raise BuildError before anything is written where pyarrow is not installed, or two sets would be one configuration."""
+    """Raise BuildError before anything is written where pyarrow is not installed, or two sets would be one
+    configuration.
+    """
     if importlib.util.find_spec("pyarrow") is None:
         raise BuildError("--parquet needs pyarrow, which is not installed: pip install 'corruptset[hub]'.")
     if len({_name(record) for record in manifest.sets}) < len(manifest.sets):
-        raise BuildError("Two sets of this data set differ in '/' and '-' alone, so they would be one configuration. Leave --parquet out.")
+        raise BuildError(
+            "Two sets of this data set differ in '/' and '-' alone, so they would be one configuration. Leave "
+            "--parquet out."
+        )
 
 
 def write_parquet(data: DataSet, out: Path, progress: Progress) -> None:

@@ -1,4 +1,6 @@
-"""A release without pixels: manifest.json, samples.jsonl and what there is of sets/*.jsonl, compared before anything is made from them."""
+"""A release without pixels: manifest.json, samples.jsonl and what there is of sets/*.jsonl, compared before anything is
+made from them.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ class Release:
     data : DataSet
         The manifest and the samples; there need not be an image.
     pixels : dict
-        Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked for. A set
-        whose rows were left out (PARTIAL.json says that it is absent) is not in it: the manifest has one digest of it.
+        Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked
+        for. A set whose rows were left out (PARTIAL.json says that it is absent) is not in it: the manifest has one
+        digest of it.
     """
 
     data: DataSet
@@ -46,7 +49,8 @@ def has_rows(data: DataSet, set_id: str) -> bool:
 def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     """Check the records of a release, with the rows of some of its sets, and return them.
 
-    VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest lists.
+    VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest
+    lists.
     """
     problems = list(manifest_problems(data.manifest))
     sums = data.path / SHA256SUMS
@@ -67,7 +71,9 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
         if (digest := set_digest(digests)) != record.pixel_digest:
             detail = f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}"
             problems.append(Problem(set_path(record.id), "digest", detail))
-        pixels[record.id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(len(digests), 32)
+        pixels[record.id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(
+            len(digests), 32
+        )
     if not data.samples:
         problems.append(Problem(SAMPLES, "records", "there is no sample"))
     _refuse(data, problems)

@@ -1,8 +1,9 @@
 """Unpack archives that may come from anywhere: the records name every member, and it is checked while it is read.
 
-An archive's first member says what follows; then come the manifest, the small files and the rows of its sets, each compared with the
-manifest, and then the images, each compared with its row. So no member has a place that the records do not name. The manifest is written
-last: until then the directory is an incomplete data set, which the same command completes.
+An archive's first member says what follows; then come the manifest, the small files and the rows of its sets, each
+compared with the manifest, and then the images, each compared with its row. So no member has a place that the records
+do not name. The manifest is written last: until then the directory is an incomplete data set, which the same command
+completes.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     out : path
         The folder that receives the data set's own; what an earlier call unpacked there is kept.
     progress : callable or bool, optional
-        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False
+        shows none.
 
     Returns
     -------
@@ -87,7 +89,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     Raises
     ------
     BadArchive
-        An archive is damaged or has a member that its records do not name; says which. Nothing is written outside the data set's folder.
+        An archive is damaged or has a member that its records do not name; says which. Nothing is written outside the
+        data set's folder.
     VerificationError
         Records contradict each other.
     BuildError
@@ -128,7 +131,9 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
                 present = _grown(present, unit)
             write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
-            raise VerificationError(f"{root / SAMPLES} contradicts the manifest:\n{listed(problems)}\nDo not use these archives.")
+            raise VerificationError(
+                f"{root / SAMPLES} contradicts the manifest:\n{listed(problems)}\nDo not use these archives."
+            )
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
         if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
             write_atomic(root / PARTIAL, json_line(present))
@@ -144,7 +149,8 @@ def _archives_of(path: Path) -> list[Path]:
     archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
     if not archives:
         raise BuildError(
-            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, or its archives."
+            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
+            "or its archives."
         )
     return archives
 
@@ -155,10 +161,15 @@ def _check_target(root: Path, manifest: bytes) -> None:
     if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
         raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
     held = {p.name for p in root.iterdir()} - {WORK_FOLDER} if root.exists() else set()
-    working = {p.relative_to(root).as_posix() for p in work.iterdir() if p.suffix != ".part"} if work.exists() else set()
+    working = (
+        {p.relative_to(root).as_posix() for p in work.iterdir() if p.suffix != ".part"} if work.exists() else set()
+    )
     same = path.is_file() and not path.is_symlink() and path.read_bytes() == manifest
     if working - {UNPACK_STATE, LOCK} or (MANIFEST in held and not same) or (held and not same and not working):
-        raise BuildError(f"{root} holds another data set than these archives, an unfinished build or something else. Choose another --out.")
+        raise BuildError(
+            f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
+            "another --out."
+        )
 
 
 def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
@@ -166,7 +177,9 @@ def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
     needed = sum(head.archive.stat().st_size for head in heads)
     if root.exists() and shutil.disk_usage(root).free < needed:
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
-    check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")
+    check_space(
+        root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives."
+    )
 
 
 def _read_present(root: Path, manifest: Manifest, sha256: str) -> Partial:
@@ -181,7 +194,9 @@ def _read_present(root: Path, manifest: Manifest, sha256: str) -> Partial:
 
 
 def _grown(present: Partial, unit: UnitRecord) -> Partial:
-    """Return what is there with a run of files more; runs that meet become one, and a unit that is whole becomes its sets."""
+    """Return what is there with a run of files more; runs that meet become one, and a unit that is whole becomes its
+    sets.
+    """
     sets, pieces = set(present.sets), dict(present.pieces)
     earlier = [(span.first, span.first + span.count) for span in pieces.pop(unit.sets[0], [])]
     joined: list[tuple[int, int]] = []

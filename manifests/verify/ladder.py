@@ -1,8 +1,9 @@
 """Verify a data set against its manifest: climb the whole ladder, and report everything at once.
 
-Structure (records, nothing missing, nothing unexpected, digests that follow from records) -> sizes -> hashes -> pixels (decodes, shapes,
-pixel digests where the encoding is lossless) -> samples made again from the source, which a caller supplies. No path leads out of the
-directory: only files are read that a listing found which follows no link, and the path of a record is only looked up in that listing.
+Structure (records, nothing missing, nothing unexpected, digests that follow from records) -> sizes -> hashes -> pixels
+(decodes, shapes, pixel digests where the encoding is lossless) -> samples made again from the source, which a caller
+supplies. No path leads out of the directory: only files are read that a listing found which follows no link, and the
+path of a record is only looked up in that listing.
 """
 
 from __future__ import annotations
@@ -58,14 +59,16 @@ def verify_directory(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> VerificationReport:
-    """Check that a data set is what its manifest says, and find everything that is not; it never raises for that, whatever the bytes.
+    """Check that a data set is what its manifest says, and find everything that is not; it never raises for that,
+    whatever the bytes.
 
-    `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is called with the open
-    data set if the records can be trusted, and what it raises is a user's mistake, not the data set's. The steps of `progress` are
-    "files", "sets" and "rederive". ValueError: an unknown level, or jobs below 1.
+    `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is
+    called with the open data set if the records can be trusted, and what it raises is a user's mistake, not the data
+    set's. The steps of `progress` are "files", "sets" and "rederive". ValueError: an unknown level, or jobs below 1.
 
-    manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else), and SHA256SUMS by the
-    manifest. Whoever changes both consistently, images included, makes another data set: it has another digest.
+    manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else), and
+    SHA256SUMS by the manifest. Whoever changes both consistently, images included, makes another data set: it has
+    another digest.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}.")
@@ -157,12 +160,15 @@ class _Ladder:
         """Say what the work folder of a build means beside a manifest."""
         again = "run the same `corruptset build` command again"
         if (self.root / FINISH).exists():
-            self._note(WORK_FOLDER, "incomplete", f"an extension was stopped while its last files took their places; {again}")
+            self._note(
+                WORK_FOLDER, "incomplete", f"an extension was stopped while its last files took their places; {again}"
+            )
         elif extension is None:
             self._note(WORK_FOLDER, "unexpected", f"a build has not cleaned up; {again}")
         else:
             self.report.notes.append(
-                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. To finish it, {again}, "
+                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. To "
+                f"finish it, {again}, "
                 "or with --abandon to take it back."
             )
 
@@ -216,7 +222,8 @@ class _Ladder:
             if record.id not in self.report.absent:
                 checks.append(
                     SetCheck(
-                        directory=self.root.absolute(),  # workers of an earlier call keep the current directory of that time
+                        # workers of an earlier call keep the current directory of that time
+                        directory=self.root.absolute(),
                         manifest=lean,
                         record=record,
                         places=self.places[record.id],
@@ -235,4 +242,7 @@ class _Ladder:
     def can_rederive(self) -> bool:
         """Return whether the records can be trusted so far that samples are made again by them."""
         blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
-        return not any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in self.report.problems)
+        return not any(
+            p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS))
+            for p in self.report.problems
+        )

@@ -44,7 +44,11 @@ def _recipe(manifest: Manifest) -> Iterator[str]:
         if manifest.recipe.get(key, stated) != stated:
             yield f"{key} is {stated!r}, the recipe's is {manifest.recipe[key]!r}"
     entries = manifest.recipe.get("sets")
-    by_id = {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)} if isinstance(entries, list) else {}
+    by_id = (
+        {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
+        if isinstance(entries, list)
+        else {}
+    )
     for record in manifest.sets:
         recorded, entry = record.as_json(), by_id.get(record.id, {})
         for key in ("stages", "aliases", "role"):
@@ -72,8 +76,15 @@ def _views(manifest: Manifest) -> Iterator[str]:
             yield "views names one, and the images are not stored as a view"
         return
     places = manifest.views[0].get("sets") if len(manifest.views) == 1 else None
-    if not isinstance(places, dict) or set(places) != {s.id for s in manifest.sets} or not all(map(are_paths, places.values())):
-        yield "the images are stored as a view; views has to name one, with a list of relative paths under sets for every set"
+    if (
+        not isinstance(places, dict)
+        or set(places) != {s.id for s in manifest.sets}
+        or not all(map(are_paths, places.values()))
+    ):
+        yield (
+            "the images are stored as a view; views has to name one, with a list of relative paths under sets for "
+            "every set"
+        )
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:
@@ -105,12 +116,16 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
     yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
-            yield Problem(MANIFEST, "records", f"set {record.id!r} has count {record.count}; there are {len(samples)} samples")
+            yield Problem(
+                MANIFEST, "records", f"set {record.id!r} has count {record.count}; there are {len(samples)} samples"
+            )
     rows = [(s.id, s.label, s.sha256) for s in samples]
     sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
 
     def whole() -> str:
-        return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
+        return build_digest(
+            seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets
+        )
 
     for path, name, stated, compute in (
         (SAMPLES, "source.digest", manifest.source.digest, partial(source_digest, rows)),
@@ -134,7 +149,10 @@ def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
         if s.label is None or s.label not in names:
             yield f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}"
         elif s.class_ != names[s.label]:
-            yield f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"
+            yield (
+                f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class "
+                f"{names[s.label]!r}"
+            )
     for id in _repeated(s.id.casefold() for s in samples):
         yield f"two samples have the id {id!r} (capitals aside)"
 
@@ -153,7 +171,8 @@ def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
     """Yield which paths lead out of the source, or are those of two images; regions of one image share its path."""
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
-        if DRIVE.match(path) or not are_paths([f"{IMAGES}{path}"]):  # behind a folder: 12:30.png is a name on some systems
+        # behind a folder: 12:30.png is a name on some systems
+        if DRIVE.match(path) or not are_paths([f"{IMAGES}{path}"]):
             yield f"the path {path!r} is not a relative path inside the source"
     for path in _repeated(image_of.values()):
         yield f"two images have the path {path!r}"
@@ -171,7 +190,9 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
         if path == MANIFEST and stated is not None and not nearly(stated, manifest_sha256):
             yield Problem(MANIFEST, "hash", f"has {right}, SHA256SUMS says {stated}: one of the two files was changed")
         else:
-            yield Problem(SHA256SUMS, "records", f"says {stated or 'nothing'} of {path}, the manifest says {right or 'nothing'}")
+            yield Problem(
+                SHA256SUMS, "records", f"says {stated or 'nothing'} of {path}, the manifest says {right or 'nothing'}"
+            )
 
 
 NEAR = 8
@@ -179,12 +200,15 @@ NEAR = 8
 
 
 def nearly(text: str | bytes, expected: str | bytes) -> bool:
-    """Return whether at most a few characters of a hash are damaged: then its text was changed, and not what is hashed."""
+    """Return whether at most a few characters of a hash are damaged: then its text was changed, and not what is
+    hashed.
+    """
     return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
 
 
 def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agrees", "contradicts"]:
-    """Return whether SHA256SUMS names another manifest.json, so that one of the two was changed, and nothing says which.
+    """Return whether SHA256SUMS names another manifest.json, so that one of the two was changed, and nothing says
+    which.
 
     It agrees where it is not there (None), has no line of the manifest, or one in which a few characters are damaged.
     """
@@ -193,15 +217,23 @@ def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agree
     return "agrees" if agrees or not any(line.endswith(MANIFEST.encode()) for line in lines) else "contradicts"
 
 
-def region_problems(manifest: Manifest, samples: Sequence[SampleRecord], rows: Sequence[RegionRow] | None) -> Iterator[Problem]:
-    """Yield what is wrong with the regions of a data set; `rows` are those of regions.jsonl, None where there is no such file."""
+def region_problems(
+    manifest: Manifest, samples: Sequence[SampleRecord], rows: Sequence[RegionRow] | None
+) -> Iterator[Problem]:
+    """Yield what is wrong with the regions of a data set; `rows` are those of regions.jsonl, None where there is no
+    such file.
+    """
     record = manifest.recipe.get("regions")
     store = record.get("store") if isinstance(record, dict) else None
     if store not in (None, "images", "table"):
-        yield Problem(MANIFEST, "records", f"the recipe's regions are stored as {store!r}; expected 'images' or 'table'")
+        yield Problem(
+            MANIFEST, "records", f"the recipe's regions are stored as {store!r}; expected 'images' or 'table'"
+        )
     if (rows is not None) != (store == "table"):
         expected, listed = ("a", "none") if store == "table" else ("no", "one")
-        yield Problem(MANIFEST, "records", f"the recipe says that there is {expected} {REGIONS}, and files lists {listed}")
+        yield Problem(
+            MANIFEST, "records", f"the recipe says that there is {expected} {REGIONS}, and files lists {listed}"
+        )
     yield from _records(SAMPLES, _regions(samples, stored=store == "images"))
     if rows is not None:
         yield from _records(REGIONS, _region_rows({s.id: s for s in samples}, rows))
@@ -212,14 +244,20 @@ def _regions(samples: Sequence[SampleRecord], *, stored: bool) -> Iterator[str]:
         if (s.region is not None) != stored:
             is_one, are = ("is no region", "are") if stored else ("is a region", "are not")
             yield f"sample {s.id!r} {is_one}, and the recipe says that samples {are}"
-        elif s.region is not None and s.id != (name := region_id(s.region.source, s.region.side, s.region.y, s.region.x)):
+        elif s.region is not None and s.id != (
+            name := region_id(s.region.source, s.region.side, s.region.y, s.region.x)
+        ):
             yield f"sample {s.id!r} has the region of {name!r}"
 
 
 def _region_rows(samples: dict[str, SampleRecord], rows: Sequence[RegionRow]) -> Iterator[str]:
     for number, row in enumerate(rows):
         sample = samples.get(row.sample)
-        problem = f"is of {row.sample!r}, which is no sample" if sample is None else row_problem(row, sample.width, sample.height)
+        problem = (
+            f"is of {row.sample!r}, which is no sample"
+            if sample is None
+            else row_problem(row, sample.width, sample.height)
+        )
         if problem is not None:
             yield f"row {number} {problem}"
     for name in sorted(samples.keys() - {row.sample for row in rows}):

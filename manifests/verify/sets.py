@@ -42,7 +42,9 @@ Stored = list[tuple[ImageRecord, StoredRecord]]
 
 
 def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
-    """Return the rows of a JSON lines file that are records, and the problems of the others; or why the file cannot be read."""
+    """Return the rows of a JSON lines file that are records, and the problems of the others; or why the file cannot be
+    read.
+    """
     rows: list[R] = []
     problems: list[Problem] = []
     try:
@@ -71,7 +73,9 @@ class SetCheck:
     labels: NDArray[np.int64] | None = None
     """(N,), by sample; None where samples.jsonl cannot be trusted, and labels are not checked."""
     names: list[str] | None = None
-    """The path of each sample, where images keep their names; None where they do not, or samples.jsonl cannot be trusted."""
+    """The path of each sample, where images keep their names; None where they do not, or samples.jsonl cannot be
+    trusted.
+    """
     prune: frozenset[str] = frozenset()
     """Image folders of other sets."""
     shards: frozenset[str] = frozenset()
@@ -126,7 +130,9 @@ class SetCheck:
         self._note(self.rows_path, "records", f"row {row.index} {detail}")
 
     def _rows(self) -> tuple[list[ImageRecord], bool]:
-        """Check the set's rows, totals and digest; return the rows that are records, and whether that is all of them."""
+        """Check the set's rows, totals and digest; return the rows that are records, and whether that is all of
+        them.
+        """
         # the listing of the whole directory names a link on the way
         if not plain_file(self.directory, self.rows_path):
             return [], False
@@ -184,7 +190,9 @@ class SetCheck:
             if whole and not numbers:
                 self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
             elif whole and numbers != set(range(start, start + len(numbers))):
-                self._note(self.rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}")
+                self._note(
+                    self.rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}"
+                )
         self.checked["images"] += len(files.keys() & listing.files.keys())
         return {path for path, size in files.items() if listing.files.get(path) == size}
 
@@ -196,7 +204,9 @@ class SetCheck:
         if self.names is not None and index < len(self.names):
             return None if path == (right := f"{self.folder}/{self.names[index]}") else right
         suffix, label = "." + FORMATS[self.form][1], self._label(index)
-        start = f"{self.folder}/" + ("" if label is None or self.numbered else f"{self.manifest.classes[label].folder}/")
+        start = f"{self.folder}/" + (
+            "" if label is None or self.numbered else f"{self.manifest.classes[label].folder}/"
+        )
         name = path[len(start) : -len(suffix)]
         if path != f"{start}{name}{suffix}":
             return f"{start}...{suffix}"
@@ -231,7 +241,9 @@ class SetCheck:
                 self._note(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
     def _check_shard(self, path: str, rows: Stored, recorded: int | None) -> None:
-        """Check rows of a shard whose bytes are as recorded; `recorded` is how many it should have, where that is known."""
+        """Check rows of a shard whose bytes are as recorded; `recorded` is how many it should have, where that is
+        known.
+        """
         try:
             with closing(open_rows(self.directory / path)) as shard:
                 if shard.encoded != (self.form == "jpeg"):
@@ -240,9 +252,17 @@ class SetCheck:
                     return
                 if recorded is not None and shard.rows != recorded:
                     self._note(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
-                there = [(row, stored, stored.row) for row, stored in rows if stored.row is not None and stored.row < shard.rows]
+                there = [
+                    (row, stored, stored.row)
+                    for row, stored in rows
+                    if stored.row is not None and stored.row < shard.rows
+                ]
                 if len(there) < len(rows):
-                    self._note(path, "missing", f"the shard has {shard.rows} rows; rows of set {self.record.id} are behind its end")
+                    self._note(
+                        path,
+                        "missing",
+                        f"the shard has {shard.rows} rows; rows of set {self.record.id} are behind its end",
+                    )
                 numbers = [number for _, _, number in there]
                 if isinstance(shard, Shard):
                     self._check_columns(shard, path, [(row, number) for row, _, number in there])

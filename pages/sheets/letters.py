@@ -66,7 +66,9 @@ def fitted(text: str, width: int, lines: int, size: int = NAME) -> list[str]:
 
 
 def _wrapped(text: str, width: int, size: int) -> list[str]:
-    """Return the lines of a text: broken after a blank or a sign that joins words, and within a word where it is too long."""
+    """Return the lines of a text: broken after a blank or a sign that joins words, and within a word where it is too
+    long.
+    """
     lines = []
     while text:
         fits = max(1, bisect_right(list(accumulate(_advance(letter, size) for letter in text)), width))

@@ -42,7 +42,9 @@ class Line:
     """What is written above the cells."""
 
 
-def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST) -> bytes:
+def sheet(
+    lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST
+) -> bytes:
     """Return a sheet as PNG.
 
     Parameters
@@ -57,9 +59,9 @@ def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str,
 
     Notes
     -----
-    Pictures have their own size up to `side`. Where all are smaller than 96 pixels, the largest is enlarged by a whole factor until it is
-    not (and not above `side`), each other one as far as it fits the same place. They are reduced until the sheet has at most 16 million
-    pixels.
+    Pictures have their own size up to `side`. Where all are smaller than 96 pixels, the largest is enlarged by a whole
+    factor until it is not (and not above `side`), each other one as far as it fits the same place. They are reduced
+    until the sheet has at most 16 million pixels.
     """
     frame = _Frame(lines, title, legend, side)
     canvas = Image.new("RGB", (frame.width, frame.height), PAPER)
@@ -126,7 +128,12 @@ class _Frame:
             least = LEAST_WIDTH if title or legend or not all(line.cells for line in lines) else 0
             self.width = max(least, self.left + self.columns * self.pitch)
             self.title = fitted(title, self.width - 2 * GAP, TITLE_LINES, HEADING)
-            self.height = GAP + (LEADING * len(self.title) + GAP) * bool(title) + sum(map(self.height_of, lines)) + self._legend_height()
+            self.height = (
+                GAP
+                + (LEADING * len(self.title) + GAP) * bool(title)
+                + sum(map(self.height_of, lines))
+                + self._legend_height()
+            )
             if self.width * self.height <= MOST_PIXELS or self.tile_width == self.tile_height == 1:
                 return
             factor = factor - 1 if factor > 1 else factor * min(0.99, sqrt(MOST_PIXELS / (self.width * self.height)))
@@ -171,7 +178,9 @@ class _Frame:
 
 
 def tile(picture: Picture, width: int, height: int) -> Image.Image:
-    """Return a picture that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean over boxes."""
+    """Return a picture that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean
+    over boxes.
+    """
     image = Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
     factor = min(width // image.width, height // image.height)
     if factor:

@@ -12,7 +12,11 @@ import pytest
 from mutations.rooms import Mistake, read
 
 PLUGINS = Path(__file__).resolve().parents[1]
-VARIANTS = [(plugin.parent.parent, variant) for plugin in sorted(PLUGINS.glob("*/tests/variants.txt")) for variant in read(plugin)]
+VARIANTS = [
+    (plugin.parent.parent, variant)
+    for plugin in sorted(PLUGINS.glob("*/tests/variants.txt"))
+    for variant in read(plugin)
+]
 
 
 def files_of(plugin: Path, variant: Mistake) -> list[Path]:
@@ -21,12 +25,16 @@ def files_of(plugin: Path, variant: Mistake) -> list[Path]:
 
 def test_every_variant_applies() -> None:
     for plugin, variant in VARIANTS:
-        assert (plugin / variant.file).read_text("utf-8").count(variant.right) == 1, f"{variant.id}: bring this variant up to date"
+        assert (plugin / variant.file).read_text("utf-8").count(variant.right) == 1, (
+            f"{variant.id}: bring this variant up to date"
+        )
         assert all(file.is_file() for file in files_of(plugin, variant)), variant.id
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("plugin", "variant"), VARIANTS, ids=lambda one: one.id if isinstance(one, Mistake) else one.name)
+@pytest.mark.parametrize(
+    ("plugin", "variant"), VARIANTS, ids=lambda one: one.id if isinstance(one, Mistake) else one.name
+)
 def test_a_wrong_variant_is_caught(plugin: Path, variant: Mistake, tmp_path: Path) -> None:
     package = variant.file.partition("/")[0]
     shutil.copytree(plugin / package, tmp_path / package)
@@ -35,7 +43,8 @@ def test_a_wrong_variant_is_caught(plugin: Path, variant: Mistake, tmp_path: Pat
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files_of(plugin, variant)],
         cwd=PLUGINS.parent,
-        env=os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "CORRUPTSET_CACHE": str(tmp_path / "cache")},
+        env=os.environ
+        | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "CORRUPTSET_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
     )

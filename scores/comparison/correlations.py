@@ -1,4 +1,6 @@
-"""How scores of models go together: Pearson's and Spearman's correlation, and the four quadrants of accuracy against its variation."""
+"""How scores of models go together: Pearson's and Spearman's correlation, and the four quadrants of accuracy against
+its variation.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ LEAST_MODELS = 3
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the correlation of two scores over models; None of fewer than three models, or where one score is the same for all.
+    """Return the correlation of two scores over models; None of fewer than three models, or where one score is the same
+    for all.
 
     Examples
     --------
@@ -27,7 +30,8 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the correlation of the models' places by two scores; models with equal scores share the mean of their places.
+    """Return the correlation of the models' places by two scores; models with equal scores share the mean of their
+    places.
 
     Examples
     --------
@@ -57,8 +61,8 @@ def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float])
 
     References
     ----------
-    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation": I is high accuracy and low
-    CV, II high and high, III low and low, IV low accuracy and high CV.
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation": I is high
+    accuracy and low CV, II high and high, III low and low, IV low accuracy and high CV.
     """
     is_low_cv, is_high = cv_percent <= reference[0], accuracy >= reference[1]
     return ("I" if is_low_cv else "II") if is_high else ("III" if is_low_cv else "IV")

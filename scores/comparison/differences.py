@@ -39,7 +39,9 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     for a, b in combinations(entries, 2):
         reason = why_not_paired(a.scores, b.scores)
         if reason is not None:
-            notes.append(f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}.")
+            notes.append(
+                f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}."
+            )
         points = [point_scores(e.scores) for e in (a, b)]
         replicates = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
         for name in [name for name in points[0] if name in points[1]]:
@@ -81,5 +83,10 @@ def point_scores(scores: Scores) -> dict[str, float]:
     named: dict[str, float | None] = {"clean_accuracy": scores.clean}
     named |= {name: getattr(scores, name) for name in HEADLINES}
     named |= {f"two_factor.{name}": getattr(scores.two_factor, name, None) for name in TWO_FACTOR}
-    named |= {f"fragile.{group}.{name}": rate.rate for group, rates in scores.fragile.items() for name, rate in rates if rate is not None}
+    named |= {
+        f"fragile.{group}.{name}": rate.rate
+        for group, rates in scores.fragile.items()
+        for name, rate in rates
+        if rate is not None
+    }
     return {name: value for name, value in named.items() if value is not None}

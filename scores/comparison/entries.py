@@ -71,7 +71,8 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     for e in [] if any_data else own:
         if e.scores.digest != own[0].scores.digest:
             problems.append(
-                f"{e.file} has scores of another data set, {_data_set(e)}, than {own[0].file}, {_data_set(own[0])}: score both models on "
+                f"{e.file} has scores of another data set, {_data_set(e)}, than {own[0].file}, {_data_set(own[0])}: "
+                "score both models on "
                 "one data set, or put different ones side by side with --any-data"
             )
     if problems:
@@ -95,8 +96,17 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
     problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(given, 1):
         try:
-            read = [one] if isinstance(one, Scores) else read_printed(Path(one)) if str(one).endswith(".csv") else [load_scores(one)]
-            entries += [Entry(scores.model, scores, f"scores {number}" if isinstance(one, Scores) else str(one)) for scores in read]
+            read = (
+                [one]
+                if isinstance(one, Scores)
+                else read_printed(Path(one))
+                if str(one).endswith(".csv")
+                else [load_scores(one)]
+            )
+            entries += [
+                Entry(scores.model, scores, f"scores {number}" if isinstance(one, Scores) else str(one))
+                for scores in read
+            ]
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
     # a model is called with its data set and condition where these are not the same for all
@@ -108,7 +118,8 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
         entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
         files.setdefault(entries[place].label, []).append(own.file)
     problems += [
-        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, and score it again"
+        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, "
+        "and score it again"
         for label, named in files.items()
         if len(named) > 1
     ]
@@ -130,9 +141,15 @@ def read_printed(path: Path) -> list[Scores]:
     except OSError as e:
         raise ScoreError(f"{path} cannot be read: {reason(e)}.") from None
     names = {name: {name, f"{name}_percent", f"{name}_accuracy"} for name in PRINTED_COLUMNS}
-    columns = {name: next((given for given in rows[0] if given in names[name]), None) if rows else None for name in PRINTED_COLUMNS}
+    columns = {
+        name: next((given for given in rows[0] if given in names[name]), None) if rows else None
+        for name in PRINTED_COLUMNS
+    }
     if missing := [name for name, column in columns.items() if column is None]:
-        raise ScoreError(f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per cent.")
+        raise ScoreError(
+            f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per "
+            "cent."
+        )
     found, problems = list[Scores](), list[str]()
     for line, row in enumerate(rows, 2):
         cells = {name: row[str(column)] for name, column in columns.items()}
@@ -140,7 +157,11 @@ def read_printed(path: Path) -> list[Scores]:
             cv, mean, clean = (float(cells[name]) for name in PRINTED_COLUMNS[1:])
             found.append(Scores.model_validate(_printed(cells["model"], cv, mean / 100, clean / 100)))
         except (TypeError, ValidationError, ValueError) as e:
-            why = "; ".join(mistake_lines(e, Scores)) if isinstance(e, ValidationError) else f"cv, mean and clean are numbers ({e})"
+            why = (
+                "; ".join(mistake_lines(e, Scores))
+                if isinstance(e, ValidationError)
+                else f"cv, mean and clean are numbers ({e})"
+            )
             problems.append(f"line {line}: {why}")
     if problems:
         raise ScoreError(f"{path}:\n{listed(problems)}")
@@ -151,16 +172,35 @@ def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[s
     """Return the JSON of scores that have nothing but what was printed."""
     tables = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case", "intervals")
     empty: dict[str, Any] = {name: {} for name in tables}
-    of_names = {"names": 0, "mean_accuracy": mean, "cv_percent": cv_percent, "mean_accuracy_interval": None, "cv_percent_interval": None}
-    of_sets: dict[str, Any] = {"distinct": 0, "distinct_mean_accuracy": mean, "distinct_cv_percent": None, "order_effects": []}
+    of_names = {
+        "names": 0,
+        "mean_accuracy": mean,
+        "cv_percent": cv_percent,
+        "mean_accuracy_interval": None,
+        "cv_percent_interval": None,
+    }
+    of_sets: dict[str, Any] = {
+        "distinct": 0,
+        "distinct_mean_accuracy": mean,
+        "distinct_cv_percent": None,
+        "order_effects": [],
+    }
     scored = {"n": 0, "accuracy": clean, "top5": None, "rank": None, "probability": None, "interval": None}
-    known = {"schema_version": SCORES_VERSION, "digest": PRINTED, "name": "a printed table", "model": model, "samples": 0, "notes": []}
+    known = {
+        "schema_version": SCORES_VERSION,
+        "digest": PRINTED,
+        "name": "a printed table",
+        "model": model,
+        "samples": 0,
+        "notes": [],
+    }
     missing = dict.fromkeys(name for name in Scores.model_fields if name not in empty)
     return missing | empty | known | {"sets": {"clean": scored}, "two_factor": of_names | of_sets}
 
 
 def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float]) -> list[Entry]:
-    """Return entries with the reference point of given models, the mean of theirs; or at a given CV and mean accuracy, in per cent.
+    """Return entries with the reference point of given models, the mean of theirs; or at a given CV and mean accuracy,
+    in per cent.
 
     Raises
     ------
@@ -176,18 +216,29 @@ def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[
         if unknown := [str(name) for name in names if name not in of]:
             hints = "".join(suggest(name, of) for name in unknown)
             raise ScoreError(
-                f"--reference: no model with two-factor scores is called {first_few(list(map(repr, unknown)))}.{hints} There are: "
-                f"{first_few(list(of), 20) or 'none'}. Give models, or a CV and a mean accuracy in per cent: --reference 2.94,88.31"
+                "--reference: no model with two-factor scores is called "
+                f"{first_few(list(map(repr, unknown)))}.{hints} There are: "
+                f"{first_few(list(of), 20) or 'none'}. Give models, or a CV and a mean accuracy in per cent: "
+                "--reference 2.94,88.31"
             ) from None
         chosen = [of[str(name)] for name in names]
-        cv, mean = (sum(values) / len(chosen) for values in zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))
+        cv, mean = (
+            sum(values) / len(chosen)
+            for values in zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True)
+        )
         point = Reference(cv, mean, f"mean of {first_few(list(map(str, names)))}")
     return [replace(entry, reference=point) for entry in entries]
 
 
 def reference_of(entries: Sequence[Entry]) -> Reference | None:
-    """Return the point that was given, or the mean of the models with a variation over sets; None where there are none."""
-    shown = [(t.cv_percent, t.mean_accuracy) for e in entries if (t := e.scores.two_factor) is not None and t.cv_percent is not None]
+    """Return the point that was given, or the mean of the models with a variation over sets; None where there
+    are none.
+    """
+    shown = [
+        (t.cv_percent, t.mean_accuracy)
+        for e in entries
+        if (t := e.scores.two_factor) is not None and t.cv_percent is not None
+    ]
     if not shown:
         return None
     return entries[0].reference or Reference(*reference_point(*zip(*shown, strict=True)), "mean of the models")

@@ -18,7 +18,11 @@ from .tables import Column
 MEAN = "mean"
 """Of all degradations."""
 MEAN_OF_FIFTEEN = "mean of the fifteen"
-MEASURES = {"accuracy": "accuracy, %", "rank": "classes above the true one", "probability": "probability of the true class, %"}
+MEASURES = {
+    "accuracy": "accuracy, %",
+    "rank": "classes above the true one",
+    "probability": "probability of the true class, %",
+}
 """Of profiles."""
 RATES = {
     "loose_shift": "shift, any neighbour differs (loose)",
@@ -66,8 +70,14 @@ def severity_charts(entries: Sequence[Entry]) -> list[Chart]:
     found: dict[str, list[Line]] = {}
     for number, entry in enumerate(entries):
         # AUDE knows whatever else has severities, such as chains of one strength
-        curves = {c: [entry.scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *entry.scores.aude)}
-        errors = {c: [100 * (1 - one.accuracy) for one in sets if one is not None] for c, sets in curves.items() if None not in sets}
+        curves = {
+            c: [entry.scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *entry.scores.aude)
+        }
+        errors = {
+            c: [100 * (1 - one.accuracy) for one in sets if one is not None]
+            for c, sets in curves.items()
+            if None not in sets
+        }
         if errors.keys() >= set(FIFTEEN):
             errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
         start = [] if entry.clean is None else [Point(0, 100 * (1 - entry.clean))]
@@ -106,13 +116,19 @@ def profile_charts(entries: Sequence[Entry], measure: str) -> list[Chart]:
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
     """Return fragile rates against the size of regions, a chart a kind of change; models stand beside each other."""
     groups = list(dict.fromkeys(group for entry in entries for group in entry.scores.fragile))
-    texts = {float(place): f"{group[1:]} %" if group.startswith("p") else group[1:] for place, group in enumerate(groups)}
+    texts = {
+        float(place): f"{group[1:]} %" if group.startswith("p") else group[1:] for place, group in enumerate(groups)
+    }
     charts = []
     for kind, title in RATES.items():
         lines = []
         for number, (entry, beside) in enumerate(zip(entries, apart(len(entries)), strict=True)):
             rates = {group: getattr(scores, kind) for group, scores in entry.scores.fragile.items()}
-            points = [Point(groups.index(g) + beside, 100 * r.rate, percent(r.interval)) for g, r in rates.items() if r is not None]
+            points = [
+                Point(groups.index(g) + beside, 100 * r.rate, percent(r.interval))
+                for g, r in rates.items()
+                if r is not None
+            ]
             lines += [Line(number, entry.label, points)] if points else []
         if lines:
             charts.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
@@ -130,14 +146,24 @@ def quadrant_charts(entries: Sequence[Entry]) -> list[Chart]:
             point = Point(t.cv_percent, 100 * t.mean_accuracy, percent(t.mean_accuracy_interval), t.cv_percent_interval)
             lines.append(Line(number, entry.label, [point]))
             where.append(quadrant(t.cv_percent, t.mean_accuracy, reference[:2]))
-    names = ("Accuracy and its variation", "coefficient of variation over the sets, %", "mean accuracy over the sets, %")
+    names = (
+        "Accuracy and its variation",
+        "coefficient of variation over the sets, %",
+        "mean accuracy over the sets, %",
+    )
     return [quadrant_chart(*names, lines, (reference[0], 100 * reference[1]), where)]
 
 
 def maude_areas(entries: Sequence[Entry]) -> list[Area]:
     """Return the models that have an mAUDE, the lowest first."""
     found = [
-        Area(n, e.label, 100 * e.scores.maude, percent(e.scores.intervals.get("maude")), None if e.clean is None else 100 * (1 - e.clean))
+        Area(
+            n,
+            e.label,
+            100 * e.scores.maude,
+            percent(e.scores.intervals.get("maude")),
+            None if e.clean is None else 100 * (1 - e.clean),
+        )
         for n, e in enumerate(entries)
         if e.scores.maude is not None
     ]
@@ -150,7 +176,9 @@ def heat_map(entries: Sequence[Entry]) -> list[Matrix]:
     for charts, is_error in ((severity_charts(entries), True), (profile_charts(entries, "accuracy"), False)):
         for chart in charts:
             # place 0 is the clean images
-            beyond = {line.model: [p.y if is_error else 100 - p.y for p in line.points if p.x > 0] for line in chart.lines}
+            beyond = {
+                line.model: [p.y if is_error else 100 - p.y for p in line.points if p.x > 0] for line in chart.lines
+            }
             if own := {model: fmean(values) for model, values in beyond.items() if values}:
                 means[chart.title] = own
     rows = [[_heat(own.get(n)) for own in means.values()] for n in range(len(entries))]
@@ -168,7 +196,9 @@ def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
         for effect in [] if entry.scores.two_factor is None else entry.scores.two_factor.order_effects:
             if effect.first.count("+") == 1:
                 a, b = effect.first.split("+")
-                found.setdefault(entry.label, {}).update({(a, b): 100 * effect.difference, (b, a): -100 * effect.difference})
+                found.setdefault(entry.label, {}).update(
+                    {(a, b): 100 * effect.difference, (b, a): -100 * effect.difference}
+                )
     most = max((value for own in found.values() for value in own.values()), default=0.0)
     matrices = []
     for label, own in found.items():

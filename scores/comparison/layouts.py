@@ -33,7 +33,9 @@ SUMMARY = {
 def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
     """Return all tables that models have scores for."""
 
-    def names(name: str, title: str, of: str, get: Callable[[Scores], Mapping[str, Cell]], kind: Kind = "percent") -> Table:
+    def names(
+        name: str, title: str, of: str, get: Callable[[Scores], Mapping[str, Cell]], kind: Kind = "percent"
+    ) -> Table:
         """Return a row a name, a column a model."""
         values = [{(row,): cell for row, cell in get(e.scores).items()} for e in entries]
         return by_model(name, title, texts(of), entries, values, kind)
@@ -42,12 +44,22 @@ def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]
         _summary(entries),
         # laid out as table 1 of Hendrycks & Dietterich 2018
         _of_fifteen(entries, "aude", "AUDE by corruption", {"mAUDE": "maude", "relative mAUDE": "relative_maude"}),
-        names("aude_others", "AUDE of other curves", "curve", lambda s: {n: area for n, area in s.aude.items() if n not in SINGLE}),
+        names(
+            "aude_others",
+            "AUDE of other curves",
+            "curve",
+            lambda s: {n: area for n, area in s.aude.items() if n not in SINGLE},
+        ),
         # laid out as table 1 of Hendrycks & Dietterich 2019
         _of_fifteen(entries, "ce", _named("CE", entries), {"mCE": "mce"}),
         _of_fifteen(entries, "relative_ce", _named("relative CE", entries), {"relative mCE": "relative_mce"}),
         names("families", "Mean accuracy by family of corruptions", "family", lambda s: s.families),
-        names("worst_case", "Images right under every set", "over the sets of", lambda s: {n: w.share for n, w in s.worst_case.items()}),
+        names(
+            "worst_case",
+            "Images right under every set",
+            "over the sets of",
+            lambda s: {n: w.share for n, w in s.worst_case.items()},
+        ),
         names(
             "greatest_loss",
             "Greatest loss within a radius, mean over images",
@@ -124,7 +136,9 @@ def _first_below(entries: Sequence[Entry]) -> Table:
     ]
     keys = [(name, share) for name in profile_names(entries) for share in THRESHOLDS.values()]
     heads = [*texts("degradation"), Column("accuracy below %", "whole")]
-    return by_model("degradation", "First level at which the accuracy is below a threshold", heads, entries, levels, "whole", keys)
+    return by_model(
+        "degradation", "First level at which the accuracy is below a threshold", heads, entries, levels, "whole", keys
+    )
 
 
 def _changes(entries: Sequence[Entry]) -> Table:
@@ -137,38 +151,76 @@ def _changes(entries: Sequence[Entry]) -> Table:
         if below is not None
     }
     columns = [*texts("degradation"), Column("level", "whole"), Column("pixels changed"), *texts("what the level does")]
-    return Table("degradation_levels", "What these levels do to an image", columns, [found[key] for key in sorted(found)])
+    return Table(
+        "degradation_levels", "What these levels do to an image", columns, [found[key] for key in sorted(found)]
+    )
 
 
 def _two_factor(entries: Sequence[Entry]) -> Table:
     """Return accuracy and its variation over sets (Dai & Berleant 2021)."""
     reference = reference_of(entries)
-    columns = [MODEL, Column("clean accuracy"), Column("names", "whole"), *with_ends(Column("mean accuracy"), Column("CV %", "number"))]
-    columns += [Column("sets", "whole"), Column("mean accuracy of sets"), Column("CV % of sets", "number"), *texts("quadrant")]
+    columns = [
+        MODEL,
+        Column("clean accuracy"),
+        Column("names", "whole"),
+        *with_ends(Column("mean accuracy"), Column("CV %", "number")),
+    ]
+    columns += [
+        Column("sets", "whole"),
+        Column("mean accuracy of sets"),
+        Column("CV % of sets", "number"),
+        *texts("quadrant"),
+    ]
     rows: list[list[Cell]] = []
     for e in entries:
         if (t := e.scores.two_factor) is not None:
-            means = [t.names or None, t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
-            of_sets = [t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent] if t.distinct else [None] * 3  # not in printed tables
-            where = None if t.cv_percent is None or reference is None else quadrant(t.cv_percent, t.mean_accuracy, reference[:2])
+            means = [
+                t.names or None,
+                t.mean_accuracy,
+                *_ends(t.mean_accuracy_interval),
+                t.cv_percent,
+                *_ends(t.cv_percent_interval),
+            ]
+            # not in printed tables
+            of_sets = [t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent] if t.distinct else [None] * 3
+            where = (
+                None
+                if t.cv_percent is None or reference is None
+                else quadrant(t.cv_percent, t.mean_accuracy, reference[:2])
+            )
             rows.append([e.label, e.clean, *means, *of_sets, where])
     if reference is not None:
         rows.append(["reference point", None, None, reference[1], None, None, reference[0], *[None] * 6])
     point = "mean of the models" if reference is None else reference.words
     notes = [f"The reference point: {point}. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
-    return Table("two_factor", "Mean accuracy and its coefficient of variation over two-factor sets", columns, rows, notes)
+    return Table(
+        "two_factor", "Mean accuracy and its coefficient of variation over two-factor sets", columns, rows, notes
+    )
 
 
 def _correlations(entries: Sequence[Entry]) -> Table:
     """Return correlations of two-factor scores over models."""
     shown = [(t.cv_percent, t.mean_accuracy, e.clean) for e in entries if (t := e.scores.two_factor) is not None]
     rows: list[list[Cell]] = []
-    for (a, first), (b, second) in combinations(enumerate(("CV", "mean accuracy", "clean accuracy")), 2) if shown else ():
+    for (a, first), (b, second) in (
+        combinations(enumerate(("CV", "mean accuracy", "clean accuracy")), 2) if shown else ()
+    ):
         pairs = [(one, other) for own in shown if (one := own[a]) is not None and (other := own[b]) is not None]
         x, y = ([pair[place] for pair in pairs] for place in (0, 1))
         rows.append([first, second, len(pairs), pearson(x, y), spearman(x, y)])
-    columns = [*texts("score", "and"), Column("models", "whole"), Column("Pearson", "number"), Column("Spearman", "number")]
-    return Table("correlations", "Correlations over models", columns, rows, ["Of fewer than three models, or equal scores, there is none."])
+    columns = [
+        *texts("score", "and"),
+        Column("models", "whole"),
+        Column("Pearson", "number"),
+        Column("Spearman", "number"),
+    ]
+    return Table(
+        "correlations",
+        "Correlations over models",
+        columns,
+        rows,
+        ["Of fewer than three models, or equal scores, there is none."],
+    )
 
 
 def _order_effects(entries: Sequence[Entry]) -> Table:
@@ -184,9 +236,16 @@ def _order_effects(entries: Sequence[Entry]) -> Table:
 
 
 def _fragile(entries: Sequence[Entry]) -> list[Table]:
-    """Return fragile rates by size (Srivastava, Ben-Yosef & Boix 2019), and again with intervals, positive and negative apart."""
+    """Return fragile rates by size (Srivastava, Ben-Yosef & Boix 2019), and again with intervals, positive and negative
+    apart.
+    """
     rates: list[dict[tuple[str, str], FragileRate]] = [
-        {(group, kind.replace("_", " ")): rate for group, own in e.scores.fragile.items() for kind, rate in own if rate is not None}
+        {
+            (group, kind.replace("_", " ")): rate
+            for group, own in e.scores.fragile.items()
+            for kind, rate in own
+            if rate is not None
+        }
         for e in entries
     ]
     heads = texts("regions", "change")
@@ -208,7 +267,10 @@ def _differences(found: Sequence[Difference]) -> Table:
     columns += [Column("low", "points", "low"), Column("high", "points", "high"), *texts("exceeds")]
     said = {None: "no interval", True: "yes", False: "no"}
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
-    notes = ["A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not have 0 in it."]
+    notes = [
+        "A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not "
+        "have 0 in it."
+    ]
     return Table("differences", "Differences between models", columns, rows, notes)
 
 

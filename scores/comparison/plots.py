@@ -1,4 +1,6 @@
-"""The plots of a comparison: charts side by side, bars and matrices, as far as models have the scores, each as SVG and PNG."""
+"""The plots of a comparison: charts side by side, bars and matrices, as far as models have the scores, each as SVG and
+PNG.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,10 @@ def _side_by_side(entries: Sequence[Entry], charts: Sequence[Chart]) -> Figure:
     shapes = [Shape("title", ((4, 14),), text=f"{charts[0].y_name}{crossing}")]
     for place, chart in enumerate(charts):
         x, y = place % columns * wide, place // columns * high + 20
-        shapes += [Shape("title", ((x + chart.box.left, y + 14),), text=chart.title), *_moved(chart.shapes(), x, y + 16)]
+        shapes += [
+            Shape("title", ((x + chart.box.left, y + 14),), text=chart.title),
+            *_moved(chart.shapes(), x, y + 16),
+        ]
     shown = sorted({line.model for chart in charts for line in chart.lines})
     for place, model in enumerate(shown):
         x, y = columns * wide + 8, 44 + 18 * place
@@ -95,7 +100,9 @@ def _side_by_side(entries: Sequence[Entry], charts: Sequence[Chart]) -> Figure:
 def _bars(areas: Sequence[Area]) -> Figure:
     """Return mAUDE as bars, the lowest on top."""
     factor = 400 / (max(max(area.value, area.clean or 0, *(area.ends or ())) for area in areas) or 1)
-    shapes = [Shape("title", ((4, 14),), text="mean area under the distortion error curves, % (upright line: clean error)")]
+    shapes = [
+        Shape("title", ((4, 14),), text="mean area under the distortion error curves, % (upright line: clean error)")
+    ]
     for place, area in enumerate(areas):
         x, y = LEGEND, 28 + 26 * place
         end, ends = x + factor * area.value, [x + factor * value for value in area.ends or ()]
@@ -114,7 +121,13 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
     cell, stages = (44, 20), max((matrix.columns for matrix in matrices), key=len)
     beside = 12 + 7 * max(map(len, stages))
     wide, high = beside + cell[0] * len(stages) + 30, beside + cell[1] * len(stages) + HEAD
-    shapes = [Shape("title", ((4, 14),), text="accuracy where the stage on the left comes first, less that of the other order, points")]
+    shapes = [
+        Shape(
+            "title",
+            ((4, 14),),
+            text="accuracy where the stage on the left comes first, less that of the other order, points",
+        )
+    ]
     for place, matrix in enumerate(matrices):
         x, y = place % 2 * wide + beside, place // 2 * high + beside + HEAD
         shapes.append(Shape("title", ((x - beside + 4, y - beside - 2),), text=short(matrix.label)))

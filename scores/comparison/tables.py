@@ -28,14 +28,22 @@ class Column:
 
     title: str
     kind: Kind = "percent"
-    """``percent``: a fraction, which is shown times 100. ``points``: a difference of fractions, times 100, with its sign."""
+    """``percent``: a fraction, which is shown times 100. ``points``: a difference of fractions, times 100, with its
+    sign.
+    """
     end: Literal["low", "high"] | None = None
     """Which end of the interval of the column before it, where it is one: the low end comes first."""
 
     @property
     def heading(self) -> str:
         """The title with its unit."""
-        return f"{self.title} %" if self.kind == "percent" else f"{self.title}, points" if self.kind == "points" else self.title
+        return (
+            f"{self.title} %"
+            if self.kind == "percent"
+            else f"{self.title}, points"
+            if self.kind == "points"
+            else self.title
+        )
 
     def shown(self, cell: Cell) -> str:
         """Return a cell for people."""
@@ -64,7 +72,11 @@ def texts(*titles: str) -> list[Column]:
 
 def with_ends(*columns: Column) -> list[Column]:
     """Return columns, each with those of the ends of its interval behind it."""
-    return [own for c in columns for own in (c, Column(f"{c.title}, low", c.kind, "low"), Column(f"{c.title}, high", c.kind, "high"))]
+    return [
+        own
+        for c in columns
+        for own in (c, Column(f"{c.title}, low", c.kind, "low"), Column(f"{c.title}, high", c.kind, "high"))
+    ]
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,9 @@ class Table:
         return data_frame([dict(zip(titles, row, strict=True)) for row in self.rows])
 
     def _body(self, escape: Callable[[str], str]) -> list[list[str]]:
-        return [[escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+        return [
+            [escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
 
 
 _LATEX = str.maketrans(

@@ -22,7 +22,16 @@ BLOCK_BYTES = 1 << 20
 """Of the widest column in a block."""
 MOST_LINE = 1 << 20
 """Characters of a CSV file's line: a longer one is read as two, whose cells are too few."""
-NAMES = {"set_id": "U", "id": "U", "index": "iu", "logits": "f", "probs": "f", "top": "iu", "rank_true": "iu", "p_true": "f"}
+NAMES = {
+    "set_id": "U",
+    "id": "U",
+    "index": "iu",
+    "logits": "f",
+    "probs": "f",
+    "top": "iu",
+    "rank_true": "iu",
+    "p_true": "f",
+}
 """Column -> numpy's letters for what it may hold."""
 MOST_NAME = 4096
 """Characters of a name: the longest path."""
@@ -61,7 +70,9 @@ def _sound() -> Iterator[None]:
 
 
 class NpzTable:
-    """An .npz archive in an open file; BadTable where it is none, is damaged, or has an array that is not what its header says."""
+    """An .npz archive in an open file; BadTable where it is none, is damaged, or has an array that is not what its
+    header says.
+    """
 
     row_word, first_row = "row", 0
 
@@ -88,7 +99,8 @@ class NpzTable:
             begin = stream.tell()
         if dtype.hasobject:
             raise BadTable(
-                f"has {name} as Python objects (a pickle), which are never loaded: write an array of numbers, or of text by "
+                f"has {name} as Python objects (a pickle), which are never loaded: write an array of numbers, or of "
+                "text by "
                 "np.asarray(names, dtype=str)"
             )
         if by_columns and len(shape) > 1:
@@ -120,7 +132,9 @@ class NpzTable:
             for first in range(0, column.rows or 0, most):
                 shape = (min(most, (column.rows or 0) - first), *column.shape)
                 data = stream.read(math.prod(shape) * column.dtype.itemsize)
-                yield np.frombuffer(data, column.dtype).reshape(shape).astype(column.dtype.newbyteorder("="), copy=False)
+                yield (
+                    np.frombuffer(data, column.dtype).reshape(shape).astype(column.dtype.newbyteorder("="), copy=False)
+                )
             stream.read(1)  # at its end the checksum is held against what was read
 
 
@@ -130,7 +144,9 @@ _TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.flo
 
 
 class CsvTable:
-    """A CSV file in an open file: UTF-8, commas, a line of names first, then a line an image of a set; BadTable where it is none."""
+    """A CSV file in an open file: UTF-8, commas, a line of names first, then a line an image of a set; BadTable where
+    it is none.
+    """
 
     row_word, first_row = "line", 2
 
@@ -149,7 +165,8 @@ class CsvTable:
             if wanted:
                 self._places[name] = [names.index(part) for part in wanted]
         self.columns = {
-            name: Column(_TYPES[NAMES[name]], (len(places),) if name in _PARTS else (), None) for name, places in self._places.items()
+            name: Column(_TYPES[NAMES[name]], (len(places),) if name in _PARTS else (), None)
+            for name, places in self._places.items()
         }
 
     def _lines(self) -> Iterator[list[str]]:
@@ -167,7 +184,9 @@ class CsvTable:
             for line, cells in enumerate(block, first):
                 if len(cells) != len(self._names):
                     raise BadTable(f"has {len(cells)} cells in line {line:,}; its first line has {len(self._names)}")
-            columns = {name: [self._values(block, place, name, first) for place in self._places[name]] for name in names}
+            columns = {
+                name: [self._values(block, place, name, first) for place in self._places[name]] for name in names
+            }
             yield {name: np.stack(parts, axis=1) if name in _PARTS else parts[0] for name, parts in columns.items()}
             first += len(block)
 
@@ -181,7 +200,9 @@ class CsvTable:
                 for line, cells in enumerate(block, first):
                     self._values([cells], place, name, line)
             wanted = "a whole number" if dtype.kind == "i" else "a number"
-            raise BadTable(f"has {block[0][place][:50]!r} in column {self._names[place]} of line {first:,}; expected {wanted}") from None
+            raise BadTable(
+                f"has {block[0][place][:50]!r} in column {self._names[place]} of line {first:,}; expected {wanted}"
+            ) from None
 
 
 Table = NpzTable | CsvTable
@@ -203,15 +224,20 @@ class Layout:
 def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str | None, names: int) -> Layout:
     """Return what a table's columns say; BadTable has all that is wrong with them.
 
-    `set_id` is that of the one set that the table must be of, None where it must name them; `names` is how many names of sets there are.
+    `set_id` is that of the one set that the table must be of, None where it must name them; `names` is how many names
+    of sets there are.
     """
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
     if not kinds:
-        raise BadTable(f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {EXPECTED}")
+        raise BadTable(
+            f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {EXPECTED}"
+        )
     problems = []
     parts = [name for kind in kinds for name in COLUMNS[kind] if name in columns]
     if len(kinds) > 1:
-        problems.append(f"holds {' and '.join(parts)}, which are {len(kinds)} kinds of predictions: write one of {EXPECTED}")
+        problems.append(
+            f"holds {' and '.join(parts)}, which are {len(kinds)} kinds of predictions: write one of {EXPECTED}"
+        )
     elif missing := [name for name in COLUMNS[kinds[0]] if name not in columns]:
         problems.append(f"holds {parts[0]} without {missing[0]}: the two belong together")
     keys = [name for name in ("index", "id") if name in columns]
@@ -225,13 +251,19 @@ def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str
     counts = {name: column.rows for name, column in columns.items()}
     rows, most = counts[parts[0]], images * (1 if set_id is not None else names)
     if len(set(counts.values())) > 1:
-        problems.append("has columns of different lengths: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        problems.append(
+            "has columns of different lengths: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        )
     elif not problems and rows is not None and (rows > most or (rows != most and not keys and set_id is not None)):
         more = "" if keys else "; where there is no index or id, every image has a row, in the data set's order"
-        problems.append(f"has {rows:,} rows; the data set has {images:,} images{' a set' if set_id is None else ''}{more}")
+        problems.append(
+            f"has {rows:,} rows; the data set has {images:,} images{' a set' if set_id is None else ''}{more}"
+        )
     if problems:
         raise BadTable(*problems)
-    return Layout(kinds[0], keys[0] if keys else None, (*(["set_id"] if set_id is None else []), *keys, *COLUMNS[kinds[0]]))
+    return Layout(
+        kinds[0], keys[0] if keys else None, (*(["set_id"] if set_id is None else []), *keys, *COLUMNS[kinds[0]])
+    )
 
 
 def _column_problems(name: str, column: Column, classes: int) -> Iterator[str]:
@@ -241,6 +273,11 @@ def _column_problems(name: str, column: Column, classes: int) -> Iterator[str]:
         remedies = {"V": " (numpy has no bfloat16: convert to float32 first)", "S": ": array.astype(str)"}
         yield f"has {name} of {dtype}; expected {_WORDS[wanted]}{remedies.get(dtype.kind, of_numbers)}"
     if len(column.shape) != wide:
-        yield f"has {name} of {len(column.shape) + 1} dimension{'s' * bool(column.shape)}; expected {'(N, classes)' if wide else '(N,)'}"
-    elif (name in ("logits", "probs") and column.shape != (classes,)) or (name == "top" and not 1 <= column.shape[0] <= classes):
+        yield (
+            f"has {name} of {len(column.shape) + 1} dimension{'s' * bool(column.shape)}; expected "
+            f"{'(N, classes)' if wide else '(N,)'}"
+        )
+    elif (name in ("logits", "probs") and column.shape != (classes,)) or (
+        name == "top" and not 1 <= column.shape[0] <= classes
+    ):
         yield f"has {name} of {column.shape[0]:,} classes; the data set has {classes:,}"

@@ -35,7 +35,11 @@ FIELDS: dict[str, type[np.generic]] = {
 
 
 def read_predictions(
-    path: str | Path, data: DataSet, *, sets: Sequence[str] | None = None, progress: Callable[[str, int, int], None] | None = None
+    path: str | Path,
+    data: DataSet,
+    *,
+    sets: Sequence[str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictions:
     """Read what a model said of the images of a data set; docs/evaluate.md describes the files.
 
@@ -46,8 +50,8 @@ def read_predictions(
     data : DataSet
         Where the labels come from. No image is read.
     sets : sequence of str, optional
-        Ids, aliases or patterns of the sets that must be there; by default all of `data`. Of the others only ``clean`` is read, where it
-        is there: a build without a clean set has predictions of the clean images too.
+        Ids, aliases or patterns of the sets that must be there; by default all of `data`. Of the others only ``clean``
+        is read, where it is there: a build without a clean set has predictions of the clean images too.
     progress : callable, optional
         Told (``"reading predictions"``, rows done, rows in all or 0).
 
@@ -65,8 +69,8 @@ def read_predictions(
 
     Notes
     -----
-    Files are read a block of rows at a time: memory holds the outcomes (15 bytes an image of a set) and one block. Pickled arrays are
-    never loaded.
+    Files are read a block of rows at a time: memory holds the outcomes (15 bytes an image of a set) and one block.
+    Pickled arrays are never loaded.
     """
     path = Path(path)
     _refuse_what_is_none(path)
@@ -87,7 +91,8 @@ def read_predictions(
     if places:
         lines = [f"{few(where)}: {problem}" if where else problem for problem, where in places.items()]
         raise PredictionError(
-            f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n{listed(lines)}\n"
+            f"{path} cannot be scored on {data.path}, for {len(lines)} "
+            f"reason{'s' * (len(lines) > 1)}:\n{listed(lines)}\n"
             "docs/evaluate.md shows how such files are written."
         )
     model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
@@ -116,7 +121,9 @@ def read_head(path: Path) -> dict[str, Any]:
     except OSError as e:
         raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
     except (ValueError, RecursionError) as e:
-        raise PredictionError(f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew.") from None
+        raise PredictionError(
+            f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew."
+        ) from None
     return head if isinstance(head, dict) else {}
 
 
@@ -130,7 +137,8 @@ def _head_problems(said: Mapping[str, Any], data: DataSet) -> list[str]:
     ]
     if not problems and said.get("digest") not in (None, data.digest):
         problems.append(
-            f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the model was shown, "
+            f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that "
+            "the model was shown, "
             "or let the model predict this one"
         )
     return problems
@@ -141,7 +149,8 @@ def _refuse_what_is_none(path: Path) -> None:
     if path.is_dir():
         if (path / MANIFEST).exists():
             raise PredictionError(
-                f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes predictions of it; "
+                f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
+                "predictions of it; "
                 "so does any framework: docs/evaluate.md."
             )
         return
@@ -149,7 +158,8 @@ def _refuse_what_is_none(path: Path) -> None:
         raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
     if path.suffix.lower() not in READERS:
         raise PredictionError(
-            f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; docs/evaluate.md shows how they "
+            f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
+            "docs/evaluate.md shows how they "
             "are written."
         )
 
@@ -180,12 +190,17 @@ def _files(folder: Path, outcomes: _Outcomes) -> tuple[dict[str | None, Path], l
             else:
                 found.setdefault(set_id, []).append(file)
     if not found and not unknown:
-        other = sorted({file.suffix for file in folder.rglob("*") if file.is_file() and file.name != HEAD and file.suffix})
-        return {}, [f"the folder holds no .npz file{f' (but {few(other)})' if other else ''}: write <set id>.npz for each set"]
+        other = sorted(
+            {file.suffix for file in folder.rglob("*") if file.is_file() and file.name != HEAD and file.suffix}
+        )
+        return {}, [
+            f"the folder holds no .npz file{f' (but {few(other)})' if other else ''}: write <set id>.npz for each set"
+        ]
     if unknown:
         problems.append(
             f"{f'{len(unknown):,} files are' if len(unknown) > 1 else '1 file is'} of no set of the data set: "
-            f"{few(f'{name}.npz' for name in unknown)}.{suggest(unknown[0], outcomes.ids)} Rename or delete what is none; a file of "
+            f"{few(f'{name}.npz' for name in unknown)}.{suggest(unknown[0], outcomes.ids)} Rename or delete what is "
+            "none; a file of "
             "many sets is given itself, in place of its folder"
         )
     for set_id, files in found.items():
@@ -201,7 +216,9 @@ def _files(folder: Path, outcomes: _Outcomes) -> tuple[dict[str | None, Path], l
 
 
 class _Findings(dict[str, tuple[int, list[str]]]):
-    """Problems of a file's rows, in words that follow the number of rows: how many rows have each, and the first few."""
+    """Problems of a file's rows, in words that follow the number of rows: how many rows have each, and the
+    first few.
+    """
 
     def note(self, problem: str, rows: NDArray[Any], name: Callable[[Any], str]) -> None:
         """Note rows that have a problem, and what each is called."""
@@ -211,15 +228,22 @@ class _Findings(dict[str, tuple[int, list[str]]]):
 
     def lines(self) -> list[str]:
         """Return a line a problem."""
-        return [f"has {count:,} row{'s' * (count > 1)} {problem}: {few(named, count)}" for problem, (count, named) in self.items()]
+        return [
+            f"has {count:,} row{'s' * (count > 1)} {problem}: {few(named, count)}"
+            for problem, (count, named) in self.items()
+        ]
 
 
 class _Outcomes:
-    """What a model made of each image of each set, filled by reading tables; a row is a set's number times the images, plus the image's."""
+    """What a model made of each image of each set, filled by reading tables; a row is a set's number times the images,
+    plus the image's.
+    """
 
     def __init__(self, data: DataSet, required: list[str], tell: Callable[..., None]) -> None:
         self.required, self.total, self._done, self._tell = required, 0, 0, tell
-        self.ids = {name: record.id for record in data.manifest.sets for name in (*record.aliases, record.id)} | {CLEAN: CLEAN}
+        self.ids = {name: record.id for record in data.manifest.sets for name in (*record.aliases, record.id)} | {
+            CLEAN: CLEAN
+        }
         """Name of a set -> its id."""
         self.numbers = {name: number for number, name in enumerate(sorted({*required, CLEAN}))}
         """Of the sets that are read: also ``clean``, which a build without a clean set has predictions of too."""
@@ -262,7 +286,9 @@ class _Outcomes:
         counts, first, images = np.zeros(len(sets), np.intp), table.first_row, len(self._samples)
         for block in table.blocks(found.columns):
             size = len(block[COLUMNS[found.kind][0]])
-            numbers = np.full(size, self.numbers[set_id]) if set_id is not None else self._numbers(block["set_id"], strangers)
+            numbers = (
+                np.full(size, self.numbers[set_id]) if set_id is not None else self._numbers(block["set_id"], strangers)
+            )
             rows = self._places(found.key, block, numbers, counts, findings)
             kept = np.flatnonzero((numbers >= 0) & (rows >= 0))
             at = numbers[kept] * images + rows[kept]
@@ -273,7 +299,9 @@ class _Outcomes:
             repeated = np.ones(len(kept), np.bool_)
             repeated[np.unique(at, return_index=True)[1]] = False
             again = at[repeated | self._there[at]]
-            findings.note("twice", again, lambda row: f"{sets[row // images]} {row % images} ({self._samples[row % images]})")
+            findings.note(
+                "twice", again, lambda row: f"{sets[row // images]} {row % images} ({self._samples[row % images]})"
+            )
             self._there[at] = True
             given = [name for name in FIELDS if getattr(outcome, name) is not None]
             for name in given:
@@ -294,7 +322,9 @@ class _Outcomes:
             rows = np.flatnonzero(~self._there[self._rows_of(self.numbers[name])])
             if len(rows):
                 named = few((f"{row} ({self._samples[row]})" for row in rows[:FEW].tolist()), len(rows))
-                lines.append(f"lacks {len(rows):,} of {len(self._samples):,} rows{'' if set_id else f' of {name}'}: {named}")
+                lines.append(
+                    f"lacks {len(rows):,} of {len(self._samples):,} rows{'' if set_id else f' of {name}'}: {named}"
+                )
         return lines
 
     def _numbers(self, given: NDArray[Any], strangers: dict[str, int]) -> NDArray[np.intp]:

@@ -1,4 +1,6 @@
-"""What a block of predictions comes down to: whether each image is right, and the rank and probability of its true class."""
+"""What a block of predictions comes down to: whether each image is right, and the rank and probability of its true
+class.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from ..outcomes import Outcome
 
 Kind = Literal["logits", "probs", "top", "rank"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COLUMNS: dict[Kind, tuple[str, ...]] = {"logits": ("logits",), "probs": ("probs",), "top": ("top",), "rank": ("rank_true", "p_true")}
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "logits": ("logits",),
+    "probs": ("probs",),
+    "top": ("top",),
+    "rank": ("rank_true", "p_true"),
+}
 """The arrays of each kind."""
 FIRST = 5
 """Classes that `top5` counts."""
@@ -29,15 +36,19 @@ Faults = Mapping[str, NDArray[np.bool_]]
 NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
 
 
-def reduced(kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int) -> tuple[Outcome, Faults]:
-    """Return what a block of predictions comes down to, and what is wrong with it; the outcome of a faulty row means nothing.
+def reduced(
+    kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
+) -> tuple[Outcome, Faults]:
+    """Return what a block of predictions comes down to, and what is wrong with it; the outcome of a faulty row means
+    nothing.
 
     Parameters
     ----------
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
-        ``logits`` or ``probs`` (n, K) of float16, float32 or float64; ``top`` (n, k) whole numbers, classes from the most likely down;
-        ``rank_true`` (n,) whole numbers, how many classes are above the true one, and ``p_true`` (n,) of a float type.
+        ``logits`` or ``probs`` (n, K) of float16, float32 or float64; ``top`` (n, k) whole numbers, classes from the
+        most likely down; ``rank_true`` (n,) whole numbers, how many classes are above the true one, and ``p_true`` (n,)
+        of a float type.
     labels : (n,) ndarray of integers
         The true classes, 0..K-1.
     classes : int
@@ -47,9 +58,17 @@ def reduced(kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.in
         if kind in ("logits", "probs"):
             values = block[kind].astype(np.float32) if block[kind].dtype == np.float16 else block[kind]
             predicted = values.argmax(axis=1)
-            shares = _softmax(values, labels) if kind == "logits" else np.minimum(_own(values, labels).astype(np.float32), np.float32(1))
-            faults: Faults = {NOT_FINITE: ~np.isfinite(values).all(axis=1)} if kind == "logits" else dict(_unlikely(values))
-            outcome = Outcome(predicted == labels, *_rank(values, labels, predicted), shares, predicted.astype(np.int32))
+            shares = (
+                _softmax(values, labels)
+                if kind == "logits"
+                else np.minimum(_own(values, labels).astype(np.float32), np.float32(1))
+            )
+            faults: Faults = (
+                {NOT_FINITE: ~np.isfinite(values).all(axis=1)} if kind == "logits" else dict(_unlikely(values))
+            )
+            outcome = Outcome(
+                predicted == labels, *_rank(values, labels, predicted), shares, predicted.astype(np.int32)
+            )
         elif kind == "top":
             outcome, faults = _from_top(block["top"], labels, classes)
         else:
@@ -70,10 +89,15 @@ def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.fl
     return np.asarray(_own(powers, labels) / np.einsum("ij->i", powers))
 
 
-def _rank(values: NDArray[Any], labels: NDArray[np.integer], predicted: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Return whether the true class is among the first five, the lower number first of equal ones, and how many are above it."""
+def _rank(
+    values: NDArray[Any], labels: NDArray[np.integer], predicted: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    """Return whether the true class is among the first five, the lower number first of equal ones, and how many are
+    above it.
+    """
     rank, before = np.zeros(len(labels), np.int32), np.zeros(len(labels), np.int32)
-    wrong = np.flatnonzero(predicted != labels)  # nothing is above the true class, or before it, where it is the predicted one
+    # nothing is above the true class, or before it, where it is the predicted one
+    wrong = np.flatnonzero(predicted != labels)
     values, labels = values[wrong], labels[wrong]
     own = _own(values, labels)[:, None]
     rank[wrong] = np.count_nonzero(values > own, axis=1)
@@ -89,7 +113,10 @@ def _unlikely(probabilities: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.boo
     sums = np.einsum("ij->i", probabilities.astype(np.float32))
     yield NOT_FINITE, ~finite
     yield "with values outside 0 to 1", outside
-    yield f"whose values do not sum to 1 (within {SUM_TOLERANCE})", finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE)
+    yield (
+        f"whose values do not sum to 1 (within {SUM_TOLERANCE})",
+        finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE),
+    )
 
 
 def _from_top(top: NDArray[Any], labels: NDArray[np.integer], classes: int) -> tuple[Outcome, Faults]:

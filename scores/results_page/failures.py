@@ -41,9 +41,13 @@ class FailedSet:
 
 
 class Failures:
-    """Where the models whose predictions are known flip; predictions are by the model's label, and all have ``clean``."""
+    """Where the models whose predictions are known flip; predictions are by the model's label, and all have
+    ``clean``.
+    """
 
-    def __init__(self, predictions: Mapping[str, Predictions], samples: Sequence[SampleRecord], classes: Sequence[ClassRecord]) -> None:
+    def __init__(
+        self, predictions: Mapping[str, Predictions], samples: Sequence[SampleRecord], classes: Sequence[ClassRecord]
+    ) -> None:
         self._samples, self._names = samples, {c.index: c.name for c in classes}
         self._outcomes = {label: one.outcomes for label, one in predictions.items()}
         self.labels = list(predictions)
@@ -78,14 +82,18 @@ class Failures:
         return Table("failures", "Images that flip, by set", columns, list(rows.values()))
 
     def shown(self, stored: Container[str]) -> list[FailedSet]:
-        """Return some of the images that flip, by stored set: those that flip for most models, and of these those least often elsewhere."""
+        """Return some of the images that flip, by stored set: those that flip for most models, and of these those least
+        often elsewhere.
+        """
         often = sum(self._flips.values(), np.zeros(len(self._samples), np.int64))
         flipping = [name for name, models in self._flips.items() if name in stored and models.any()]
         most, found = min(MOST_SETS, len(flipping)), []
         for name in (flipping[n * len(flipping) // most] for n in range(most)):
             models = self._flips[name]
             order = np.lexsort((np.arange(len(models)), often, -models))
-            found.append(FailedSet(name, [self._image(name, index) for index in order[:IMAGES].tolist() if models[index]]))
+            found.append(
+                FailedSet(name, [self._image(name, index) for index in order[:IMAGES].tolist() if models[index]])
+            )
         return found
 
     def right_when_clean(self) -> NDArray[np.bool_]:
@@ -100,7 +108,9 @@ class Failures:
                 wrong = "wrong" if found is None else self._names.get(found, str(found))
                 before = "" if outcomes[CLEAN].correct[index] else " (wrong when clean too)"
                 said.append(f"{label}: right" if outcome.correct[index] else f"{label}: {wrong}{before}")
-        return FailedImage(Place(set_id, index), sample.id, self._names.get(sample.class_index, sample.class_ or ""), said)
+        return FailedImage(
+            Place(set_id, index), sample.id, self._names.get(sample.class_index, sample.class_ or ""), said
+        )
 
 
 def failed_places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:

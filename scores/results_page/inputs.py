@@ -34,7 +34,9 @@ def checked_inputs(
     entries, problems = read_entries(scores)
     problems += _other_data(data, entries)
     predicted = dict[str, Predictions]()
-    named = list(predictions.items()) if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
+    named = (
+        list(predictions.items()) if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
+    )
     for name, given in named:
         try:
             entry, read = _predictions_of(data, entries, name, given, tell)
@@ -58,7 +60,9 @@ def checked_inputs(
 
 
 def _named(given: str | Path | Predictions, entries: Sequence[Entry]) -> tuple[str | None, str | Path | Predictions]:
-    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name and a path may have an equals sign in them."""
+    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name and a path may have an equals sign
+    in them.
+    """
     parts = given.split("=") if isinstance(given, str) else []
     cuts = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
     known = [(name, path) for name, path in cuts if _entry(entries, name) is not None]
@@ -97,7 +101,9 @@ def _predictions_of(
     entry = entry or _entry(entries, read.model)
     if entry is None:
         where = "the predictions" if isinstance(given, Predictions) else given
-        raise PredictionError(f"{where} are of {read.model!r}, which is none of the models ({_models(entries)}): name it, as NAME=PATH")
+        raise PredictionError(
+            f"{where} are of {read.model!r}, which is none of the models ({_models(entries)}): name it, as NAME=PATH"
+        )
     return entry, read
 
 
@@ -111,7 +117,9 @@ def _models(entries: Sequence[Entry]) -> str:
 
 
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
-    """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other images."""
+    """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other
+    images.
+    """
     scored = entry.scores.sets
     accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}
     differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > _SAME]
@@ -119,6 +127,7 @@ def _not_scored(entry: Entry, read: Predictions) -> list[str]:
         return []
     id = differing[0]
     return [
-        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {accuracy[id]:.4f}, the scores "
+        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is "
+        f"{accuracy[id]:.4f}, the scores "
         f"file's {scored[id].accuracy:.4f}, and so with {len(differing)} of {len(accuracy)} sets: score them again"
     ]

@@ -29,7 +29,17 @@ class Rung(NamedTuple):
     quality: int
 
 
-RUNGS = (Rung(224, 85), Rung(224, 70), Rung(224, 55), Rung(160, 65), Rung(160, 50), Rung(112, 60), Rung(96, 50), Rung(64, 50), Rung(48, 40))
+RUNGS = (
+    Rung(224, 85),
+    Rung(224, 70),
+    Rung(224, 55),
+    Rung(160, 65),
+    Rung(160, 50),
+    Rung(112, 60),
+    Rung(96, 50),
+    Rung(64, 50),
+    Rung(48, 40),
+)
 SMALL_RUNGS = (Rung(64, 92), Rung(64, 80), Rung(64, 60), Rung(48, 60), Rung(32, 50))
 """Of images of at most 64 pixels, which are shown enlarged."""
 
@@ -54,7 +64,9 @@ def read_picture(data: DataSet, place: Place) -> Pixels:
 
 
 def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
-    """Return pictures in at most so many bytes of a page, as far as the least of them allow; the same for the same images."""
+    """Return pictures in at most so many bytes of a page, as far as the least of them allow; the same for the same
+    images.
+    """
     small = all(max(image.shape[:2]) <= SMALL for image in images.values())
     probed = dict([*images.items()][:: max(1, len(images) // _PROBED)])
     for rung in SMALL_RUNGS if small else RUNGS:

@@ -23,9 +23,13 @@ class PageTable(NamedTuple):
 
 
 def page_table(table: Table, most: int = MOST_CELLS) -> PageTable:
-    """Return a table of a comparison as the page has it, with so many cells at most; a column without any value is left out."""
+    """Return a table of a comparison as the page has it, with so many cells at most; a column without any value is left
+    out.
+    """
     filled = [any(row[place] is not None for row in table.rows) for place in range(len(table.columns))]
-    places = [place for place, column in enumerate(table.columns) if column.end is None and (filled[place] or place == 0)]
+    places = [
+        place for place, column in enumerate(table.columns) if column.end is None and (filled[place] or place == 0)
+    ]
     kept = table.rows[: max(1, most // len(places))]
     rows = [[_cell(table.columns, row, place) for place in places] for row in kept]
     return PageTable(table, [table.columns[place] for place in places], rows, len(table.rows) - len(kept))
@@ -36,4 +40,6 @@ def _cell(columns: Sequence[Column], row: Sequence[Cell], place: int) -> tuple[s
     has_ends = [column.end for column in columns[place + 1 : place + 3]] == ["low", "high"]
     low, high = (row[place + 1], row[place + 2]) if has_ends else (None, None)
     column = columns[place]
-    return column.shown(row[place]), "" if low is None or high is None else f"{column.shown(low)} to {column.shown(high)}"
+    return column.shown(
+        row[place]
+    ), "" if low is None or high is None else f"{column.shown(low)} to {column.shown(high)}"

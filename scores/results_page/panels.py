@@ -1,4 +1,5 @@
-"""The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls below.
+"""The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls
+below.
 
 Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms",
 Figures 7 to 9.
@@ -60,7 +61,9 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
         Of the sample that is shown.
     """
     ids: dict[tuple[str, int | None], str] = {
-        (s.stages[0].corruption, s.stages[0].level): s.id for s in records if len(s.stages) == 1 and s.stages[0].level is not None
+        (s.stages[0].corruption, s.stages[0].level): s.id
+        for s in records
+        if len(s.stages) == 1 and s.stages[0].level is not None
     }
     if any(s.id == CLEAN for s in records):
         ids |= {(name, 0): CLEAN for name, _ in list(ids)}

@@ -75,7 +75,11 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
     made = {table.name: table for table in [*tables(entries, found), *own, sets_in_full(entries)] if table.rows}
     drawn: dict[str, dict[str, Any]] = {
         "severity": {"groups": [ChartGroup("Error against severity", errors)]},
-        "profiles": {"groups": [ChartGroup(f"{words} against level".capitalize(), profiles[name]) for name, words in MEASURES.items()]},
+        "profiles": {
+            "groups": [
+                ChartGroup(f"{words} against level".capitalize(), profiles[name]) for name, words in MEASURES.items()
+            ]
+        },
         "fragile": {"groups": [ChartGroup("Fragile rates against size", fragile_charts(entries))]},
         "maude": {"bars": Bars(areas) if (areas := maude_areas(entries)) else None},
         "two-factor": {"quadrants": quadrant_charts(entries)},
@@ -86,12 +90,19 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
     return [
         Section(one["id"], one["heading"], one["about"], shown, **drawn.get(one["id"], {}))
         for one in plan
-        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made]) or drawn.get(one["id"], {}).get("matrices")
+        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
+        or drawn.get(one["id"], {}).get("matrices")
     ]
 
 
 def _of_charts(
-    name: str, title: str, of: str, x_name: str, entries: Sequence[Entry], charts: Sequence[Chart], kind: Kind = "percent"
+    name: str,
+    title: str,
+    of: str,
+    x_name: str,
+    entries: Sequence[Entry],
+    charts: Sequence[Chart],
+    kind: Kind = "percent",
 ) -> Table:
     """Return the numbers of charts: a row a chart and place on its x axis, a column a model."""
     factor = 100 if kind == "percent" else 1

@@ -61,7 +61,9 @@ def test_verify_and_rederive_a_good_build(run: Any, built: Any) -> None:
     report = run("verify", built.directory, "--json", "--jobs", "1")
     assert report.code == 0
     assert report.json["ok"] is True
-    other = run("verify", built.directory, "--rederive", "1", "--source", f"folder:{built.directory / 'images' / 'fog' / '3'}")
+    other = run(
+        "verify", built.directory, "--rederive", "1", "--source", f"folder:{built.directory / 'images' / 'fog' / '3'}"
+    )
     assert other.code == 2
     assert "not the one" in other.err
 
@@ -114,7 +116,8 @@ def test_more_sets_extend_and_a_different_seed_is_refused(run: Any, tmp_path: Pa
     assert more.code == 0, more.err
     whole = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "b")
     assert more.json["digest"] == whole.json["digest"] != first.json["digest"]
-    assert [done.json["images"] for done in (first, more, whole)] == [2, 2, 4]  # made by this command, not all that there are
+    # made by this command, not all that there are
+    assert [done.json["images"] for done in (first, more, whole)] == [2, 2, 4]
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
     other = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "a", "--seed", "1")
     assert other.code == 2
@@ -123,12 +126,25 @@ def test_more_sets_extend_and_a_different_seed_is_refused(run: Any, tmp_path: Pa
 
 
 def test_corrupt_makes_what_a_build_stores(run: Any, built: Any, tmp_path: Path) -> None:
-    samples = [json.loads(line) for line in (built.directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()]
+    samples = [
+        json.loads(line) for line in (built.directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     for name in ("gaussian_noise/1", "fog/3"):
-        stored = [json.loads(line) for line in (built.directory / "sets" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        stored = [
+            json.loads(line)
+            for line in (built.directory / "sets" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
         for sample, image in zip(samples[1:2], stored[1:2], strict=True):
             done = run(
-                "corrupt", f"sample:{sample['id']}", name, "--recipe", "imagenet-c", "--out", tmp_path / "x.png", "--force", "--json"
+                "corrupt",
+                f"sample:{sample['id']}",
+                name,
+                "--recipe",
+                "imagenet-c",
+                "--out",
+                tmp_path / "x.png",
+                "--force",
+                "--json",
             )
             assert done.json["key"] == sample["id"]
             assert done.json["pixels"] == image["pixels"]
@@ -198,7 +214,9 @@ def test_one_line_from_photographs_to_a_verified_data_set(run: Any, tmp_path: Pa
 
 def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: Any, built: Any, tmp_path: Path) -> None:
     release = tmp_path / "release"
-    shutil.copytree(built.directory, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
+    shutil.copytree(
+        built.directory, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE")
+    )
     done = run("rebuild", release / "manifest.json", "--out", tmp_path / "out", "--jobs", "1")
     assert done.code == 0, done.err
     (again,) = (tmp_path / "out").iterdir()

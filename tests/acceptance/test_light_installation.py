@@ -1,4 +1,6 @@
-"""`pip install corruptset` without the extra ``build``: what evaluates a data set works, what makes one says what is missing."""
+"""`pip install corruptset` without the extra ``build``: what evaluates a data set works, what makes one says what is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def test_what_evaluates_works(light: Path, built: Path, tmp_path: Path) -> None:
         "s = data['contrast/3'];"
         f"print(*(find_spec(name) is None for name in {HEAVY}), '|', *(s[i][0].sum() for i in range(4)), *s.labels)"
     )
-    opened = [subprocess.run([one, "-c", code, data], capture_output=True, text=True).stdout for one in (light, sys.executable)]
+    opened = [
+        subprocess.run([one, "-c", code, data], capture_output=True, text=True).stdout
+        for one in (light, sys.executable)
+    ]
     assert opened[0].startswith("True " * 5)
     assert opened[0].partition("|")[2] == opened[1].partition("|")[2] != ""
     digest = corruptset.open(data).digest

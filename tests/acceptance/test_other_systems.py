@@ -1,4 +1,6 @@
-"""Where Linux's and macOS's own parts of Python are missing, as on Windows: data sets are read, checked and scored all the same."""
+"""Where Linux's and macOS's own parts of Python are missing, as on Windows: data sets are read, checked and scored all
+the same.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def given(shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> P
             file = folder / f"p{seed}" / f"{name}.npz"
             file.parent.mkdir(parents=True, exist_ok=True)
             np.savez(file, rank_true=outcome.rank, p_true=0.4 * outcome.probability)
-        (folder / f"p{seed}" / "predictions.json").write_text(json.dumps({"model": f"m{seed}", "digest": data.digest}), encoding="utf-8")
+        (folder / f"p{seed}" / "predictions.json").write_text(
+            json.dumps({"model": f"m{seed}", "digest": data.digest}), encoding="utf-8"
+        )
         (folder / f"s{seed}").mkdir()
         write_scores(corruptset.score(data, folder / f"p{seed}"), folder / f"s{seed}")
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (48, 40, 3), dtype=np.uint8)).save(folder / "photo.png")
@@ -91,7 +95,9 @@ COMMANDS: list[list[str]] = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0].strip("-"))
-def test_what_reads_does_the_same(run: Any, there: commands.Server, given: Path, tmp_path: Path, command: list[str]) -> None:
+def test_what_reads_does_the_same(
+    run: Any, there: commands.Server, given: Path, tmp_path: Path, command: list[str]
+) -> None:
     written = []
     for place, call in (("here", run), ("there", there.call)):
         (tmp_path / place).mkdir()
@@ -120,7 +126,9 @@ def test_what_writes_data_sets_says_what_it_needs(there: commands.Server, given:
 def test_python_reads_the_same(lacking: dict[str, str], given: Path) -> None:
     lines = []
     for environment in (None, lacking):
-        done = subprocess.run([sys.executable, "-c", READ, given / "data"], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", READ, given / "data"], env=environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         lines.append(done.stdout.splitlines())
     assert lines[0] == lines[1]
@@ -130,13 +138,24 @@ def test_python_reads_the_same(lacking: dict[str, str], given: Path) -> None:
 def test_the_names_are_hidden(lacking: dict[str, str]) -> None:
     """Else the tests above would prove nothing."""
     names = json.loads(lacking["CORRUPTSET_LACKS"])
-    assert {"fork", "getuid", "pread", "O_DIRECT", "O_NOFOLLOW", "register_at_fork", "sched_getaffinity"} <= set(names["os"])
+    assert {"fork", "getuid", "pread", "O_DIRECT", "O_NOFOLLOW", "register_at_fork", "sched_getaffinity"} <= set(
+        names["os"]
+    )
     assert {"SIGALRM", "SIGHUP", "pthread_sigmask", "setitimer"} <= set(names["signal"])
-    for code in ("import os; os.fork", "from os import fork", "import fcntl", "import signal; signal.SIGHUP", f"open({os.devnull!r})"):
+    for code in (
+        "import os; os.fork",
+        "from os import fork",
+        "import fcntl",
+        "import signal; signal.SIGHUP",
+        f"open({os.devnull!r})",
+    ):
         run = f"exec({code!r}, {{'__package__': 'corruptset.x', '__name__': 'corruptset.x'}})"
         done = subprocess.run([sys.executable, "-c", run], env=lacking, capture_output=True, text=True)
         last = done.stderr.strip().splitlines()[-1]
-        assert last.startswith(("AttributeError", "ImportError", "ModuleNotFoundError", "EncodingWarning")), (code, last)
+        assert last.startswith(("AttributeError", "ImportError", "ModuleNotFoundError", "EncodingWarning")), (
+            code,
+            last,
+        )
 
 
 def test_no_set_has_a_name_that_windows_keeps_for_itself() -> None:

@@ -42,9 +42,14 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     hundred = archives.hundred_python({"test": (crops[0], np.arange(20) % 100, np.arange(20) % 20)})
     archives.tar(folder / "cifar-100-python.tar.gz", hundred, "w:gz")
     digits = load_digits()
-    images = np.pad(np.kron((digits.images[:20] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2)))
+    images = np.pad(
+        np.kron((digits.images[:20] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2))
+    )
     files = {"images-idx3": images, "labels-idx1": digits.target[:20]}
-    archives.write(folder / "mnist", {f"t10k-{kind}-ubyte.gz": archives.zipped(archives.idx(array)) for kind, array in files.items()})
+    archives.write(
+        folder / "mnist",
+        {f"t10k-{kind}-ubyte.gz": archives.zipped(archives.idx(array)) for kind, array in files.items()},
+    )
     layouts.write_crops(folder / "tiny", side=64)
     return {
         "imagenet-c": "sample",
@@ -58,7 +63,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "some", [pytest.param({"imagenet-c", "cifar10-c"}, marks=pytest.mark.ci), pytest.param(None, marks=pytest.mark.long)]
+    "some",
+    [pytest.param({"imagenet-c", "cifar10-c"}, marks=pytest.mark.ci), pytest.param(None, marks=pytest.mark.long)],
 )
 def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(
     sources: dict[str, str], some: set[str] | None, light: Path, tmp_path: Path
@@ -68,19 +74,27 @@ def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(
     tables = [f'publish = "{tmp_path}/published"']
     for recipe, source in sources.items():
         sets = "clean,canny_edges" if recipe == "mnist-c" else "clean,contrast/*"
-        tables.append(f'[{recipe}]\nsource = "{source}"\noptions = ["--sets", "{sets}", "--samples", "4", "--metrics", "0", "--no-page"]')
+        tables.append(
+            f'[{recipe}]\nsource = "{source}"\noptions = ["--sets", "{sets}", "--samples", "4", "--metrics", "0", '
+            '"--no-page"]'
+        )
         if recipe == "imagenet-c":
             tables[-1] += "\nimages = false"
     file.write_text("\n".join(tables))
     done = release("archives", file, "--out", tmp_path / "out", "--jobs", 1)
     assert done.returncode == 0, done.stderr
-    digests = {json.loads(p.read_text())["name"]: json.loads(p.read_text())["digest"] for p in tmp_path.glob("out/sets/*/manifest.json")}
+    digests = {
+        json.loads(p.read_text())["name"]: json.loads(p.read_text())["digest"]
+        for p in tmp_path.glob("out/sets/*/manifest.json")
+    }
     assert digests.keys() == sources.keys()
     published = {path.name for path in (tmp_path / "published").iterdir()}
     assert {name.removesuffix("-records") for name in published if name.endswith("-records")} == {
         p.name for p in (tmp_path / "out/sets").iterdir()
     }
-    assert {name.rpartition("-")[0] for name in published if not name.endswith("-records")} == sources.keys() - {"imagenet-c"}
+    assert {name.rpartition("-")[0] for name in published if not name.endswith("-records")} == sources.keys() - {
+        "imagenet-c"
+    }
     for name in sorted(name for name in published if not name.endswith("-records")):
         with file_server.serving() as serve:
             command(light, "fetch", serve(tmp_path / "published" / name).url, "--out", tmp_path / "fetched")

@@ -21,7 +21,8 @@ def test_the_example_of_rfc_8785() -> None:
         "literals": [None, True, False],
     }
     expected = (
-        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
     )
     assert canonical(value) == expected.encode()
 
@@ -49,7 +50,12 @@ def test_doubles_of_rfc_8785(bits: str, text: str) -> None:
 
 def test_keys_are_sorted_by_utf_16() -> None:
     # U+1F600 is two UTF-16 units that sort before U+FB33, though its code point is larger
-    assert list(json.loads(canonical({"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4}))) == ["1", "\u20ac", "\U0001f600", "\ufb33"]
+    assert list(json.loads(canonical({"\ufb33": 1, "\U0001f600": 2, "\u20ac": 3, "1": 4}))) == [
+        "1",
+        "\u20ac",
+        "\U0001f600",
+        "\ufb33",
+    ]
 
 
 def test_one_and_one_point_zero_are_one() -> None:
@@ -68,4 +74,7 @@ def test_doubles_round_trip(value: float) -> None:
 
 
 def test_canonical_sha256_is_of_the_bytes() -> None:
-    assert canonical_sha256({"b": [1.5, None], "a": "é"}) == "sha256:" + hashlib.sha256('{"a":"é","b":[1.5,null]}'.encode()).hexdigest()
+    assert (
+        canonical_sha256({"b": [1.5, None], "a": "é"})
+        == "sha256:" + hashlib.sha256('{"a":"é","b":[1.5,null]}'.encode()).hexdigest()
+    )

@@ -86,7 +86,9 @@ def test_every_pattern_of_the_package_has_words_for_people():
 
 
 def test_a_record_says_in_words_what_a_text_should_be():
-    record, lines = record_or_mistakes(SampleRecord, b'{"id": "a", "label": 0, "sha256": "md5:1", "width": 1, "height": 1, "pixels": "x"}')
+    record, lines = record_or_mistakes(
+        SampleRecord, b'{"id": "a", "label": 0, "sha256": "md5:1", "width": 1, "height": 1, "pixels": "x"}'
+    )
     assert record is None
     assert "sha256: expected sha256: and 64 digits 0-9, a-f (given: 'md5:1')" in lines
     assert not any("pattern" in line or "^" in line for line in lines)
@@ -99,7 +101,11 @@ def test_a_record_says_in_words_what_a_text_should_be():
         ("Gaussian Noise", ["gaussian_blur", "gaussian_noise"], " Did you mean 'gaussian_noise'?"),
         ("imagenet", ["tiny-imagenet-c", "imagenet-c"], " Did you mean 'imagenet-c'? Also near: 'tiny-imagenet-c'."),
         ("noise", ["fog", "speckle_noise", "shot_noise"], " Did you mean 'shot_noise'? Also near: 'speckle_noise'."),
-        ("blur", ["a_blur", "bb_blur", "ccc_blur", "dddd_blur"], " Did you mean 'a_blur'? Also near: 'bb_blur', 'ccc_blur'."),
+        (
+            "blur",
+            ["a_blur", "bb_blur", "ccc_blur", "dddd_blur"],
+            " Did you mean 'a_blur'? Also near: 'bb_blur', 'ccc_blur'.",
+        ),
         ("fogg", ["fog", "frost"], " Did you mean 'fog'?"),
         ("zzz", ["fog"], ""),
         ("", ["fog"], ""),

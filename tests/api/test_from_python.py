@@ -45,8 +45,14 @@ def test_names_are_those_of_the_list(command: Server) -> None:
         assert corruptset.names(what) == [row[key] for row in rows]  # type: ignore[arg-type]
         assert json.loads(json.dumps(catalogue(what))) == rows  # type: ignore[arg-type]
     every = {row["name"]: row for row in catalogue("corruptions")}
-    assert corruptset.names(family="blur", role="test") == [n for n, r in every.items() if (r["family"], r["role"]) == ("blur", "test")]
-    assert corruptset.names(role="validation") == [name for name, row in every.items() if row["role"] == "validation"] != []
+    assert corruptset.names(family="blur", role="test") == [
+        n for n, r in every.items() if (r["family"], r["role"]) == ("blur", "test")
+    ]
+    assert (
+        corruptset.names(role="validation")
+        == [name for name, row in every.items() if row["role"] == "validation"]
+        != []
+    )
     assert [one.name for one in corruptset.recipes()] == corruptset.names("recipes")
 
 
@@ -91,10 +97,15 @@ def test_export_pack_and_unpack_write_what_the_commands_write(command: Server, b
     unpacked = corruptset.unpack([first], tmp_path / "out")
     told = command.call("unpack", first, "--out", tmp_path / "out2", "--json").json
     assert (unpacked.sets, unpacked.absent, unpacked.written) == (told["sets"], told["absent"], told["written"])
-    assert repr(exported) == f"<Exported imagefolder in {exported.top}: {exported.images} images, {exported.linked} of them hard links>"
+    assert (
+        repr(exported)
+        == f"<Exported imagefolder in {exported.top}: {exported.images} images, {exported.linked} of them hard links>"
+    )
 
 
-def test_a_family_that_is_not_known_here_is_packed_apart(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_that_is_not_known_here_is_packed_apart(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("corruptset.corruptions.registry._modules", dict)
     names = [Path(a.path).name for a in corruptset.pack(built, tmp_path / "packed").archives]
     assert any("other" in name for name in names)
@@ -105,7 +116,12 @@ def test_preview_has_the_images_of_a_build_and_the_sheet_of_the_command(command:
     told = command.call("preview", "--sets", "contrast/*", "--out", tmp_path / "b.png", "--json").json
     assert shown.path == tmp_path / "a.png"
     assert shown.png == (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert (shown.recipe, list(shown.images), shown.key, shown.seed) == (told["recipe"], told["sets"], told["key"], told["seed"])
+    assert (shown.recipe, list(shown.images), shown.key, shown.seed) == (
+        told["recipe"],
+        told["sets"],
+        told["key"],
+        told["seed"],
+    )
     image = shown.images["contrast/3"]
     assert (image.shape, image.dtype) == ((224, 224, 3), np.uint8)
     assert len(repr(shown)) < 200
@@ -114,7 +130,10 @@ def test_preview_has_the_images_of_a_build_and_the_sheet_of_the_command(command:
     assert 'alt="' in picture
     with pytest.raises(BuildError, match="exists"):
         corruptset.preview(sets=["contrast/1"], out=tmp_path / "a.png")
-    assert corruptset.preview(sets=["contrast/1"], out=tmp_path / "a.png", force=True).png == (tmp_path / "a.png").read_bytes()
+    assert (
+        corruptset.preview(sets=["contrast/1"], out=tmp_path / "a.png", force=True).png
+        == (tmp_path / "a.png").read_bytes()
+    )
 
 
 def test_preview_takes_pixels() -> None:
@@ -138,7 +157,9 @@ def test_a_view_is_verified_from_python_too(built: Path, tmp_path: Path) -> None
         corruptset.verify(exported.path, rederive=1)
 
 
-def test_a_script_that_nobody_watches_prints_nothing(built: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_script_that_nobody_watches_prints_nothing(
+    built: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     corruptset.verify(built)
     corruptset.pack(built, tmp_path / "packed")
     corruptset.preview(sets=["contrast/1"])
@@ -153,7 +174,9 @@ def test_compiling_is_said_once_and_only_of_our_kernels(capsys: pytest.CaptureFi
     notice = compile_notice.CompileNotice()
 
     def compiling(module: str | None) -> str:
-        notice.on_start(SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))}))
+        notice.on_start(
+            SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
+        )
         return capsys.readouterr().err
 
     assert [compiling(others) for others in ("users_plugin", "__main__", None)] == [""] * 3
@@ -164,7 +187,9 @@ def test_compiling_is_said_once_and_only_of_our_kernels(capsys: pytest.CaptureFi
 
 @pytest.mark.ci
 def test_the_first_call_of_a_script_on_a_terminal_says_that_it_compiles(tmp_path: Path) -> None:
-    script = "import numpy, corruptset; corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'glass_blur', severity=1)"
+    script = (
+        "import numpy, corruptset; corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'glass_blur', severity=1)"
+    )
     said = []
     for _ in range(2):
         main, terminal = pty.openpty()

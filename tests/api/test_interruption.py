@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM in one process: the first stops, the next ones leave clean-up alone, and the program gets its handlers back."""
+"""Ctrl-C and SIGTERM in one process: the first stops, the next ones leave clean-up alone, and the program gets its
+handlers back.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,8 @@ def test_a_signal_that_another_thread_gets_waits_while_processes_are_started() -
 
     def start() -> None:
         with interrupts_held_back():
-            # in this thread it is blocked, so the system gives it to one where it is not; Python hands it on to this one
+            # in this thread it is blocked, so the system gives it to one where it is not; Python hands it on to this
+            # one
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             signal.raise_signal(signal.SIGINT)
             started.append("all")
@@ -153,5 +156,7 @@ with interruption.command_interruption():
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_clean_up_that_hangs_can_be_ended(number: signal.Signals) -> None:
-    done = subprocess.run([sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "undisturbed\n", "Interrupted.\n")

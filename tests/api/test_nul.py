@@ -46,6 +46,8 @@ def test_a_path_with_a_nul_character_is_refused(name: str, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_predictions_with_a_nul_character_are_refused_where_the_data_set_is_there(tmp_path: Path, shared: layouts.Shared) -> None:
+def test_predictions_with_a_nul_character_are_refused_where_the_data_set_is_there(
+    tmp_path: Path, shared: layouts.Shared
+) -> None:
     with pytest.raises(CorruptsetError, match="NUL character"):
         corruptset.score(shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder"), NUL)

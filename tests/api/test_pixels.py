@@ -6,11 +6,13 @@ from blake3 import blake3
 
 from corruptset.pixels import pixel_digest, pixel_hashes
 
-# One chunk of BLAKE3 is 1024 bytes, with "H,W,C\n" before the pixels: what ends just before, at and after chunks and blocks, and trees of
-# two to fifteen chunks.
+# One chunk of BLAKE3 is 1024 bytes, with "H,W,C\n" before the pixels: what ends just before, at and after chunks and
+# blocks, and trees of two to fifteen chunks.
 SHAPES = [
-    (8, 8, 1), (9, 7, 1), (28, 28, 1), (28, 28, 3), (32, 32, 3), (16, 20, 3), (1, 1015, 1), (1, 1016, 1), (1, 1017, 1), (2, 1020, 1),
-    (1, 57, 1), (1, 58, 1), (1, 59, 1), (1, 2040, 1), (1, 4088, 1), (1, 4089, 1), (63, 65, 3), (64, 64, 3), (71, 71, 3), (74, 74, 3),
+    (8, 8, 1), (9, 7, 1), (28, 28, 1), (28, 28, 3), (32, 32, 3), (16, 20, 3), (1, 1015, 1), (1, 1016, 1), (1, 1017, 1),
+    (2, 1020, 1),
+    (1, 57, 1), (1, 58, 1), (1, 59, 1), (1, 2040, 1), (1, 4088, 1), (1, 4089, 1), (63, 65, 3), (64, 64, 3), (71, 71,
+    3), (74, 74, 3),
 ]  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""No usable /dev/shm, where worker processes share their semaphores: one process works instead, or the error names it."""
+"""No usable /dev/shm, where worker processes share their semaphores: one process works instead, or the error
+names it.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,18 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path: Path) -> None:
-    with pytest.warns(CorruptsetWarning, match=r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"):
+    with pytest.warns(
+        CorruptsetWarning, match=r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"
+    ):
         assert BuildOptions(jobs=4).workers == 1
     assert BuildOptions(jobs=1).workers == 1  # without a word
     crops = layouts.write_crops(tmp_path / "crops", each=1)
     recipe = layouts.write_recipe(tmp_path)
     with pytest.warns(CorruptsetWarning):
         several = layouts.make(recipe, crops, tmp_path / "a", sets=["contrast/*"], jobs=2)
-    assert layouts.files_of(several) == layouts.files_of(layouts.make(recipe, crops, tmp_path / "b", sets=["contrast/*"]))
+    assert layouts.files_of(several) == layouts.files_of(
+        layouts.make(recipe, crops, tmp_path / "b", sets=["contrast/*"])
+    )
 
 
 def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault() -> None:
@@ -56,12 +62,19 @@ def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault() ->
 @pytest.mark.parametrize("command", ["build", "verify"])
 def test_a_dev_shm_that_cannot_be_used(tmp_path: Path, options: str, code: int, command: str) -> None:
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
-    if shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True).returncode
+    ):
         # a mount namespace of one's own may not be allowed; what is done about it is tested above
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
     build = f"{COMMAND} build imagenet-c --sets contrast/* --out {tmp_path}"
-    line = f"{build} --jobs 2" if command == "build" else f"{build} --jobs 1 && {COMMAND} verify {tmp_path}/imagenet-c-1.1.0 --jobs 2"
+    line = (
+        f"{build} --jobs 2"
+        if command == "build"
+        else f"{build} --jobs 1 && {COMMAND} verify {tmp_path}/imagenet-c-1.1.0 --jobs 2"
+    )
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount} && set -f && {line}"], capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == code, said

@@ -1,4 +1,6 @@
-"""Progress: what a line says, how often it is said where there is no terminal, and when a function shows it by itself."""
+"""Progress: what a line says, how often it is said where there is no terminal, and when a function shows it by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_the_time_left_is_told_after_three_per_cent_of_the_work() -> None:
     assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_there_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 0.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     with ProgressDisplay("build") as shown:
@@ -120,7 +124,9 @@ print("end")
 """
     main, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=terminal, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=terminal, text=True, env=environment, check=True
+    )
     os.close(terminal)
     text = b""
     while chunk := _read(main):
@@ -172,7 +178,9 @@ def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error() ->
 
     Client(notebook, timeout=120).execute()
     assert {message["content"]["name"] for message in sent if message["msg_type"] == "stream"} == {"stdout"}
-    states = [message["content"]["data"] for message in sent if message["msg_type"] in ("display_data", "update_display_data")]
+    states = [
+        message["content"]["data"] for message in sent if message["msg_type"] in ("display_data", "update_display_data")
+    ]
     assert [state["text/plain"] for state in states[:2]] == ["count: starting", "count: numbers; 1/8"]
     assert states[3]["text/plain"].startswith("count: numbers; 3/8, ")
     assert states[3]["text/plain"].endswith(" left")

@@ -1,4 +1,6 @@
-"""The public names as tools and people see them: mypy, `inspect.signature`, and what a notebook prints of what they return."""
+"""The public names as tools and people see them: mypy, `inspect.signature`, and what a notebook prints of what they
+return.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_signatures_name_every_option(name: str) -> None:
     hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     assert hidden == (["parameters"] if name in ("corrupt", "Corrupt") else [])  # those of the corruption that is named
     assert not {"describe_level", "family_of"} & shown.keys()
-    keywords = {"build": BuildKeywords, "plan": BuildKeywords, "rebuild": RemakeKeywords, "verify": RemakeKeywords}.get(name)
+    keywords = {"build": BuildKeywords, "plan": BuildKeywords, "rebuild": RemakeKeywords, "verify": RemakeKeywords}.get(
+        name
+    )
     if keywords is not None:
         assert keywords.__annotations__.keys() <= shown.keys()
         assert {p.name for p in shown.values() if p.default is p.empty} <= {"directory", "manifest"}
@@ -75,9 +79,13 @@ def short(value: Any) -> str:
 def test_what_a_build_returns_prints_in_a_few_lines(shared: layouts.Shared, tmp_path: Path) -> None:
     file, source = shared.recipe(), f"folder:{shared.crops()}"
     options: Any = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
-    assert short(corruptset.plan(file, source, **options)).startswith("<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
+    assert short(corruptset.plan(file, source, **options)).startswith(
+        "<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in"
+    )
     built = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
-    assert short(built).startswith(f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images made by this call in ")
+    assert short(built).startswith(
+        f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images made by this call in "
+    )
     assert built.digest in repr(built)
     html = built._repr_html_()
     assert "data:image/jpeg;base64," in html
@@ -123,4 +131,6 @@ def test_what_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:
     ids = [f"fog/{s}" for s in range(1000)]
     short(Unpacked(tmp_path, unbuilt.SHA256, ids, ids, 5, 0))
     archive = IndexedArchive(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256, sets=("fog/1",))
-    assert short(Bag(tmp_path, unbuilt.SHA256, [archive] * 99, 0)).startswith(f"<Bag {tmp_path}: 99 archives (0 kept), 99.0 MB, ")
+    assert short(Bag(tmp_path, unbuilt.SHA256, [archive] * 99, 0)).startswith(
+        f"<Bag {tmp_path}: 99 archives (0 kept), 99.0 MB, "
+    )

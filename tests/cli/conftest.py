@@ -1,4 +1,6 @@
-"""The command in this process: a hundred calls in the time that a handful of processes take (tests/acceptance has those)."""
+"""The command in this process: a hundred calls in the time that a handful of processes take (tests/acceptance has
+those).
+"""
 
 from __future__ import annotations
 

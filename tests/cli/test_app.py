@@ -44,7 +44,9 @@ HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimag
 
 def section(name: str) -> str:
     """Return what docs/command-line.md says of a command."""
-    found = re.search(rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert found, f"docs/command-line.md has no section '## `corruptset {name} ...`'"
     return found[0]
 
@@ -145,6 +147,8 @@ def test_commands_in_the_documentation_exist_with_their_options() -> None:
 
 def test_python_runs_it_as_a_module(tmp_path: Path) -> None:
     for arguments, code, said in ((["--version"], 0, "corruptset "), (["bild"], 2, "Usage: corruptset [OPTIONS]")):
-        done = subprocess.run([sys.executable, "-m", "corruptset", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "corruptset", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
         assert done.returncode == code
         assert said in done.stdout + done.stderr

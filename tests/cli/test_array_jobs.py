@@ -21,7 +21,8 @@ import corruptset
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/array-jobs.md"
 SBATCH = """#!{python}
-# A stand-in for sbatch: options of the command line before the environment's, before the script's; jobs run one after the other.
+# A stand-in for sbatch: options of the command line before the environment's, before the script's.
+# Jobs run one after the other.
 import os, re, subprocess, sys
 *options, script = sys.argv[1:]
 given = dict(re.findall(r"^#SBATCH --([a-z-]+)=(.*)$", open(script).read(), re.M))
@@ -35,7 +36,8 @@ if "array" in given:
     indexes = [i for a, b in ends for i in range(int(a), int(b) + 1)]
 failed = []
 for i in reversed(indexes):
-    environment = os.environ | {{"SLURM_CPUS_PER_TASK": "1", "SLURM_ARRAY_TASK_ID": str(i), "SLURM_ARRAY_TASK_COUNT": str(len(indexes))}}
+    environment = os.environ | {{"SLURM_CPUS_PER_TASK": "1", "SLURM_ARRAY_TASK_ID": str(i)}}
+    environment["SLURM_ARRAY_TASK_COUNT"] = str(len(indexes))
     if str(i) == os.environ.get("FAILING"):
         continue
     with open(script + f".{{i}}.out", "w") as out:
@@ -46,7 +48,9 @@ print(17)
 
 def block(title: str) -> str:
     """Return a block of the page."""
-    found = re.search(rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    found = re.search(
+        rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     assert found is not None
     return found[1]
 
@@ -59,7 +63,11 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path: Path, c
     sbatch.chmod(sbatch.stat().st_mode | stat.S_IXUSR)
     for name in ("array.sh", "finish.sh"):
         (tmp_path / name).write_text(block(name))
-    environment = os.environ | {"PATH": f"{sbatch.parent}:{COMMAND.parent}:{os.environ['PATH']}", "SBATCH_ARRAY_INX": "0-2", "N": "3"}
+    environment = os.environ | {
+        "PATH": f"{sbatch.parent}:{COMMAND.parent}:{os.environ['PATH']}",
+        "SBATCH_ARRAY_INX": "0-2",
+        "N": "3",
+    }
     environment |= {"RECIPE": str(recipe), "SOURCE": f"folder:{crops}", "OUT": str(tmp_path / "out"), "FAILING": "1"}
 
     def submit(command: str) -> None:
@@ -99,7 +107,19 @@ def test_folders_of_machines_without_a_shared_disk_are_merged_by_copying(
 def test_the_commands_that_finish_names_are_those_that_are_missing(
     run: Callable[..., Any], crops: Path, recipe: Path, tmp_path: Path
 ) -> None:
-    options = ["build", recipe, "--source", f"folder:{crops}", "--sets", "contrast/*", "--jobs", "1", "--no-page", "--out", "my out"]
+    options = [
+        "build",
+        recipe,
+        "--source",
+        f"folder:{crops}",
+        "--sets",
+        "contrast/*",
+        "--jobs",
+        "1",
+        "--no-page",
+        "--out",
+        "my out",
+    ]
     first = run(*options, "--part", "2/5", "--json").json
     assert (first["ok"], first["part"], first["made"]) == (True, [2, 5], first["parts"])
     done = run(*options, "--finish")

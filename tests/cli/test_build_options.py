@@ -16,7 +16,9 @@ from corruptset.generate.sinks.containers import Format
 
 
 def test_the_commands_options_are_those_of_a_build() -> None:
-    """The keyword arguments, the fields and the command's options are one list, written three times for types and help."""
+    """The keyword arguments, the fields and the command's options are one list, written three times for types
+    and help.
+    """
     fields = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
     assert get_type_hints(BuildKeywords) == get_type_hints(BuildOptions)
     of_build_alone = {name: fields.pop(name) for name in ("disjoint_from", "scheduler")}
@@ -30,7 +32,9 @@ def test_the_commands_options_are_those_of_what_is_made_again() -> None:
     assert list(REMAKE_OPTIONS) == list(hints)
 
 
-@pytest.mark.parametrize("choices", [Coupling, Scale, Split, Store, Format], ids=["Coupling", "Scale", "Split", "Store", "Format"])
+@pytest.mark.parametrize(
+    "choices", [Coupling, Scale, Split, Store, Format], ids=["Coupling", "Scale", "Split", "Store", "Format"]
+)
 def test_the_commands_choices_are_those_of_the_rooms(choices: Any, request: pytest.FixtureRequest) -> None:
     """The command line does not import a room to say what an option may be."""
     option, _ = BUILD_OPTIONS[request.node.callspec.id.lower()]

@@ -22,7 +22,9 @@ def test_a_failure_is_a_sentence_and_exit_code_1(run: Any, tmp_path: Path) -> No
     (tmp_path / "wrong.py").write_text(HEAD + function("halved", "return images[:, ::2]", ", deterministic=True"))
     done = run("check-corruption", "halved", "--plugin", "wrong.py")
     assert (done.code, done.out) == (1, "")
-    assert done.err.splitlines() == ["halved returned the shape (1, 4, 8, 1); expected (1, 8, 8, 1), at 8x8 with 1 channel."]
+    assert done.err.splitlines() == [
+        "halved returned the shape (1, 4, 8, 1); expected (1, 8, 8, 1), at 8x8 with 1 channel."
+    ]
     with without_plugins():
         told = run("check-corruption", "halved", "--plugin", "wrong.py", "--json")
         assert (told.code, told.json["ok"], told.json["plugin"], len(told.json["failures"])) == (1, False, "wrong", 1)
@@ -61,13 +63,26 @@ def test_every_command_takes_a_plugin(run: Any, tmp_path: Path) -> None:
     Image.new("RGB", (48, 40), "orange").save(tmp_path / "photo.png")
     given = ["--plugin", "./mine.py"]
     write_recipe(tmp_path, name="own", more='[[sets]]\ncorruptions = ["blinds"]\nseverities = [1, 5]\n')
-    pairs = ["pairs", "--first-stages", "blinds-2", "--second-stages", "contrast-3", "--calibration", "cifar", "--orders", "given"]
+    pairs = [
+        "pairs",
+        "--first-stages",
+        "blinds-2",
+        "--second-stages",
+        "contrast-3",
+        "--calibration",
+        "cifar",
+        "--orders",
+        "given",
+    ]
     for arguments, sentence in (
         (["list"], "blinds"),
         (["show", "blinds"], "Doe 2024, Venetian Blinds"),
         (["corrupt", "photo.png", "blinds", "--severity", "3", "--out", "out.png"], "out.png: 48x40"),
         (["plan", *pairs, "--source", "sample", "--any-shape"], "blinds+contrast"),
-        (["preview", "photo.png", "--recipe", "own-png.toml", "--out", "sheet.png"], "sheet.png: 2 sets of own on 'photo'"),
+        (
+            ["preview", "photo.png", "--recipe", "own-png.toml", "--out", "sheet.png"],
+            "sheet.png: 2 sets of own on 'photo'",
+        ),
     ):
         with without_plugins():
             done = run(*arguments, *given)

@@ -41,7 +41,12 @@ def test_json(run, tmp_path):
 
 def test_mistakes_have_one_message_and_no_traceback(run, tmp_path):
     a, b = made_scores.write(tmp_path, made_scores.bare("a"), made_scores.bare("b", digest=made_scores.OTHER))
-    for arguments, said in [([a, b], "--any-data"), ([a, a], "is there 2 times"), ([tmp_path / "no.json"], "no.json"), ([], "SCORES")]:
+    for arguments, said in [
+        ([a, b], "--any-data"),
+        ([a, a], "is there 2 times"),
+        ([tmp_path / "no.json"], "no.json"),
+        ([], "SCORES"),
+    ]:
         done = run("compare", *arguments, "--out", tmp_path / "out")
         assert done.code == 2
         assert said in done.err

@@ -36,12 +36,18 @@ def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) 
         "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-extra"],
         "corruptset corrupt photo.jpg gla": ["glass_blur"],
         "corruptset verify --rep": ["--repair"],
-        f"corruptset export imagefolder {built} --sets contrast/3,con": [f"contrast/3,contrast/{n}" for n in range(1, 6)],
+        f"corruptset export imagefolder {built} --sets contrast/3,con": [
+            f"contrast/3,contrast/{n}" for n in range(1, 6)
+        ],
         f"corruptset show {built}": [],  # the shell completes files
     }
     environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     done = subprocess.run(
-        [bash, "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines], env=environment, capture_output=True, text=True, check=False
+        [bash, "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stderr == ""
     assert [line.split() for line in done.stdout.splitlines()] == list(lines.values())
@@ -50,7 +56,10 @@ def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) 
 def test_completion_is_installed_for_bash(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(
-        ["bash", "--norc", "-c", f"{COMMAND} --install-completion; true"], env=environment, capture_output=True, text=True
+        ["bash", "--norc", "-c", f"{COMMAND} --install-completion; true"],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert "bash completion installed" in done.stdout, done.stderr
     (script,) = tmp_path.rglob("*corruptset*")

@@ -29,7 +29,9 @@ def test_corrupt_writes_what_the_library_makes(run: Any, tmp_path: Path) -> None
     assert np.array_equal(read(tmp_path / "x.png"), expected)
     again = run("corrupt", "my cat é.png", "gaussian_noise/3", "--key", "0", "--seed", "7", "--out", "y.png", "--json")
     assert again.json["key"] == "0"
-    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7, key="0"))
+    assert np.array_equal(
+        read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7, key="0")
+    )
 
 
 def test_0_is_the_picture_itself(run: Any, tmp_path: Path) -> None:
@@ -55,13 +57,18 @@ def test_corrupt_takes_chains_parameters_and_draws(run: Any, tmp_path: Path) -> 
             ["elastic_transform", "-s", "5", "-p", "points=points.npy"],
             {"name": "elastic_transform", "severity": 5, "points": np.zeros((3, 2))},
         ),
-        (["contrast", "-s", "1", "--calibration", "cifar"], {"name": "contrast", "severity": 1, "calibration": "cifar"}),
+        (
+            ["contrast", "-s", "1", "--calibration", "cifar"],
+            {"name": "contrast", "severity": 1, "calibration": "cifar"},
+        ),
         (["motion_blur", "-s", "5", "--scale", "side"], {"name": "motion_blur", "severity": 5, "scale": "side"}),
     ]
     for number, (arguments, keywords) in enumerate(calls):
         done = run("corrupt", "a.png", *arguments, "--out", f"{number}.png")
         assert done.code == 0, done.err
-        assert np.array_equal(read(tmp_path / f"{number}.png"), corruptset.corrupt(picture[:, :, 0], key="a", **keywords)), arguments
+        assert np.array_equal(
+            read(tmp_path / f"{number}.png"), corruptset.corrupt(picture[:, :, 0], key="a", **keywords)
+        ), arguments
 
 
 def test_output_by_suffix_default_name_and_no_overwriting(run: Any, tmp_path: Path) -> None:
@@ -127,8 +134,15 @@ def test_corrupt_as_a_recipe_does(run: Any, tmp_path: Path) -> None:
     clean = read(tmp_path / "clean.png")
     expected = corruptset.corrupt(clean, "contrast", severity=4, calibration="inception")
     assert np.array_equal(read(tmp_path / "x.png"), expected)
-    assert run("corrupt", "a.png", "contrast/4", "--recipe", "imagenet-c-299", "--calibration", "cifar", "--out", "y.png").code == 0
-    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(clean, "contrast", severity=4, calibration="cifar"))
+    assert (
+        run(
+            "corrupt", "a.png", "contrast/4", "--recipe", "imagenet-c-299", "--calibration", "cifar", "--out", "y.png"
+        ).code
+        == 0
+    )
+    assert np.array_equal(
+        read(tmp_path / "y.png"), corruptset.corrupt(clean, "contrast", severity=4, calibration="cifar")
+    )
     assert not np.array_equal(read(tmp_path / "y.png"), expected)
 
 
@@ -138,7 +152,10 @@ def test_corrupt_follows_a_model(run: Any, tmp_path: Path) -> None:
     Image.fromarray(picture).save(tmp_path / "a.png")
     surrogate = ["--surrogate", smooth(24, 20)]
     for name, library in (
-        (["pgd", "-s", "3", "-p", "norm=l2", "-p", "eps=200"], {"name": "pgd", "severity": 3, "eps": 200, "norm": "l2"}),
+        (
+            ["pgd", "-s", "3", "-p", "norm=l2", "-p", "eps=200"],
+            {"name": "pgd", "severity": 3, "eps": 200, "norm": "l2"},
+        ),
         (["fog-2+model_gradient-05"], {"name": "fog-2+model_gradient-05"}),
     ):
         assert run("corrupt", "a.png", *name, *surrogate, "--label", "4", "--out", "x.png", "--force").code == 0

@@ -1,4 +1,6 @@
-"""Sources and data sets of the wrong size, builds in their own source, names that are too long: refused at once, as a user meets it."""
+"""Sources and data sets of the wrong size, builds in their own source, names that are too long: refused at once, as a
+user meets it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     images, labels = archives.crops(10)
     archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
     digits = np.stack([numeral(i)[:, :, 0] for i in range(6)])
-    archives.write(root / "MNIST/raw", {"t10k-images-idx3-ubyte": archives.idx(digits), "t10k-labels-idx1-ubyte": archives.idx(range(6))})
+    archives.write(
+        root / "MNIST/raw",
+        {"t10k-images-idx3-ubyte": archives.idx(digits), "t10k-labels-idx1-ubyte": archives.idx(range(6))},
+    )
     for name, pictures in (("crops", images), ("digits-rgb", [np.repeat(d[:, :, None], 3, axis=2) for d in digits])):
         for i, picture in enumerate(pictures):
             (root / name / "a").mkdir(parents=True, exist_ok=True)
@@ -55,7 +60,11 @@ REFUSED = [
     ("cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c."]),
     ("fragile-cifar10", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: fragile-imagenet."]),
     ("cifar100-c", "mnist", ["6 of 6 images are 28x28", "6 of 6 images are grey", "Recipe that fits: mnist-c."]),
-    ("mnist-c", "imagenet", ["4 of 4 images are 500x375", "4 of 4 images are in colour", "Recipe that fits: imagenet-c"]),
+    (
+        "mnist-c",
+        "imagenet",
+        ["4 of 4 images are 500x375", "4 of 4 images are in colour", "Recipe that fits: imagenet-c"],
+    ),
     ("mnist-c", "digits in colour", ["grey images of 28x28 pixels", "6 of 6 images are in colour"]),
     ("imagenet-c", "cifar", ["short side below 128 pixels: 32x32", "Recipes that fit: cifar10-c, cifar100-c."]),
     ("image-degrade-30", "crops", ["short side below 128 pixels: 32x32", "two-factor-69"]),
@@ -67,7 +76,13 @@ REFUSED = [
 @pytest.mark.parametrize("command", ["plan", "build"])
 @pytest.mark.parametrize(("recipe", "source", "said"), REFUSED, ids=lambda v: v if isinstance(v, str) else "")
 def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(
-    run: Callable[..., Any], sources: dict[str, str], tmp_path: Path, command: str, recipe: str, source: str, said: list[str]
+    run: Callable[..., Any],
+    sources: dict[str, str],
+    tmp_path: Path,
+    command: str,
+    recipe: str,
+    source: str,
+    said: list[str],
 ) -> None:
     done = run(command, recipe, "--source", sources[source], *(["--jobs", "1"] if command == "build" else []))
     assert done.code == 2, done.out
@@ -77,8 +92,20 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(run: Callable[..., Any], sources: dict[str, str]) -> None:
-    pair = ["plan", "pairs", "--first-stages", "fog", "--second-stages", "snow-1", "--source", sources["crops"], "--json"]
+def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(
+    run: Callable[..., Any], sources: dict[str, str]
+) -> None:
+    pair = [
+        "plan",
+        "pairs",
+        "--first-stages",
+        "fog",
+        "--second-stages",
+        "snow-1",
+        "--source",
+        sources["crops"],
+        "--json",
+    ]
     done = run(*pair)
     assert done.code == 2
     assert "Pairs that fit: --calibration cifar." in done.json["error"]["message"]
@@ -88,7 +115,8 @@ def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(run: Cal
 @pytest.mark.parametrize(
     ("recipe", "source"),
     [
-        ("imagenet-c", "photographs"), ("tiny-imagenet-c", "imagenet"), ("two-factor-69", "photographs"), ("two-factor-69", "mnist"),
+        ("imagenet-c", "photographs"), ("tiny-imagenet-c", "imagenet"), ("two-factor-69", "photographs"),
+        ("two-factor-69", "mnist"),
         ("cifar100-c", "cifar"), ("cifar10-c", "crops"), ("mnist-c", "mnist"), ("imagenet-c", "thumbnails"),
     ],
 )  # fmt: skip
@@ -98,12 +126,28 @@ def test_what_fits_is_taken(run: Callable[..., Any], sources: dict[str, str], re
 
 
 def build(run: Callable[..., Any], recipe: str, source: str, *more: str) -> Any:
-    return run("build", recipe, "--source", source, "--sets", "contrast/*", "--jobs", "1", "--metrics", "0", "--out", "sets", *more)
+    return run(
+        "build",
+        recipe,
+        "--source",
+        source,
+        "--sets",
+        "contrast/*",
+        "--jobs",
+        "1",
+        "--metrics",
+        "0",
+        "--out",
+        "sets",
+        *more,
+    )
 
 
 def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run: Callable[..., Any], tmp_path: Path) -> None:
     root = photographs(tmp_path / "val", [SIDE, (56, 54), SIDE, (60, 60), (375, 500)])
-    Image.open(root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG").convert("L").save(root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG")
+    Image.open(root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG").convert("L").save(
+        root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG"
+    )
     assert run("plan", "imagenet-c", "--source", f"imagenet:{root}").code == 0
     done = build(run, "imagenet-c", f"imagenet:{root}")
     assert done.code == 0, done.err
@@ -128,11 +172,15 @@ def test_one_odd_image_among_many_is_named_before_anything_is_written(run: Calla
     assert not (tmp_path / "sets").exists()
 
 
-def test_who_insists_gets_it_and_the_manifest_says_so(run: Callable[..., Any], sources: dict[str, str], tmp_path: Path) -> None:
+def test_who_insists_gets_it_and_the_manifest_says_so(
+    run: Callable[..., Any], sources: dict[str, str], tmp_path: Path
+) -> None:
     done = build(run, "cifar10-c", sources["thumbnails"], "--any-shape")
     assert done.code == 0, done.err
     built = tmp_path / "sets/cifar10-c-1.1.0"
-    assert json.loads((built / "manifest.json").read_text("utf-8"))["recipe"]["unexpected"] == ["2 of 2 images are 160x160"]
+    assert json.loads((built / "manifest.json").read_text("utf-8"))["recipe"]["unexpected"] == [
+        "2 of 2 images are 160x160"
+    ]
     assert run("verify", built).code == 0
     assert build(run, "cifar10-c", sources["thumbnails"]).code == 2
     refused = run("export", "cifar-c", built, "--out", "view")
@@ -191,7 +239,9 @@ def test_plan_names_a_size_that_an_image_has(run: Callable[..., Any], tmp_path: 
     assert "3 files of the source cannot be used" in done.err
 
 
-def test_a_build_in_its_own_source_is_refused(run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_in_its_own_source_is_refused(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     val = photographs(tmp_path / "data" / "val", [SIDE] * 2)
     (tmp_path / "link").symlink_to(val)
     monkeypatch.chdir(val)
@@ -244,7 +294,9 @@ chain = [{chain}]
 def test_names_that_no_file_can_have_are_refused_at_once(
     run: Callable[..., Any], tmp_path: Path, command: str, given: dict[str, str], said: str
 ) -> None:
-    (tmp_path / "own.toml").write_text(RECIPE.format(**({"name": "own", "chain": '"contrast-1"', "id": ""} | given)), encoding="utf-8")
+    (tmp_path / "own.toml").write_text(
+        RECIPE.format(**({"name": "own", "chain": '"contrast-1"', "id": ""} | given)), encoding="utf-8"
+    )
     done = run(command, "own.toml")
     assert done.code == 2
     assert said in " ".join(done.err.split())

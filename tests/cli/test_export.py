@@ -35,6 +35,8 @@ def test_export_hands_on_every_option_and_says_what_is_to_be_known(run: Any, mon
     done = run("export", "imagenet-c-5k", "there", "--out", "o", *options, "--json")
     assert (done.json["notes"], done.json["linked"], done.json["top"]) == (["One class has none."], 5, "o/ImageNet-C")
     assert [args for args, _ in calls] == [(view, Path("there"), Path("o")) for view in ("imagenet-c", "imagenet-c-5k")]
-    handed = [[kwargs[name] for name in ("sets", "severities", "images", "allow_missing_classes")] for _, kwargs in calls]
+    handed = [
+        [kwargs[name] for name in ("sets", "severities", "images", "allow_missing_classes")] for _, kwargs in calls
+    ]
     assert handed == [[None, None, None, False], [["fog/*", "clean"], Path("s.toml"), Path("l.txt"), True]]
     assert all(callable(kwargs["progress"]) for _, kwargs in calls)

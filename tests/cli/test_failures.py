@@ -53,7 +53,9 @@ CODES: list[tuple[BaseException, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "code"), CODES, ids=lambda v: type(v).__name__ if isinstance(v, BaseException) else str(v))
+@pytest.mark.parametrize(
+    ("error", "code"), CODES, ids=lambda v: type(v).__name__ if isinstance(v, BaseException) else str(v)
+)
 def test_every_kind_of_error_has_its_exit_code_and_its_message(
     error: BaseException, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +73,11 @@ def test_json_carries_the_error_too(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command(RecipeError("two [mistakes]"))(as_json=True)
     out, err = capsys.readouterr()
-    assert json.loads(out) == {"ok": False, "exit_code": 2, "error": {"kind": "RecipeError", "message": "two [mistakes]"}}
+    assert json.loads(out) == {
+        "ok": False,
+        "exit_code": 2,
+        "error": {"kind": "RecipeError", "message": "two [mistakes]"},
+    }
     assert "two [mistakes]" in err
 
 
@@ -82,7 +88,9 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], monkeypat
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_error_of_our_own_says_what_to_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_our_own_says_what_to_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "argv", ["corruptset", "list", "a b"])
     with pytest.raises(SystemExit):
         command(ZeroDivisionError("given"))()
@@ -96,7 +104,11 @@ def test_an_error_of_our_own_says_what_to_report(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Interrupted("Interrupted.")])
 @pytest.mark.parametrize(("arguments", "resumes"), [(["build", "imagenet-c", "--out", "a b"], True), (["list"], False)])
 def test_an_interrupted_build_says_how_to_resume(
-    error: BaseException, arguments: list[str], resumes: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    error: BaseException,
+    arguments: list[str],
+    resumes: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *arguments])
     with pytest.raises(SystemExit) as left:

@@ -1,4 +1,6 @@
-"""Plugins and models that end the process, or leave it changed, under each command as a user runs it: none claims success."""
+"""Plugins and models that end the process, or leave it changed, under each command as a user runs it: none claims
+success.
+"""
 
 from __future__ import annotations
 
@@ -169,8 +171,12 @@ def make(**arguments):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("ending", "place"), [("exit", "forward"), ("leave", "forward"), ("break", "factory"), ("leave", "module")])
-def test_a_model_that_ends_the_process_is_named(ending: str, place: str, run: Run, shared: layouts.Shared, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ending", "place"), [("exit", "forward"), ("leave", "forward"), ("break", "factory"), ("leave", "module")]
+)
+def test_a_model_that_ends_the_process_is_named(
+    ending: str, place: str, run: Run, shared: layouts.Shared, tmp_path: Path
+) -> None:
     from small_nets import Plain
 
     body, sentence = ENDINGS[ending]
@@ -186,7 +192,19 @@ def test_a_model_that_ends_the_process_is_named(ending: str, place: str, run: Ru
     for command in (
         ["predict", data, "--model", file, "--out", "made"],
         ["plan", recipe, "--source", "folder:images", "--surrogate", file, "--any-shape"],
-        ["build", recipe, "--source", "folder:images", "--surrogate", file, "--any-shape", "--out", "made", "--jobs", "1"],
+        [
+            "build",
+            recipe,
+            "--source",
+            "folder:images",
+            "--surrogate",
+            file,
+            "--any-shape",
+            "--out",
+            "made",
+            "--jobs",
+            "1",
+        ],
     ):
         done = run(*command)
         assert (done.code, done.out) == (2, ""), done

@@ -1,4 +1,6 @@
-"""Groups as a user meets them: Icons-50 cut by a recipe, a folder cut by a CSV, both verified, mended and made again."""
+"""Groups as a user meets them: Icons-50 cut by a recipe, a folder cut by a CSV, both verified, mended and made
+again.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def without_group(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "group"}
 
 
-@pytest.mark.parametrize(("recipe", "grouping", "held"), [("microsoft", "style", ["microsoft"]), ("subtype", "subtype", None)])
+@pytest.mark.parametrize(
+    ("recipe", "grouping", "held"), [("microsoft", "style", ["microsoft"]), ("subtype", "subtype", None)]
+)
 def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: str, held: list[str] | None) -> None:
     held = held or ["duck", "rabbit_face", "shark", "victory_hand_type_3"]
     source = ("--source", f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}")
@@ -68,14 +72,20 @@ def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: 
         assert {s["role"] for s in made["sets"]} == {part}
         assert {s["role"] for s in made["recipe"]["sets"]} == {part}
         assert {row["group"] in held for row in rows(root)} == {part == "test"}
-        use = "these groups of the source, held out of training" if part == "test" else "all groups of the source but these, to train with"
+        use = (
+            "these groups of the source, held out of training"
+            if part == "test"
+            else "all groups of the source but these, to train with"
+        )
         assert f"The samples are of {use}: {', '.join(held)}." in (root / "README.md").read_text("utf-8")
         seen += [(row["id"], row["group"]) for row in rows(root)]
         assert run("verify", root, "--jobs", "1", "--rederive", "all", *source).code == 0
         again = run("rebuild", root, "--jobs", "1", *source, "--out", tmp_path / f"{part} again", "--json").json
         assert (again["identical"], again["digest"]) == (True, built.json["digest"])
     assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(of_all)]
-    assert (recipe == "subtype") == ("46 of the 50 groups to hold out are not in the source" in " ".join(built.json["notes"]))
+    assert (recipe == "subtype") == (
+        "46 of the 50 groups to hold out are not in the source" in " ".join(built.json["notes"])
+    )
     # the other part is another build, and a build of it in the same place is refused
     refused = run("build", f"icons50-{recipe}", *source, *QUIET, "--out", tmp_path / "test", "--train")
     assert (refused.code, "selection" in refused.err) == (2, True)
@@ -115,7 +125,9 @@ def test_a_folder_is_cut_by_a_csv(run: Run, birds: Path) -> None:
     assert with_groups == rows(before)
     assert manifest(after)["selection"] == manifest(before)["selection"] | {"grouping": "csv"}
     assert "groups.csv" not in (after / "manifest.json").read_text("utf-8")
-    held = run("build", "birds.toml", *source, *groups, "--hold-out", "group=d*", *QUIET, "--out", "held", "--json").json
+    held = run(
+        "build", "birds.toml", *source, *groups, "--hold-out", "group=d*", *QUIET, "--out", "held", "--json"
+    ).json
     root = Path(birds / held["directory"])
     assert [row["id"] for row in rows(root)] == ["crow/0", "crow/2", "crow/3", "wren/0", "wren/2", "wren/3"]
     for options in ((), groups):
@@ -140,7 +152,10 @@ def test_other_groups_are_another_source(run: Run, birds: Path) -> None:
     assert run("build", "birds.toml", *source, *QUIET, "--out", "out").code == 0
     text = (birds / "groups.csv").read_text()
     (birds / "groups.csv").write_text(text.replace("crow/1.png,night", "crow/1.png,noon"))
-    for command in (("verify", root, "--rederive", "1", "--jobs", "1"), ("rebuild", root, "--jobs", "1", "--out", "again")):
+    for command in (
+        ("verify", root, "--rederive", "1", "--jobs", "1"),
+        ("rebuild", root, "--jobs", "1", "--out", "again"),
+    ):
         done = run(*command, *source)
         assert (done.code, "crow/1: has group 'noon', expected 'night'" in done.err) == (2, True)
     assert not (birds / "again").exists()
@@ -151,15 +166,25 @@ def test_an_altered_group_is_found(run: Run, birds: Path) -> None:
     assert run("build", "birds.toml", *source, "--hold-out", "group=day", *QUIET, "--out", "out").code == 0
     root = birds / "out" / "birds-1.0.0"
     text = (root / "samples.jsonl").read_text("utf-8")
-    for other, said in (('"group": "dax"', "hash: samples.jsonl: has"), ('"group": null', "left out"), ('"group": ""', "group")):
+    for other, said in (
+        ('"group": "dax"', "hash: samples.jsonl: has"),
+        ('"group": null', "left out"),
+        ('"group": ""', "group"),
+    ):
         (root / "samples.jsonl").write_text(text.replace('"group": "day"', other, 1), "utf-8")
         done = run("verify", root, "--jobs", "1")
         assert (done.code, said in done.out) == (1, True), done.out
     (root / "samples.jsonl").write_text(text, "utf-8")
-    edit_lines(root / "samples.jsonl", lambda rows: [rows[0], rows[1] | {"group": "dusk"}, without_group(rows[2]), *rows[3:]])
+    edit_lines(
+        root / "samples.jsonl", lambda rows: [rows[0], rows[1] | {"group": "dusk"}, without_group(rows[2]), *rows[3:]]
+    )
     edit_manifest(root, lambda m: None, reseal=True)
     assert [(p.kind, p.path, p.detail) for p in found(root)] == [
-        ("records", "samples.jsonl", "sample 'crow/3' is of the group 'dusk', which is not in the test part of the selection"),
+        (
+            "records",
+            "samples.jsonl",
+            "sample 'crow/3' is of the group 'dusk', which is not in the test part of the selection",
+        ),
         ("records", "samples.jsonl", "sample 'wren/0' is of no group, which is not in the test part of the selection"),
     ]
 

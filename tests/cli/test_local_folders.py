@@ -12,7 +12,10 @@ import corruptset
 from corruptset.errors import StoreError
 
 URL = "s3://bucket/sets"
-LOCAL = "{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset fetch` brings it."
+LOCAL = (
+    "{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset fetch` "
+    "brings it."
+)
 
 
 @pytest.mark.parametrize(
@@ -28,14 +31,18 @@ LOCAL = "{url}: {what} a local folder. `corruptset pack` and `publish` send a da
     ],
 )
 @pytest.mark.parametrize("url", [URL, "hf://datasets/me/sets", "gs://bucket/sets", "file:///data/sets"])
-def test_commands_write_to_local_folders(run: Callable[..., Any], tmp_path: Path, words: list[str], what: str, url: str) -> None:
+def test_commands_write_to_local_folders(
+    run: Callable[..., Any], tmp_path: Path, words: list[str], what: str, url: str
+) -> None:
     done = run(*words, "--out", url)
     assert done.code == 2
     assert done.err.strip() == LOCAL.format(url=url, what=what)
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [["verify", URL], ["show", URL], ["pack", URL, "--out", "x"], ["score", URL, "predictions"]])
+@pytest.mark.parametrize(
+    "words", [["verify", URL], ["show", URL], ["pack", URL, "--out", "x"], ["score", URL, "predictions"]]
+)
 def test_commands_read_local_folders(run: Callable[..., Any], tmp_path: Path, words: list[str]) -> None:
     done = run(*words)
     assert done.code == 2
@@ -45,7 +52,10 @@ def test_commands_read_local_folders(run: Callable[..., Any], tmp_path: Path, wo
 
 def test_files_are_written_to_local_folders(run: Callable[..., Any], tmp_path: Path, built: Path) -> None:
     done = run("preview", "sample:astronaut", "--out", "s3://bucket/sheet.png")
-    assert (done.code, done.err.strip()) == (2, LOCAL.format(url="s3://bucket/sheet.png", what="pictures are written to"))
+    assert (done.code, done.err.strip()) == (
+        2,
+        LOCAL.format(url="s3://bucket/sheet.png", what="pictures are written to"),
+    )
     with pytest.raises(StoreError, match=r"s3://b/p\.html: pages are written to a local folder"):
         corruptset.page(built, out="s3://b/p.html")
     with pytest.raises(StoreError, match="data sets are read from a local folder"):

@@ -19,10 +19,13 @@ def scored(tmp_path):
     def make(regions):
         source = write_rows(tmp_path / "rows", small_images(2))
         options = {"jobs": 1, "metrics": 0, "store": "images"}
-        data = corruptset.open(corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", **options).directory)
+        data = corruptset.open(
+            corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", **options).directory
+        )
         (tmp_path / "p").mkdir()
         np.savez(
-            tmp_path / "p/clean.npz", logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+            tmp_path / "p/clean.npz",
+            logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32),
         )
         (tmp_path / "p/predictions.json").write_text(json.dumps({"model": "dice", "digest": data.digest}))
         return ["score", data.path, tmp_path / "p", "--maps", "1"]

@@ -39,8 +39,14 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["plan", "--jobs", "none"], "--jobs"),
     (["preview", "--sets", "foq/3"], "fog/3"),
     (["preview", "--out", "x.jpg"], ".png"),
-    (["plan", "--samples", "1180591620717411303424"], "--samples is 1180591620717411303424; expected a whole number of images"),
-    (["plan", "--first", "1180591620717411303424"], "--first is 1180591620717411303424; expected a whole number of images"),
+    (
+        ["plan", "--samples", "1180591620717411303424"],
+        "--samples is 1180591620717411303424; expected a whole number of images",
+    ),
+    (
+        ["plan", "--first", "1180591620717411303424"],
+        "--first is 1180591620717411303424; expected a whole number of images",
+    ),
     (["build", "imagenet-c", "--seed", "abc"], "'--seed': 'abc'; expected a whole number."),
     (["build", "imagenet-c", "--seed=1.5"], "'--seed': '1.5'; expected a whole number."),
     (["plan", "-j0"], "'--jobs' / '-j': '0'; expected a whole number from 1 upwards."),
@@ -75,13 +81,18 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["build", "--workers", "4"], "No such option: --workers. Worker processes are --jobs N."),
     (["build", "--recipe", "imagenet-c"], "The recipe is the first argument"),
     (["build", "--severity", "3"], "--sets '*/3'"),
-    (["list", "recipe"], "'recipe' is not one of 'corruptions', 'recipes', 'sources', 'calibrations'. Did you mean 'recipes'?"),
+    (
+        ["list", "recipe"],
+        "'recipe' is not one of 'corruptions', 'recipes', 'sources', 'calibrations'. Did you mean 'recipes'?",
+    ),
     (["list", "noise"], "'corruptions', 'recipes'"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=lambda v: " ".join(v) if isinstance(v, list) else "")
-def test_a_mistake_leaves_with_two_and_says_what_was_expected(run: Any, tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_a_mistake_leaves_with_two_and_says_what_was_expected(
+    run: Any, tmp_path: Path, arguments: list[str], said: str
+) -> None:
     done = run(*arguments)
     assert done.code == 2, done.err
     assert done.out == ""
@@ -90,7 +101,10 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run: Any, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-PAIRS = 'name = "x"\nversion = "1.0.0"\ncalibration = "imagenet"\n[[pairs]]\nfirst = ["fog"]\nsecond = ["{}"]\nsame = false\n'
+PAIRS = (
+    'name = "x"\nversion = "1.0.0"\ncalibration = "imagenet"\n[[pairs]]\nfirst = ["fog"]\nsecond = ["{}"]\nsame = '
+    "false\n"
+)
 ENDS = '[preprocessing]\nkind = "none"\n[encoding]\nformat = "png"\n'
 
 
@@ -100,7 +114,9 @@ def test_pairs_that_leave_nothing_are_a_mistake_of_the_recipe(run: Any, tmp_path
     assert (done.code, "[[pairs]] leave no set" in done.err) == (2, True), done.err
 
 
-@pytest.mark.parametrize("key", ['surrogate = {file = "a\\u0000b.toml"}', 'plugins = ["a\\u0000b.py"]', 'calibration = "a\\u0000b.toml"'])
+@pytest.mark.parametrize(
+    "key", ['surrogate = {file = "a\\u0000b.toml"}', 'plugins = ["a\\u0000b.py"]', 'calibration = "a\\u0000b.toml"']
+)
 def test_a_nul_character_in_a_recipe_is_a_mistake(run: Any, tmp_path: Path, key: str) -> None:
     (tmp_path / "x.toml").write_text(key + "\n" + PAIRS.format("snow") + ENDS)
     done = run("plan", "x.toml")

@@ -17,7 +17,10 @@ PAGE = (
 
 def printed(*arguments: object, optimized: bool) -> str:
     done = subprocess.run(
-        [sys.executable, *["-OO"] * optimized, *map(str, arguments)], capture_output=True, text=True, env={"COLUMNS": "120"}
+        [sys.executable, *["-OO"] * optimized, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={"COLUMNS": "120"},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -49,6 +52,10 @@ def test_a_page_and_a_check_are_the_same(tmp_path: Path) -> None:
         printed("-m", "corruptset", *build, optimized=optimized)
         (page,) = out.glob("*/index.html")
         pages.append(page.read_text("utf-8"))
-        checks.append(printed("-m", "corruptset", "check-corruption", "contrast", "--no-large", optimized=optimized).splitlines()[:-1])
+        checks.append(
+            printed("-m", "corruptset", "check-corruption", "contrast", "--no-large", optimized=optimized).splitlines()[
+                :-1
+            ]
+        )
     assert pages[0] == pages[1]
     assert checks[0] == checks[1]

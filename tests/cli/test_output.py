@@ -25,7 +25,9 @@ def test_text_is_taken_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "[bold]a[/bold] :smile: 'b' " + "long " * 100 + "\n"
 
 
-@pytest.mark.parametrize("text", ["", "12/75 sets, é 'b' [bold]x[/bold] :smile: 0x1f", "two\nlines\n", "a tab\t, a bell\a", "x" * 400])
+@pytest.mark.parametrize(
+    "text", ["", "12/75 sets, é 'b' [bold]x[/bold] :smile: 0x1f", "two\nlines\n", "a tab\t, a bell\a", "x" * 400]
+)
 def test_a_pipe_gets_the_same_text_with_rich_and_without_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     put(text)
     written = capsys.readouterr().out
@@ -42,6 +44,8 @@ def test_json_is_json_in_any_encoding(encoding: str, shown: str, monkeypatch: py
     assert json.loads(raw.getvalue().decode(encoding)) == {"name": "é"}
 
 
-def test_tables_are_not_squeezed_into_eighty_columns_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_not_squeezed_into_eighty_columns_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert console().width >= 120

@@ -1,4 +1,6 @@
-"""A user's own frost textures, from the command line: noted where they are unlike the published ones, refused where they are too small."""
+"""A user's own frost textures, from the command line: noted where they are unlike the published ones, refused where
+they are too small.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,15 @@ def test_too_small_ones_are_refused_before_anything_is_written(run: Callable[...
     folder = ice(tmp_path / "ice", 223)
     out = tmp_path / "out"
     for command in ("plan", "build"):
-        told = run(command, "imagenet-c", "--samples", "1", "--frost-textures", str(folder), *(["--out", str(out)] * (command == "build")))
+        told = run(
+            command,
+            "imagenet-c",
+            "--samples",
+            "1",
+            "--frost-textures",
+            str(folder),
+            *(["--out", str(out)] * (command == "build")),
+        )
         assert told.code == 2
         assert "ice.png: 223x224, at the texture scale 1, does not cover an image of 224x224" in told.err
         assert "Traceback" not in told.err
@@ -58,7 +68,8 @@ def test_images_of_several_sizes_are_all_looked_at(tmp_path: Path) -> None:
         Image.fromarray(np.full((side, side, 3), 128, np.uint8)).save(tmp_path / f"photos/one/{i:02d}.png")
     recipe = tmp_path / "own.toml"
     recipe.write_text(
-        'name = "own"\nversion = "1.0.0"\ncalibration = "imagenet"\n[preprocessing]\nkind = "none"\n[encoding]\nformat = "png"\n'
+        'name = "own"\nversion = "1.0.0"\ncalibration = "imagenet"\n[preprocessing]\nkind = '
+        '"none"\n[encoding]\nformat = "png"\n'
         '[[sets]]\ncorruptions = ["frost"]\nseverities = [1]\n'
     )
     with pytest.raises(BuildError, match="does not cover an image of 130x130"):

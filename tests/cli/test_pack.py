@@ -38,7 +38,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("division", [("--by", "family"), ("--by", "set")], ids=str)
-def test_build_pack_unpack_verify(run: Run, crops: Path, tmp_path: Path, options: dict[str, Any], division: tuple[str, ...]) -> None:
+def test_build_pack_unpack_verify(
+    run: Run, crops: Path, tmp_path: Path, options: dict[str, Any], division: tuple[str, ...]
+) -> None:
     root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", **options)
     done = run("pack", root, "--out", "p", "--json", *division)
     assert done.code == 0, done.err
@@ -71,14 +73,23 @@ def test_unpack_takes_the_folder_that_pack_wrote(run: Run, crops: Path, tmp_path
 
 
 def test_sets_that_share_an_array_stay_together(run: Run, crops: Path, tmp_path: Path) -> None:
-    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", view="cifar-c", sets=["contrast/*", "brightness/*"])
+    root = layouts.make(
+        layouts.write_recipe(tmp_path), crops, tmp_path / "b", view="cifar-c", sets=["contrast/*", "brightness/*"]
+    )
     archives = run("pack", root, "--out", "p", "--json", "--by", "set").json["archives"]
-    assert [a["sets"] for a in archives] == [[f"{n}/{s}" for s in range(1, 6)] for n in ("brightness", "contrast")] + [[]]
+    assert [a["sets"] for a in archives] == [[f"{n}/{s}" for s in range(1, 6)] for n in ("brightness", "contrast")] + [
+        []
+    ]
 
 
 def test_families_come_from_the_corruptions(run: Run, crops: Path, tmp_path: Path) -> None:
-    more = '[[sets]]\ncorruptions = ["speckle_noise", "gaussian_blur", "gaussian_noise", "contrast", "brightness"]\nseverities = [1]\n'
-    recipe = layouts.write_recipe(tmp_path, more=more + '\n[[sets]]\nchain = ["brightness-3", "contrast-2"]\n\n[[sets]]\nclean = true\n')
+    more = (
+        '[[sets]]\ncorruptions = ["speckle_noise", "gaussian_blur", "gaussian_noise", "contrast", '
+        '"brightness"]\nseverities = [1]\n'
+    )
+    recipe = layouts.write_recipe(
+        tmp_path, more=more + '\n[[sets]]\nchain = ["brightness-3", "contrast-2"]\n\n[[sets]]\nclean = true\n'
+    )
     root = layouts.make(recipe, crops, tmp_path / "b")
     found = {a["path"].split("-")[-1]: a["sets"] for a in run("pack", root, "--out", "p", "--json").json["archives"]}
     assert found == {
@@ -129,7 +140,15 @@ def test_one_digest_a_set(run: Run, crops: Path, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("1000000", 10**6), ("7 B", 7), ("1.5kB", 1500), ("50GB", 50 * 10**9), ("2KiB", 2048), ("4GiB", 4 << 30), ("1TiB", 1 << 40)],
+    [
+        ("1000000", 10**6),
+        ("7 B", 7),
+        ("1.5kB", 1500),
+        ("50GB", 50 * 10**9),
+        ("2KiB", 2048),
+        ("4GiB", 4 << 30),
+        ("1TiB", 1 << 40),
+    ],
 )
 def test_sizes(text: str, count: int) -> None:
     assert bytes_of(text) == count

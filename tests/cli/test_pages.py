@@ -1,4 +1,6 @@
-"""The commands that README and docs/ show are ones that the command line takes; those that need no data of the reader's are run."""
+"""The commands that README and docs/ show are ones that the command line takes; those that need no data of the reader's
+are run.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,24 @@ def shown(text: str) -> list[str]:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     fenced = "\n".join(block for kind, block in blocks if kind in ("", "sh", "bash", "console"))
     lines = fenced.split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
-    return list(dict.fromkeys(line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("corruptset ")))
+    return list(
+        dict.fromkeys(line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("corruptset "))
+    )
 
 
 CASES = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
-WITHOUT_MORE = re.compile(r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)")
+WITHOUT_MORE = re.compile(
+    r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)"
+)
 RUN = [(page, line) for page, line in CASES if WITHOUT_MORE.match(line)]
 MANY = re.compile(r"--recipe image-degrade-30")
 """Half of the time of all, so marked ci."""
 
 
 def test_pages_show_commands() -> None:
-    assert {"README.md", "two-factor.md", "command-line.md", "sources.md", "publishing.md"} <= {page for page, _ in CASES}
+    assert {"README.md", "two-factor.md", "command-line.md", "sources.md", "publishing.md"} <= {
+        page for page, _ in CASES
+    }
     assert len(CASES) > 70
     assert len(RUN) > 12
 
@@ -56,7 +64,9 @@ def test_the_command_line_takes_it(page: str, line: str) -> None:
         assert source.partition(":")[0] in SCHEMES
 
 
-@pytest.mark.parametrize(("page", "line"), [pytest.param(*case, marks=[pytest.mark.ci] if MANY.search(case[1]) else []) for case in RUN])
+@pytest.mark.parametrize(
+    ("page", "line"), [pytest.param(*case, marks=[pytest.mark.ci] if MANY.search(case[1]) else []) for case in RUN]
+)
 def test_it_runs(page: str, line: str, run: Callable[..., Any], tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")

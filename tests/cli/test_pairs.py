@@ -26,15 +26,36 @@ def test_both_orders_at_every_combination_of_severities(run: Any) -> None:
     back = [f"gaussian_noise-{b}+{c}-{a}" for b in (1, 3) for c in ("fog", "contrast") for a in (1, 3)]
     assert got == there + back
     assert (
-        planned(run, "--first-stages", "fog,contrast", "--second-stages", "gaussian_noise", "--severities", "1,3", "--orders", "given")
+        planned(
+            run,
+            "--first-stages",
+            "fog,contrast",
+            "--second-stages",
+            "gaussian_noise",
+            "--severities",
+            "1,3",
+            "--orders",
+            "given",
+        )
         == there
     )
 
 
 def test_a_pair_with_a_stage_at_0_is_the_other_stage_alone(run: Any) -> None:
-    got = planned(run, "--first-stages", "fog", "--second-stages", "snow,black_lines", "--severities", "0,2", "--levels", "0,7")
+    got = planned(
+        run, "--first-stages", "fog", "--second-stages", "snow,black_lines", "--severities", "0,2", "--levels", "0,7"
+    )
     assert sorted(got) == sorted(
-        ["clean", "fog/2", "snow/2", "black_lines/07", "fog-2+snow-2", "snow-2+fog-2", "fog-2+black_lines-07", "black_lines-07+fog-2"]
+        [
+            "clean",
+            "fog/2",
+            "snow/2",
+            "black_lines/07",
+            "fog-2+snow-2",
+            "snow-2+fog-2",
+            "fog-2+black_lines-07",
+            "black_lines-07+fog-2",
+        ]
     )
 
 
@@ -47,13 +68,39 @@ def test_links_levels_and_given_parameters(run: Any) -> None:
 
 
 def test_first_is_a_number_of_samples_there_too(run: Any) -> None:
-    done = run("plan", "pairs", "--first", "3", "--first-stages", "fog", "--second-stages", "contrast", "--severities", "2", "--json")
+    done = run(
+        "plan",
+        "pairs",
+        "--first",
+        "3",
+        "--first-stages",
+        "fog",
+        "--second-stages",
+        "contrast",
+        "--severities",
+        "2",
+        "--json",
+    )
     assert (done.json["samples"], done.json["images"]) == (3, 6)
 
 
 def test_the_calibration_follows_the_source(run: Any, tmp_path: Any) -> None:
-    assert run("plan", "pairs", "--first-stages", "fog", "--second-stages", "snow", "--json").json["calibration"] == "imagenet"
-    other = run("plan", "pairs", "--first-stages", "fog", "--second-stages", "snow", "--calibration", "cifar", "--any-shape", "--json").json
+    assert (
+        run("plan", "pairs", "--first-stages", "fog", "--second-stages", "snow", "--json").json["calibration"]
+        == "imagenet"
+    )
+    other = run(
+        "plan",
+        "pairs",
+        "--first-stages",
+        "fog",
+        "--second-stages",
+        "snow",
+        "--calibration",
+        "cifar",
+        "--any-shape",
+        "--json",
+    ).json
     assert (other["calibration"], other["encoding"]["format"]) == ("cifar", "png")
 
 
@@ -67,13 +114,31 @@ def test_the_calibration_follows_the_source(run: Any, tmp_path: Any) -> None:
             ["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "6"],
             "severities, item 1: is 6; expected a severity from 1 to 5",
         ),
-        (["pairs", "--first-stages", "fog", "--second-stages", "fade_black"], "fade_black has levels in place of severities"),
-        (["pairs", "--first-stages", "fog", "--second-stages", "fade_black", "--levels", "100"], "levels, item 1 is 100"),
+        (
+            ["pairs", "--first-stages", "fog", "--second-stages", "fade_black"],
+            "fade_black has levels in place of severities",
+        ),
+        (
+            ["pairs", "--first-stages", "fog", "--second-stages", "fade_black", "--levels", "100"],
+            "levels, item 1 is 100",
+        ),
         (["pairs", "--first-stages", "fog:weight=1", "--second-stages", "snow"], "needs a short name of its own"),
-        (["pairs", "--first-stages", "a=fog:weight", "--second-stages", "snow"], "'weight' in 'a=fog:weight' is not parameter=value"),
-        (["pairs", "--first-stages", "a=fgo:weight=1", "--second-stages", "snow"], "[stages] a, corruption: there is no corruption 'fgo'"),
-        (["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "one"], "is not a list of whole numbers"),
-        (["imagenet-c", "--second-stages", "snow", "--orders", "both"], "--second-stages and --orders: only with the recipe 'pairs'"),
+        (
+            ["pairs", "--first-stages", "a=fog:weight", "--second-stages", "snow"],
+            "'weight' in 'a=fog:weight' is not parameter=value",
+        ),
+        (
+            ["pairs", "--first-stages", "a=fgo:weight=1", "--second-stages", "snow"],
+            "[stages] a, corruption: there is no corruption 'fgo'",
+        ),
+        (
+            ["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "one"],
+            "is not a list of whole numbers",
+        ),
+        (
+            ["imagenet-c", "--second-stages", "snow", "--orders", "both"],
+            "--second-stages and --orders: only with the recipe 'pairs'",
+        ),
         (["imagenet-c", "--severities", "3"], "imagenet-c has no pairs whose severities could be given"),
         (["imagenet-c", "--first-stages", "fog"], "--first-stages: only with the recipe 'pairs'"),
         (["imagenet-c", "--first", "0"], "one number of samples, at least 1."),
@@ -92,5 +157,7 @@ def test_mistakes(run: Any, arguments: list[str], said: str) -> None:
 
 
 def test_all_mistakes_at_once(run: Any) -> None:
-    done = run("plan", "pairs", "--first-stages", "fgo", "--second-stages", "snow:a=2,x=snow:q=3", "--calibration", "tiny")
+    done = run(
+        "plan", "pairs", "--first-stages", "fgo", "--second-stages", "snow:a=2,x=snow:q=3", "--calibration", "tiny"
+    )
     assert "has 3 mistakes" in done.err

@@ -28,7 +28,11 @@ def test_predict_hands_on_every_option_and_says_what_is_to_be_known(run: Any, mo
         assert part in plain.out, plain.out
     options = ["--sets", "fog/*,clean", "--device", "cuda", "--batch", "8", "--kind", "top", "--json"]
     done = run("predict", "there", "--model", "m.toml", "--out", "p", *options)
-    assert (done.json["accuracy"], done.json["kept"], done.json["directory"]) == ({"clean": 0.987, "fog/3": 0.5}, ["clean"], "p")
+    assert (done.json["accuracy"], done.json["kept"], done.json["directory"]) == (
+        {"clean": 0.987, "fog/3": 0.5},
+        ["clean"],
+        "p",
+    )
     assert [args for args, _ in calls] == [(Path("there"), Path("m.toml"), Path("p"))] * 2
     handed = [[kwargs[name] for name in ("sets", "device", "batch", "kind")] for _, kwargs in calls]
     assert handed == [[None, "cpu", 64, "logits"], [["fog/*", "clean"], "cuda", 8, "top"]]

@@ -38,14 +38,18 @@ def test_preview_draws_a_contact_sheet(run: Any, tmp_path: Path) -> None:
         ((64, 80, 3), "tiny-imagenet-c"), ((97, 120, 3), "imagenet-c-all"),
     ],
 )  # fmt: skip
-def test_preview_takes_the_recipe_that_fits_the_picture(run: Any, tmp_path: Path, size: tuple[int, int, int], recipe: str) -> None:
+def test_preview_takes_the_recipe_that_fits_the_picture(
+    run: Any, tmp_path: Path, size: tuple[int, int, int], recipe: str
+) -> None:
     """A picture of MNIST or CIFAR was enlarged to 224 without a word."""
     picture = painted(*size)
     Image.fromarray(picture if size[2] == 3 else picture[:, :, 0]).save(tmp_path / "00042.png")
     shown = run("preview", "00042.png", "--sets", "fade_black/30", "--json")
     assert shown.code == 0, shown.err
     assert shown.json["recipe"] == recipe
-    other = run("preview", "00042.png", "--sets", "fade_black/30", "--recipe", "imagenet-c-all", "--out", "b.png", "--json")
+    other = run(
+        "preview", "00042.png", "--sets", "fade_black/30", "--recipe", "imagenet-c-all", "--out", "b.png", "--json"
+    )
     assert other.json["recipe"] == "imagenet-c-all"
 
 
@@ -63,11 +67,19 @@ def test_preview_shows_gradual_degradations_whatever_the_recipe(run: Any) -> Non
 
 def test_preview_shows_some_levels_of_a_recipe_that_has_many(run: Any, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(
-        'name = "r"\nversion = "1"\ncalibration = "tiny"\npreprocessing = {kind = "resize", side = 64}\nencoding = {format = "png"}\n'
-        'sets = [{clean = true}, {corruptions = ["fade_black"], levels = 12}, {chain = ["fade_black-02", "contrast-1"]}]\n'
+        'name = "r"\nversion = "1"\ncalibration = "tiny"\npreprocessing = {kind = "resize", side = 64}\nencoding = '
+        '{format = "png"}\n'
+        'sets = [{clean = true}, {corruptions = ["fade_black"], levels = 12}, {chain = ["fade_black-02", '
+        '"contrast-1"]}]\n'
     )
     shown = run("preview", "--recipe", "r.toml", "--json")
-    assert shown.json["sets"] == ["clean", "fade_black/01", "fade_black/05", "fade_black/10", "fade_black-02+contrast-1"]
+    assert shown.json["sets"] == [
+        "clean",
+        "fade_black/01",
+        "fade_black/05",
+        "fade_black/10",
+        "fade_black-02+contrast-1",
+    ]
     assert len(run("preview", "--recipe", "r.toml", "--sets", "*", "--out", "all.png", "--json").json["sets"]) == 14
 
 

@@ -35,7 +35,9 @@ def test_packed_published_fetched(run: Run, built: Path, serve: Serve, tmp_path:
     assert part.code == 0, part.err
     assert "Note: a part of the data set; 3 sets are in other archives" in part.out
     assert f"Digest: {packed['digest']}" in part.out
-    whole = run("fetch", server.url, "--out", "whole", "--digest", packed["digest"].removeprefix("sha256:"), "--json").json
+    whole = run(
+        "fetch", server.url, "--out", "whole", "--digest", packed["digest"].removeprefix("sha256:"), "--json"
+    ).json
     files = {p.relative_to(built): p.read_bytes() for p in built.rglob("*") if p.is_file()}
     root = Path(tmp_path, whole["path"])
     assert {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()} == files

@@ -1,4 +1,6 @@
-"""score as a user runs it: what it hands on, what it prints, what it refuses; and, marked ci, on builds of the shipped recipes."""
+"""score as a user runs it: what it hands on, what it prints, what it refuses; and, marked ci, on builds of the shipped
+recipes.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,21 @@ def test_sets_a_baseline_and_a_condition(run: Run, directory: Path, predictions:
 
 
 def test_the_commands_of_the_readme_leave_no_score_empty(run: Run, tmp_path: Path) -> None:
-    built = run("build", "imagenet-c", "--samples", 2, "--format", "hdf5", "--metrics", 0, "--no-page", "--jobs", 1, "--out", "sets")
+    built = run(
+        "build",
+        "imagenet-c",
+        "--samples",
+        2,
+        "--format",
+        "hdf5",
+        "--metrics",
+        0,
+        "--no-page",
+        "--jobs",
+        1,
+        "--out",
+        "sets",
+    )
     assert built.code == 0, built.err
     data = corruptset.open(tmp_path / "sets/imagenet-c-1.1.0")
     assert len(data.set_ids) == 76
@@ -104,7 +120,9 @@ def test_the_commands_of_the_readme_leave_no_score_empty(run: Run, tmp_path: Pat
         (["DIR", "PREDICTIONS", "--out", "file"], 2, "file"),
     ],
 )
-def test_mistakes(run: Run, directory: Path, predictions: Path, tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
+def test_mistakes(
+    run: Run, directory: Path, predictions: Path, tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
     (tmp_path / "file").write_text("")
     places = {"DIR": directory, "PREDICTIONS": predictions}
     done = run("score", *(places.get(one, one) for one in arguments))
@@ -112,7 +130,9 @@ def test_mistakes(run: Run, directory: Path, predictions: Path, tmp_path: Path, 
     assert says in done.err
 
 
-def test_every_table_fits_80_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_table_fits_80_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("imagenet-c-all", "image-degrade-30", "two-factor-69", "icons50-apple"):
         rows = [{"group": f"style {i % 4}"} for i in range(40)] if "icons" in name else []
@@ -135,7 +155,9 @@ def small_builds(tmp_path: Path) -> dict[str, Path]:
     for i in range(24):
         file = tmp_path / "digits" / f"c{read.target[i]}" / f"{i:02d}.png"
         file.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.round(read.images[i] * (255 / 16)).astype(np.uint8)).resize((224, 224)).convert("RGB").save(file)
+        Image.fromarray(np.round(read.images[i] * (255 / 16)).astype(np.uint8)).resize((224, 224)).convert("RGB").save(
+            file
+        )
     source = f"folder:{tmp_path / 'digits'}"
     quiet: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "page": False}
     wanted: dict[str, dict[str, Any]] = {
@@ -144,7 +166,10 @@ def small_builds(tmp_path: Path) -> dict[str, Path]:
         "two-factor-69": {"samples": 6},
         "flageval-noise": {"samples": 4, "sets": ["*", "clean"]},
     }
-    built = {name: corruptset.build(name, source, tmp_path / "out", **quiet | options).directory for name, options in wanted.items()}
+    built = {
+        name: corruptset.build(name, source, tmp_path / "out", **quiet | options).directory
+        for name, options in wanted.items()
+    }
     crops = f"folder:{layouts.write_crops(tmp_path / 'crops', classes=2, each=1)}"
     exhaustive = corruptset.build("fragile-cifar10-exhaustive", crops, tmp_path / "out", **quiet, store="images")
     built["fragile-cifar10-exhaustive"] = exhaustive.directory
@@ -198,7 +223,18 @@ def test_a_trained_net_from_build_to_scores(run: Run, tmp_path: Path) -> None:
         file = tmp_path / "digits" / f"{net.labels[i]}" / f"{i:03d}.png"
         file.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(net.images[i, ..., 0]).save(file)
-    source = ("--source", f"folder:{tmp_path / 'digits'}", "--jobs", "1", "--metrics", "0", "--any-shape", "--no-page", "--out", "out")
+    source = (
+        "--source",
+        f"folder:{tmp_path / 'digits'}",
+        "--jobs",
+        "1",
+        "--metrics",
+        "0",
+        "--any-shape",
+        "--no-page",
+        "--out",
+        "out",
+    )
     assert run("build", "two-factor-69", *source).code == 0
     assert run("predict", "out/two-factor-69-1.0.0", "--model", net.model, "--out", "net").code == 0
     done = run("score", "out/two-factor-69-1.0.0", "net", "--json")
@@ -206,6 +242,12 @@ def test_a_trained_net_from_build_to_scores(run: Run, tmp_path: Path) -> None:
     assert scores["model"] == "digits"
     assert scores["sets"]["clean"]["accuracy"] > 0.9
     two = scores["two_factor"]
-    assert scores["intervals"]["two_factor.cv_percent"][0] < two["cv_percent"] < scores["intervals"]["two_factor.cv_percent"][1]
+    assert (
+        scores["intervals"]["two_factor.cv_percent"][0]
+        < two["cv_percent"]
+        < scores["intervals"]["two_factor.cv_percent"][1]
+    )
     # turned digits are others to a network that never saw one
-    assert scores["sets"]["ro060"]["accuracy"] < scores["sets"]["sp010"]["accuracy"] < scores["sets"]["clean"]["accuracy"]
+    assert (
+        scores["sets"]["ro060"]["accuracy"] < scores["sets"]["sp010"]["accuracy"] < scores["sets"]["clean"]["accuracy"]
+    )

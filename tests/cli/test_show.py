@@ -122,7 +122,10 @@ def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) ->
 def test_a_recipe_says_what_it_holds_out(run: Any) -> None:
     assert "Held out of training: the style microsoft\n" in run("show", "icons50-microsoft").out
     assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show", "icons50-subtype").out
-    assert run("show", "icons50-apple", "--json").json["recipe"]["hold_out"] == {"grouping": "style", "groups": ["apple"]}
+    assert run("show", "icons50-apple", "--json").json["recipe"]["hold_out"] == {
+        "grouping": "style",
+        "groups": ["apple"],
+    }
     assert "Held out" not in run("show", "mnist-c").out
 
 
@@ -145,7 +148,20 @@ def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> 
 
 
 def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run: Any) -> None:
-    built = run("build", "imagenet-c", "--source", "sample", "--first", "2", "--sets", "fog/[135]", "--jobs", "1", "--no-page", "--json")
+    built = run(
+        "build",
+        "imagenet-c",
+        "--source",
+        "sample",
+        "--first",
+        "2",
+        "--sets",
+        "fog/[135]",
+        "--jobs",
+        "1",
+        "--no-page",
+        "--json",
+    )
     assert built.code == 0, built.err
     metrics = {s["id"]: s["metrics"] for s in run("show", built.json["directory"], "--json").json["sets"]}
     out = run("show", built.json["directory"]).out

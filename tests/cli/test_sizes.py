@@ -38,7 +38,9 @@ def cifar(tmp_path_factory: pytest.TempPathFactory) -> str:
     ],
     ids=str,
 )
-def test_all_say_what_is_on_the_disk(run: Run, cifar: str, tmp_path: Path, recipe: str, of_cifar: bool, options: list[str]) -> None:
+def test_all_say_what_is_on_the_disk(
+    run: Run, cifar: str, tmp_path: Path, recipe: str, of_cifar: bool, options: list[str]
+) -> None:
     sets = "contrast/*,gaussian_noise/*" if "--view" in options else SETS
     asked = [recipe, "--source", cifar if of_cifar else "sample", "--sets", sets, *options]
     planned, said = run("plan", *asked, "--json").json, run("plan", *asked).out

@@ -53,7 +53,17 @@ PIPES = {
     "hdf5:": ["plan", "cifar10-c", "--source", "hdf5:PIPE"],
     "unpack": ["unpack", "PIPE", "--out", "new"],
     "corrupt": ["corrupt", "PIPE", "fog", "-s", "3", "--out", "new.png"],
-    "corrupt --param": ["corrupt", "sample:astronaut", "frost", "-s", "3", "--param", "texture=PIPE.npy", "--out", "new.png"],
+    "corrupt --param": [
+        "corrupt",
+        "sample:astronaut",
+        "frost",
+        "-s",
+        "3",
+        "--param",
+        "texture=PIPE.npy",
+        "--out",
+        "new.png",
+    ],
     "preview": ["preview", "PIPE", "--out", "new.png"],
     "--list": ["export", "imagenet-c-5k", "BUILT", "--list", "PIPE", "--out", "new"],
     "--severities": ["export", "cifar-c", "BUILT", "--severities", "PIPE", "--out", "new"],
@@ -70,12 +80,16 @@ def test_a_pipe_is_refused_by_name(run: Any, built: Path, flat: Path, tmp_path: 
     done = run(*(a.replace("BUILT", str(built)) for a in arguments))
     assert done.code == 2, done.err
     assert "PIPE" in done.err
-    assert any(said in done.err for said in ("it is a pipe", "is a pipe, not a regular file", "not a folder", "IDX file")), done.err
+    assert any(
+        said in done.err for said in ("it is a pipe", "is a pipe, not a regular file", "not a folder", "IDX file")
+    ), done.err
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "new.png").exists()
 
 
-@pytest.mark.parametrize("arguments", [PIPES["--labels"], PIPES["--ids"], PIPES["cifar10:"], PIPES["unpack"], PIPES["corrupt"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments", [PIPES["--labels"], PIPES["--ids"], PIPES["cifar10:"], PIPES["unpack"], PIPES["corrupt"]], ids=str
+)
 def test_a_device_without_end_is_refused_by_name(run: Any, flat: Path, arguments: list[str]) -> None:
     done = run(*(a.replace("PIPE", "/dev/zero") for a in arguments))
     assert done.code == 2

@@ -60,14 +60,25 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_build_by_one_process_imports_only_what_its_first_part_needs(folder: Path, tmp_path: Path) -> None:
-    arguments = ["build", "imagenet-c", "--source", f"folder:{folder}", "--out", str(tmp_path / "out"), "--sets", "gaussian_noise/1"]
+    arguments = [
+        "build",
+        "imagenet-c",
+        "--source",
+        f"folder:{folder}",
+        "--out",
+        str(tmp_path / "out"),
+        "--sets",
+        "gaussian_noise/1",
+    ]
     arguments += ["--jobs", "1", "--format", "folder"]
     seen = tmp_path / "seen.json"
     subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
     state = json.loads(seen.read_text())
     needless = {name: why for name, why in NOT_NEEDED.items() if name in state["modules"]}
     assert not needless
-    assert {"numba", "cv2", "corruptset.corruptions.noise.noise"} <= set(state["modules"]), "the list is read where nothing was made"
+    assert {"numba", "cv2", "corruptset.corruptions.noise.noise"} <= set(state["modules"]), (
+        "the list is read where nothing was made"
+    )
     assert state["collects"]
 
 

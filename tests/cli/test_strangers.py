@@ -1,4 +1,6 @@
-"""Data sets of strangers and of other releases on the command line: one sentence, the right exit code, nothing that a terminal obeys."""
+"""Data sets of strangers and of other releases on the command line: one sentence, the right exit code, nothing that a
+terminal obeys.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ def commands(build: Path, whole: Path) -> dict[str, tuple[int, list[Any]]]:
         "export": (1, ["export", "imagenet-c", build, "--out", "view"]),
         "pack": (1, ["pack", build, "--out", "release"]),
         "rebuild": (1, ["rebuild", build, "--source", source, "--out", "again", "--jobs", 1]),
-        "build": (1, ["build", recipe, "--source", source, "--out", build.parent, "--sets", "brightness/1", "--jobs", 1]),
+        "build": (
+            1,
+            ["build", recipe, "--source", source, "--out", build.parent, "--sets", "brightness/1", "--jobs", 1],
+        ),
     }
 
 
@@ -77,7 +82,9 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("name", ["rederive", "rebuild", "repair", "samples"])
-def test_a_preprocessing_that_no_build_has(run: Callable[..., Any], whole: Path, build: Path, what: str, name: str) -> None:
+def test_a_preprocessing_that_no_build_has(
+    run: Callable[..., Any], whole: Path, build: Path, what: str, name: str
+) -> None:
     def change(m: dict[str, Any]) -> None:
         m["preprocessing"] = m["recipe"]["preprocessing"] = HOSTILE[what]
 
@@ -101,7 +108,9 @@ def test_a_preprocessing_that_no_build_has(run: Callable[..., Any], whole: Path,
     assert "pydantic" not in done.err
 
 
-def test_names_of_a_stranger_do_not_reach_the_terminal(run: Callable[..., Any], build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_a_stranger_do_not_reach_the_terminal(
+    run: Callable[..., Any], build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def change(m: dict[str, Any]) -> None:
         m["source"].update(name=f"folder{ESC}", license=f"{ESC}\nDigest: sha256:0000")
         m["sets"][0]["aliases"] = [f"alias{ESC}"]
@@ -112,7 +121,13 @@ def test_names_of_a_stranger_do_not_reach_the_terminal(run: Callable[..., Any], 
 
     edit_manifest(build, change, reseal=True)
     redigest(build)
-    for arguments in (["show", build], ["show", build, "--json"], ["verify", build, "--jobs", 1], ["rebuild", build], ["pack", build]):
+    for arguments in (
+        ["show", build],
+        ["show", build, "--json"],
+        ["verify", build, "--jobs", 1],
+        ["rebuild", build],
+        ["pack", build],
+    ):
         for colour in (False, True):
             monkeypatch.setenv("FORCE_COLOR", "1") if colour else monkeypatch.delenv("FORCE_COLOR", raising=False)
             done = run(*arguments)
@@ -127,7 +142,9 @@ def test_names_of_a_stranger_do_not_reach_the_terminal(run: Callable[..., Any], 
     assert "alias\\x1b[2J" in shown
     assert json.loads(run("show", build, "--json").out)["sets"][0]["aliases"] == [f"alias{ESC}"]
     edit_manifest(
-        build, lambda m: m["sets"][0].update(aliases=[f"a{ESC}"] * 2) or m["classes"][0].update(name=ESC, folder=ESC), reseal=True
+        build,
+        lambda m: m["sets"][0].update(aliases=[f"a{ESC}"] * 2) or m["classes"][0].update(name=ESC, folder=ESC),
+        reseal=True,
     )
     done = run("verify", build, "--jobs", 1)
     assert done.code == 1

@@ -1,4 +1,6 @@
-"""Standard streams that are closed, None, full, or whose reader has left; and disks that are full under what is not a build."""
+"""Standard streams that are closed, None, full, or whose reader has left; and disks that are full under what is not a
+build.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,29 @@ import corruptset
 FULL = Path("/dev/full")
 
 
-BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
+BUILD = [
+    "build",
+    "cifar10-c",
+    "--source",
+    "sample",
+    "--samples",
+    "2",
+    "--sets",
+    "contrast/*",
+    "--jobs",
+    "2",
+    "--any-shape",
+    "--json",
+]
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
 def test_a_build_with_workers_whose_streams_are_closed(tmp_path: Path, closed: str) -> None:
     line = f'exec "$0" "$@" {closed}'
-    done = subprocess.run(["sh", "-c", line, COMMAND, *BUILD, "--out", tmp_path / "out"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["sh", "-c", line, COMMAND, *BUILD, "--out", tmp_path / "out"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout
     assert done.stderr == ""
     if ">&- 2" in closed:
@@ -71,9 +88,13 @@ def test_a_program_without_standard_streams_can_have_workers(tmp_path: Path, clo
 
 @pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--json"], ["show", "imagenet-c"], ["verify", "DIR"], ["verify", "DIR", "--json"]], ids=" ".join
+    "arguments",
+    [["list"], ["list", "--json"], ["show", "imagenet-c"], ["verify", "DIR"], ["verify", "DIR", "--json"]],
+    ids=" ".join,
 )
-def test_standard_output_that_is_full(run: Any, built: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def test_standard_output_that_is_full(
+    run: Any, built: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
     with FULL.open("w") as full:
         monkeypatch.setattr(sys, "stdout", full)
         done = run(*(str(built) if a == "DIR" else a for a in arguments))

@@ -23,7 +23,8 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
 
     monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
     bad = run(
-        "verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny", "--surrogate", "m.toml",
+        "verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny",
+        "--surrogate", "m.toml",
         "--labels", "x.csv", "--images", "y.csv", "--groups", "z.csv", "--frost-textures", "ice", "--device", "cuda",
     )  # fmt: skip
     assert bad.code == 1
@@ -61,7 +62,9 @@ def test_verify_repairs_and_says_what_was_mended(run: Any, monkeypatch: pytest.M
     def verify(directory: Path, **kwargs: Any) -> VerificationReport:
         calls.append(kwargs)
         left = [Problem("manifest.json", "unmended", "it is gone")] if directory.name == "bad" else []
-        return VerificationReport(str(directory), "pixels", "sha256:0", left, mended=[f"images/{i}.JPEG" for i in range(60)])
+        return VerificationReport(
+            str(directory), "pixels", "sha256:0", left, mended=[f"images/{i}.JPEG" for i in range(60)]
+        )
 
     monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
     good = run("verify", "good", "--repair", "--source", "folder:x")

@@ -8,7 +8,14 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from corruptset.corruptions.arithmetic import double_over_255, exact_exp, gaussian_weights, hypotenuse, over_255, sine_cosine
+from corruptset.corruptions.arithmetic import (
+    double_over_255,
+    exact_exp,
+    gaussian_weights,
+    hypotenuse,
+    over_255,
+    sine_cosine,
+)
 from corruptset.corruptions.kernels import kernel
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
@@ -76,7 +83,9 @@ def _points() -> np.ndarray:
     rng = np.random.default_rng(20)
     degrees = np.concatenate([np.arange(-720.0, 721.0, 7.5), [45, 30, 60, 53.13010235415598, 1e-9, 1e-160, -0.0]])
     near_turns = np.array([k * (math.pi / 2) for k in range(-40, 41)])
-    return np.concatenate([math.pi * degrees / 180, near_turns, rng.uniform(-math.pi, math.pi, 600), rng.uniform(-4000, 4000, 200)])
+    return np.concatenate(
+        [math.pi * degrees / 180, near_turns, rng.uniform(-math.pi, math.pi, 600), rng.uniform(-4000, 4000, 200)]
+    )
 
 
 def test_sine_and_cosine_are_correctly_rounded() -> None:
@@ -102,11 +111,16 @@ def test_hypotenuse_is_correctly_rounded() -> None:
     got = _hypotenuses(x, y)
     with localcontext() as context:
         context.prec = 80
-        want = [float((Decimal(a) * Decimal(a) + Decimal(b) * Decimal(b)).sqrt()) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        want = [
+            float((Decimal(a) * Decimal(a) + Decimal(b) * Decimal(b)).sqrt())
+            for a, b in zip(x.tolist(), y.tolist(), strict=True)
+        ]
     assert got.tolist() == want
 
 
-@pytest.mark.parametrize(("x", "want"), [(0.0, 1.0), (1.0, 2.718281828459045), (-0.5, 0.6065306597126334), (-5000.0, 0.0)])
+@pytest.mark.parametrize(
+    ("x", "want"), [(0.0, 1.0), (1.0, 2.718281828459045), (-0.5, 0.6065306597126334), (-5000.0, 0.0)]
+)
 def test_exp(x: float, want: float) -> None:
     assert exact_exp(x) == want
 

@@ -30,13 +30,16 @@ def test_equals_hsv_and_back(name, shift):
 
 def test_every_pair_of_largest_and_least_channel():
     largest, least = np.meshgrid(np.arange(256), np.arange(256))
-    image = np.stack([np.maximum(largest, least), np.minimum(largest, least), np.minimum(largest, least)], -1).astype(np.uint8)
+    image = np.stack([np.maximum(largest, least), np.minimum(largest, least), np.minimum(largest, least)], -1).astype(
+        np.uint8
+    )
     for shift in (0.1, 0.3):
         off = corruptset.corrupt(image, "brightness", shift=shift).astype(int) - through_hsv(image, shift)
         assert np.abs(off).max() <= 1
         assert np.mean(off == 0) > 0.99
         np.testing.assert_array_equal(
-            corruptset.corrupt(image[..., ::-1], "brightness", shift=shift), corruptset.corrupt(image, "brightness", shift=shift)[..., ::-1]
+            corruptset.corrupt(image[..., ::-1], "brightness", shift=shift),
+            corruptset.corrupt(image, "brightness", shift=shift)[..., ::-1],
         )
 
 

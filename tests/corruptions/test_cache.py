@@ -49,7 +49,9 @@ def call(site: Path, cwd: Path, name: str = NOISE, **environment: str | None) ->
     own = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA"))} | own
     env = {k: v for k, v in (env | environment).items() if v is not None}
-    done = subprocess.run([sys.executable, "-c", CALL.format(name=name)], cwd=cwd, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CALL.format(name=name)], cwd=cwd, env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     digest, root, file = json.loads(done.stdout)
     return digest, root, file
@@ -57,7 +59,9 @@ def call(site: Path, cwd: Path, name: str = NOISE, **environment: str | None) ->
 
 @pytest.mark.ci
 def test_an_edited_callee_changes_the_output(tmp_path):
-    """The kernel that calls `philox4x32` stands in another file than the edit: numba alone would keep the stale code."""
+    """The kernel that calls `philox4x32` stands in another file than the edit: numba alone would keep the stale
+    code.
+    """
     site, cache = installed(tmp_path), str(tmp_path / "cache")
     before = call(site, tmp_path, CORRUPTSET_CACHE=cache)
     assert before[2].startswith(str(site))
@@ -75,7 +79,10 @@ def test_an_edited_callee_changes_the_output(tmp_path):
 def owned(site: Path, home: Path) -> dict[str, str]:
     """Return the environment of the owner of a home folder, who sets no variable."""
     names = ("CORRUPTSET", "NUMBA", "XDG")
-    return {k: v for k, v in os.environ.items() if not k.startswith(names)} | {"HOME": str(home), "PYTHONPATH": str(site)}
+    return {k: v for k, v in os.environ.items() if not k.startswith(names)} | {
+        "HOME": str(home),
+        "PYTHONPATH": str(site),
+    }
 
 
 SETS = ["imagenet-c", "--sets", "contrast/1,brightness/1"]
@@ -85,7 +92,9 @@ def built(site: Path, home: Path, out: str, *more: str) -> tuple[str, str]:
     """Build on a terminal; return the digest and what the terminal shows."""
     main, terminal = pty.openpty()
     command = [sys.executable, "-m", "corruptset", "build", *SETS, "--out", out, *more]
-    with subprocess.Popen([*command, "--json"], cwd=home, env=owned(site, home), stdout=subprocess.PIPE, stderr=terminal) as process:
+    with subprocess.Popen(
+        [*command, "--json"], cwd=home, env=owned(site, home), stdout=subprocess.PIPE, stderr=terminal
+    ) as process:
         os.close(terminal)
         shown = b""
         with contextlib.suppress(OSError):  # the other end is closed
@@ -136,10 +145,14 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA", "XDG", "HOME"))}
         env |= {"PYTHONPATH": str(site), "HOME": str(site)}
         touch = "import pathlib; pathlib.Path.home().joinpath('written').touch()"
-        forbidden = subprocess.run([sys.executable, "-c", touch], env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
+        forbidden = subprocess.run(
+            [sys.executable, "-c", touch], env=env, preexec_fn=obey_permissions, capture_output=True, text=True
+        )
         assert "PermissionError" in forbidden.stderr, "the site can be written to, so this test would prove nothing"
         program = [sys.executable, "-c", CALL.format(name=NOISE)]
-        done = subprocess.run(program, cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
+        done = subprocess.run(
+            program, cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         root = Path(json.loads(done.stdout)[1])
         assert root.name.startswith("corruptset-cache-")
@@ -151,7 +164,9 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
 
 @pytest.mark.ci
 def test_a_cache_that_can_only_be_read_is_read(tmp_path):
-    """As in a container with a read-only root, which any user runs: nothing is compiled again, and nothing is written there."""
+    """As in a container with a read-only root, which any user runs: nothing is compiled again, and nothing is written
+    there.
+    """
     site, cache = installed(tmp_path), tmp_path / "cache"
     first = call(site, tmp_path, SEVERAL, CORRUPTSET_CACHE=str(cache))[0]
     kernels = sorted(path.relative_to(cache) for path in cache.rglob("*.kernel"))
@@ -160,21 +175,29 @@ def test_a_cache_that_can_only_be_read_is_read(tmp_path):
         path.chmod(0o555 if path.is_dir() else 0o444)
     made = (
         CALL.format(name=SEVERAL)
-        + ";print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if p.is_symlink()]);"
+        + ";print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if "
+        "p.is_symlink()]);"
     )
     made += "print([str(p) for p in cache_root().rglob('*.kernel') if not p.is_symlink()])"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG", "HOME"))}
     env |= {"PYTHONPATH": str(site), "HOME": str(cache), "CORRUPTSET_CACHE": str(cache)}
     try:
         done = subprocess.run(
-            [sys.executable, "-c", made], cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True
+            [sys.executable, "-c", made],
+            cwd=tmp_path,
+            env=env,
+            preexec_fn=obey_permissions,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stderr
         call_line, linked, compiled = done.stdout.splitlines()
         digest, root, _ = json.loads(call_line)
         assert Path(root).name.startswith("corruptset-cache-")
         assert (digest, linked, compiled) == (first, str([str(path) for path in kernels]), "[]")
-        assert sorted(path.relative_to(cache) for path in cache.rglob("*.kernel")) == kernels, "what was removed were the links"
+        assert sorted(path.relative_to(cache) for path in cache.rglob("*.kernel")) == kernels, (
+            "what was removed were the links"
+        )
     finally:
         for path in (cache, *cache.rglob("*")):
             path.chmod(0o755)
@@ -186,7 +209,13 @@ def flipped(data: bytes, at: int) -> bytes:
 
 def damages(data: bytes) -> list[bytes]:
     """Return a kernel's file with what disks and people do to one: emptied, cut off, with bytes flipped."""
-    return [b"", data[:7], data[: len(data) // 2], data[:-1], *(flipped(data, at) for at in range(0, len(data), max(1, len(data) // 40)))]
+    return [
+        b"",
+        data[:7],
+        data[: len(data) // 2],
+        data[:-1],
+        *(flipped(data, at) for at in range(0, len(data), max(1, len(data) // 40))),
+    ]
 
 
 def test_a_damaged_kernel_counts_as_none(tmp_path):
@@ -230,7 +259,12 @@ def stamped(text: str) -> str:
 
 def test_a_kernel_is_named_by_its_code_and_by_all_that_it_names():
     same = [("A kernel.", "Another."), ("return 1", "return 2"), ("\n@inlined", "\n# why\n\n@inlined")]
-    other = [("x * STEP", "x - STEP"), ("STEP, TABLE = 3", "STEP, TABLE = 4"), ("arange(4)", "arange(4.0)"), ("TABLE[1]", "TABLE[2]")]
+    other = [
+        ("x * STEP", "x - STEP"),
+        ("STEP, TABLE = 3", "STEP, TABLE = 4"),
+        ("arange(4)", "arange(4.0)"),
+        ("TABLE[1]", "TABLE[2]"),
+    ]
     assert {stamped(KERNEL.replace(*edit)) for edit in same} == {stamped(KERNEL)}
     assert len({stamped(KERNEL.replace(*edit)) for edit in other} | {stamped(KERNEL)}) == len(other) + 1
 

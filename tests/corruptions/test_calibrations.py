@@ -36,7 +36,12 @@ def test_published_values_stand_where_they_should():
         ("imagenet", "gaussian_noise", 3, {"sigma": 0.18}),
         ("imagenet", "glass_blur", 4, {"sigma": 1.1, "max_delta": 3, "iterations": 2}),
         ("imagenet", "elastic_transform", 1, {"alpha": 488.0, "sigma": 170.8, "affine": 24.4}),
-        ("imagenet", "snow", 5, {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12, "sigma": 12, "mix": 0.55}),
+        (
+            "imagenet",
+            "snow",
+            5,
+            {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12, "sigma": 12, "mix": 0.55},
+        ),
         ("imagenet", "saturate", 5, {"gain": 20, "shift": 0.2}),
         ("cifar", "defocus_blur", 4, {"radius": 1, "alias_sigma": 0.2}),
         ("cifar", "frost", 5, {"image_weight": 0.75, "frost_weight": 0.45, "texture_scale": 0.2}),
@@ -69,7 +74,8 @@ def test_all_mistakes_are_reported_at_once():
         .replace("side = 100", "side = 4")
         .replace("wibble_decay = 2.5", "wiggle_decay = 2.5")
         .replace("factor = 0.9", 'factor = "much"')
-        + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = 'you'\n"
+        + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = "
+        "'you'\n"
     )
     with pytest.raises(RecipeError) as e:
         parse_table(text, "mine.toml")

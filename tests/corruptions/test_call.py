@@ -11,18 +11,24 @@ from pictures import painted
 
 def test_without_a_key_other_images_draw_otherwise():
     flat = [np.full((32, 48, 3), level, np.uint8) for level in (128, 129, 128)]
-    first, second, again = (corruptset.corrupt(image, "gaussian_noise", severity=3).astype(int) - image for image in flat)
+    first, second, again = (
+        corruptset.corrupt(image, "gaussian_noise", severity=3).astype(int) - image for image in flat
+    )
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(first, again)
     # shape counts, as in the digest: the same bytes as another picture are another picture
     turned = corruptset.corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
     assert not np.array_equal(first.ravel(), turned.ravel())
     grey = flat[0][:, :, 0]
-    np.testing.assert_array_equal(corruptset.corrupt(grey, "fog/3"), corruptset.corrupt(grey[:, :, None], "fog/3")[:, :, 0])
+    np.testing.assert_array_equal(
+        corruptset.corrupt(grey, "fog/3"), corruptset.corrupt(grey[:, :, None], "fog/3")[:, :, 0]
+    )
 
 
 def test_chains_equal_corrupting_the_corrupted():
-    """The second stage of a chain has a key of its own, so only a deterministic second stage can be compared directly."""
+    """The second stage of a chain has a key of its own, so only a deterministic second stage can be compared
+    directly.
+    """
     image = painted(48, 40)
     first = corruptset.corrupt(image, "gaussian_noise", severity=3, calibration="cifar")
     np.testing.assert_array_equal(
@@ -49,16 +55,41 @@ def test_chains_equal_corrupting_the_corrupted():
     ("image", "name", "options", "says"),
     [
         (np.zeros((32, 32, 3), np.uint8), "gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": -1}, "severity is -1; expected a whole number from 1 to 5"),
+        (
+            np.zeros((32, 32, 3), np.uint8),
+            "fog",
+            {"severity": -1},
+            "severity is -1; expected a whole number from 1 to 5",
+        ),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 6}, "severity is 6"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 2.125}, "severity is 2.125"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": True}, "severity is True"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {}, "needs a severity"),
-        (np.zeros((32, 32, 3), np.uint8), "salt_pepper", {}, "no published severities and needs its parameters: density is missing"),
-        (np.zeros((32, 32, 3), np.uint8), "salt_pepper", {"severity": 3}, "no published severities; give its parameters instead: density"),
-        (np.zeros((32, 32, 3), np.uint8), "salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
+        (
+            np.zeros((32, 32, 3), np.uint8),
+            "salt_pepper",
+            {},
+            "no published severities and needs its parameters: density is missing",
+        ),
+        (
+            np.zeros((32, 32, 3), np.uint8),
+            "salt_pepper",
+            {"severity": 3},
+            "no published severities; give its parameters instead: density",
+        ),
+        (
+            np.zeros((32, 32, 3), np.uint8),
+            "salt_pepper/3",
+            {},
+            "no published severities; give its parameters instead: density",
+        ),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"level": 3}, "has no levels"),
-        (np.zeros((32, 32, 3), np.uint8), "fog/3", {"severity": 3}, "can be given only with the name of one corruption"),
+        (
+            np.zeros((32, 32, 3), np.uint8),
+            "fog/3",
+            {"severity": 3},
+            "can be given only with the name of one corruption",
+        ),
         (np.zeros((32, 32, 3), np.uint8), "fog-9", {}, "severity is 9"),
         (np.zeros((32, 32, 3), np.uint8), "fog-3+nothing-2", {}, "nothing"),
         (np.zeros((32, 32, 3), np.uint8), "+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),

@@ -13,7 +13,10 @@ from corruptset.corruptions.blur.disk import disk_kernel
 from corruptset.errors import ParameterError
 from pictures import painted, photograph
 
-PUBLISHED = {224: ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)), 32: ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1))}
+PUBLISHED = {
+    224: ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+    32: ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+}
 
 
 def opencv_kernel(radius: float, alias_sigma: float) -> np.ndarray:
@@ -52,11 +55,15 @@ def test_kernels_that_touch_their_window_brighten() -> None:
     assert corruptset.corrupt(flat + 55, "defocus_blur", severity=5, calibration="imagenet").min() == 255
 
 
-@pytest.mark.parametrize(("radius", "alias_sigma"), [*PUBLISHED[224], *PUBLISHED[32], (7.3, 0.5), (11, 1.0), (20, 0.5), (0, 0.5)])
+@pytest.mark.parametrize(
+    ("radius", "alias_sigma"), [*PUBLISHED[224], *PUBLISHED[32], (7.3, 0.5), (11, 1.0), (20, 0.5), (0, 0.5)]
+)
 @pytest.mark.parametrize("shape", [(8, 8, 1), (9, 31, 3), (31, 9, 1), (36, 50, 3)])
 def test_equals_plain_taps(shape: tuple[int, int, int], radius: float, alias_sigma: float) -> None:
     noise = np.random.default_rng(4).integers(0, 256, shape, np.uint8)
-    batch = np.stack([noise, noise // 128 * 255, painted(*shape), np.full(shape, 255, np.uint8), np.full(shape, 100, np.uint8)])
+    batch = np.stack(
+        [noise, noise // 128 * 255, painted(*shape), np.full(shape, 255, np.uint8), np.full(shape, 100, np.uint8)]
+    )
     before = batch.copy()
     got = corruptset.corrupt(batch, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
     assert (batch == before).all()
@@ -96,17 +103,22 @@ def test_photographs_equal_opencvs_filter(severity: int) -> None:
 def test_distortion_is_the_published_one(size: int, severity: int, want: tuple[float, float]) -> None:
     for name, psnr in zip(("astronaut", "coffee"), want, strict=True):
         image = photograph(name, size)
-        out = corruptset.corrupt(image, "defocus_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size])
+        out = corruptset.corrupt(
+            image, "defocus_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size]
+        )
         assert 10 * np.log10(255**2 / ((out.astype(float) - image) ** 2).mean()) == pytest.approx(psnr, abs=0.002)
 
 
 def test_a_radius_beyond_the_integers_after_scaling_is_refused() -> None:
     with pytest.raises(ParameterError, match="after scaling"):
-        corruptset.corrupt(painted(70, 80), "defocus_blur", radius=400.0, alias_sigma=0.5, calibration="cifar", scale="side")
+        corruptset.corrupt(
+            painted(70, 80), "defocus_blur", radius=400.0, alias_sigma=0.5, calibration="cifar", scale="side"
+        )
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [({"radius": -1.0}, "radius"), ({"radius": 501.0}, "radius"), ({"alias_sigma": 0.0}, "alias_sigma")]
+    ("given", "message"),
+    [({"radius": -1.0}, "radius"), ({"radius": 501.0}, "radius"), ({"alias_sigma": 0.0}, "alias_sigma")],
 )
 def test_nonsense_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):

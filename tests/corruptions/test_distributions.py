@@ -103,14 +103,21 @@ def test_speckle_noise(sigma, level, count):
 
 
 @counts
-@pytest.mark.parametrize(("photons", "level"), [(3.0, 90), (5.0, 200), (12.0, 128), (60.0, 40), (60.0, 200), (500.0, 230)])
+@pytest.mark.parametrize(
+    ("photons", "level"), [(3.0, 90), (5.0, 200), (12.0, 128), (60.0, 40), (60.0, 200), (500.0, 230)]
+)
 def test_shot_noise(photons, level, count):
     def p(drawn_with, seed):
         """Draw counts of a mean that is off, shown at the same photons: rows of levels are means."""
         weights = shot_levels(level * drawn_with / photons, photons)
-        return chi_squared(histogram(level, count, seed, noise._LEVEL, one_row(weights, level)), shot_levels(level, photons))
+        return chi_squared(
+            histogram(level, count, seed, noise._LEVEL, one_row(weights, level)), shot_levels(level, photons)
+        )
 
-    right = [chi_squared(histogram(level, count, s, noise._LEVEL, tables.shot_table(photons)), shot_levels(level, photons)) for s in SEEDS]
+    right = [
+        chi_squared(histogram(level, count, s, noise._LEVEL, tables.shot_table(photons)), shot_levels(level, photons))
+        for s in SEEDS
+    ]
     judge(right, [p(photons * 1.01, s) for s in SEEDS])
 
 
@@ -181,7 +188,9 @@ def tail_p(observed, least=3.5):
 @counts
 def test_normals(count):
     def p(scale, seed):
-        return chi_squared(normal_counts(count, seed, scale), np.diff(stats.norm.cdf(np.concatenate([[-np.inf], EDGES, [np.inf]]))))
+        return chi_squared(
+            normal_counts(count, seed, scale), np.diff(stats.norm.cdf(np.concatenate([[-np.inf], EDGES, [np.inf]])))
+        )
 
     judge([p(1.0, s) for s in SEEDS], [p(1.01, s) for s in SEEDS])
 

@@ -43,8 +43,12 @@ def slow(image, alpha, sigma, affine, points, field_x, field_y, coordinates=32):
         sx, sy = np.floor(sx * coordinates + 0.5) / coordinates, np.floor(sy * coordinates + 0.5) / coordinates
     units = np.float32(image) / np.float32(255)
     moved = np.stack([map_coordinates(units[..., c], (sy, sx), order=1, mode="mirror") for c in range(channels)], -1)
-    dx, dy = ((gaussian_filter(f, sigma, mode="reflect", truncate=3) * alpha).astype(np.float32) for f in (field_x, field_y))
-    out = np.stack([map_coordinates(moved[..., c], (y + dy, x + dx), order=1, mode="reflect") for c in range(channels)], -1)
+    dx, dy = (
+        (gaussian_filter(f, sigma, mode="reflect", truncate=3) * alpha).astype(np.float32) for f in (field_x, field_y)
+    )
+    out = np.stack(
+        [map_coordinates(moved[..., c], (y + dy, x + dx), order=1, mode="reflect") for c in range(channels)], -1
+    )
     return np.uint8(np.clip(out, 0, 1) * 255)
 
 
@@ -94,7 +98,9 @@ def test_fields_are_smoothed_as_scipy_does(shape, sigma):
 
 def test_nothing_moves_without_alpha_and_affine():
     image = painted(20, 30)
-    np.testing.assert_array_equal(corruptset.corrupt(image, "elastic_transform", alpha=0.0, sigma=3.0, affine=0.0), image)
+    np.testing.assert_array_equal(
+        corruptset.corrupt(image, "elastic_transform", alpha=0.0, sigma=3.0, affine=0.0), image
+    )
 
 
 def test_the_affine_map_moves_the_corners_where_points_say():
@@ -113,15 +119,22 @@ def test_each_draw_given_leaves_the_others():
     for name in ("field_x", "field_y"):
         part = corruptset.corrupt(image, "elastic_transform", alpha=9.0, sigma=2.0, affine=3.0, **{name: still})
         assert (part != drawn_one).any()
-        nothing = corruptset.corrupt(image, "elastic_transform", alpha=9.0, sigma=2.0, affine=3.0, field_x=still, field_y=still)
+        nothing = corruptset.corrupt(
+            image, "elastic_transform", alpha=9.0, sigma=2.0, affine=3.0, field_x=still, field_y=still
+        )
         assert (part != nothing).any()
 
 
 def test_values_nobody_would_want_do_not_crash():
     image = painted(9, 14)
     for row in ((1e6, 0.0, 0.0), (1e6, 1e4, 1e6), (0.0, 0.0, 1e6), (1e6, 8.5, 30.0)):
-        assert corruptset.corrupt(image, "elastic_transform", alpha=row[0], sigma=row[1], affine=row[2]).shape == image.shape
-    flat = corruptset.corrupt(image, "elastic_transform", alpha=0.0, sigma=0.0, affine=6.0, points=np.array([[-1, -1], [-1, 0], [0, 0.0]]))
+        assert (
+            corruptset.corrupt(image, "elastic_transform", alpha=row[0], sigma=row[1], affine=row[2]).shape
+            == image.shape
+        )
+    flat = corruptset.corrupt(
+        image, "elastic_transform", alpha=0.0, sigma=0.0, affine=6.0, points=np.array([[-1, -1], [-1, 0], [0, 0.0]])
+    )
     assert flat.shape == image.shape
     with pytest.raises(ParameterError, match="points"):
         corruptset.corrupt(image, "elastic_transform", severity=1, points=np.zeros((2, 3)))

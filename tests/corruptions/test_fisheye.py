@@ -37,7 +37,9 @@ def slow(image: np.ndarray, cubic: float, quadratic: float, linear: float) -> np
 
 
 def fisheye(image: np.ndarray, coefficients: tuple[float, float, float]) -> np.ndarray:
-    return corruptset.corrupt(image, "fisheye", **dict(zip(("cubic", "quadratic", "linear"), coefficients, strict=True)))
+    return corruptset.corrupt(
+        image, "fisheye", **dict(zip(("cubic", "quadratic", "linear"), coefficients, strict=True))
+    )
 
 
 @pytest.mark.parametrize("coefficients", [*ROWS, (-0.3, 0.2, -0.5), (2.0, 2.0, 2.0), (0.0, -2.0, 0.0)])
@@ -49,7 +51,8 @@ def test_equals_the_definition(shape: tuple[int, int, int], coefficients: tuple[
         assert (got == slow(image, *coefficients)).all()
 
 
-# sha256 of what ImageMagick 6.9.11-60 Q16 makes with -filter point -interpolate bilinear -virtual-pixel edge -distort barrel, in 8 bits
+# sha256 of what ImageMagick 6.9.11-60 Q16 makes with -filter point -interpolate bilinear -virtual-pixel edge -distort
+# barrel, in 8 bits
 RECORDED = {
     ((61, 83, 3), (0.05, 0.05, 0.05)): "b714b7c40d492d54c283424e0ad34bc2f4ba3b3afd247e9ab961a66d424a638a",
     ((61, 83, 3), (0.1, 0.3, 0.6)): "e62fa9dc30a5c09487c4b0662a3ab2b0a95b7247d1d9844b588d77669448ecd8",
@@ -61,7 +64,9 @@ RECORDED = {
 
 
 @pytest.mark.parametrize(("shape", "coefficients"), RECORDED)
-def test_equals_recorded_imagemagick_outputs(shape: tuple[int, int, int], coefficients: tuple[float, float, float]) -> None:
+def test_equals_recorded_imagemagick_outputs(
+    shape: tuple[int, int, int], coefficients: tuple[float, float, float]
+) -> None:
     out = fisheye(painted(*shape), coefficients)
     assert hashlib.sha256(out.tobytes()).hexdigest() == RECORDED[shape, coefficients]
 
@@ -83,7 +88,9 @@ def test_without_a_factor_nothing_moves_and_flat_images_stay_flat() -> None:
 def test_the_middle_grows_and_the_picture_stays_symmetric() -> None:
     disc = np.hypot(*(np.mgrid[:101, :101] - 50)) < 20
     image = np.where(disc, 255, 0).astype(np.uint8)[..., None]
-    areas = [int((corruptset.corrupt(image, "fisheye", severity=s, calibration="imagenet") > 127).sum()) for s in range(1, 6)]
+    areas = [
+        int((corruptset.corrupt(image, "fisheye", severity=s, calibration="imagenet") > 127).sum()) for s in range(1, 6)
+    ]
     assert areas == sorted(areas)
     assert disc.sum() < areas[0]
     assert areas[4] > 2 * disc.sum()

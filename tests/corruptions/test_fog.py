@@ -15,7 +15,9 @@ from pictures import numbers, painted, photograph
 
 def draw_plasma(side, wibble_decay, stage_key, sample_key, stream):
     """One map, (side, side) of float32 in [0, 1]."""
-    return grow_plasmas(side, side, side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)[0]
+    return grow_plasmas(
+        side, side, side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream
+    )[0]
 
 
 def octaves(plasma: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -124,7 +126,9 @@ def test_what_is_drawn_is_the_documented_map_and_can_be_given_back():
     np.testing.assert_array_equal(own, corruptset.corrupt(image, "fog", plasma=plasma, **columns))
 
 
-@pytest.mark.parametrize("bad", [np.zeros((36, 36)), np.zeros((64, 40)), np.full((64, 64), 1.5), np.full((64, 64), np.nan)])
+@pytest.mark.parametrize(
+    "bad", [np.zeros((36, 36)), np.zeros((64, 40)), np.full((64, 64), 1.5), np.full((64, 64), np.nan)]
+)
 def test_a_map_that_does_not_fit_is_refused(bad):
     with pytest.raises(corruptset.errors.ParameterError, match="plasma"):
         corruptset.corrupt(painted(20, 37), "fog", weight=1.0, wibble_decay=2.0, plasma=bad)
@@ -161,7 +165,9 @@ def test_psnr_is_the_published_one(case):
     got = []
     for name in ("astronaut", "coffee", "chelsea", "rocket"):
         image = photograph(name, size)
-        outs = corruptset.corrupt(np.stack([image] * 12), "fog", severity=severity, calibration=calibration, key=numbers(12))
+        outs = corruptset.corrupt(
+            np.stack([image] * 12), "fog", severity=severity, calibration=calibration, key=numbers(12)
+        )
         errors = np.mean((outs.astype(float) - image) ** 2, axis=(1, 2, 3))
         got.append(np.mean(10 * np.log10(255**2 / errors)))
     assert np.mean(got) == pytest.approx(np.mean(want), abs=4 * spread)

@@ -1,4 +1,6 @@
-"""Fractional severities: interpolated as scipy does it between the released rows, in chains, ids and calls; whole numbers as ever."""
+"""Fractional severities: interpolated as scipy does it between the released rows, in chains, ids and calls; whole
+numbers as ever.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,10 @@ from pictures import painted
 TABLE = get_calibration("imagenet")
 QUARTERS = [n / 4 for n in range(1, 20) if n % 4]
 RELEASED_ZERO = {
-    "gaussian_noise": (0,), "impulse_noise": (0,), "glass_blur": (0, 0, 0), "defocus_blur": (0, 0), "motion_blur": (0, 0),
-    "zoom_blur": (1, 0.01), "fog": (0, 2), "frost": (1, 0, 1), "snow": (0.1, 0.3, 3, 1.0, 10, 4, 1.0), "contrast": (1,), "brightness": (0,),
+    "gaussian_noise": (0,), "impulse_noise": (0,), "glass_blur": (0, 0, 0), "defocus_blur": (0, 0), "motion_blur": (0,
+    0),
+    "zoom_blur": (1, 0.01), "fog": (0, 2), "frost": (1, 0, 1), "snow": (0.1, 0.3, 3, 1.0, 10, 4, 1.0),
+    "contrast": (1,), "brightness": (0,),
     "jpeg_compression": (85,), "pixelate": (1,), "elastic_transform": (0, 999, 0),
 }  # fmt: skip
 """The rows for severity 0 of the released generator, in the order of our columns."""
@@ -48,7 +52,9 @@ def test_rows_are_those_of_linear_interpolation(name):
 def test_photons_are_interpolated_by_their_inverse():
     inverse = interp1d(range(6), [0, 1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3])
     for severity in QUARTERS:
-        assert TABLE.row("shot_noise", severity).parameters["photons"] == pytest.approx(1 / inverse(severity), rel=1e-12)
+        assert TABLE.row("shot_noise", severity).parameters["photons"] == pytest.approx(
+            1 / inverse(severity), rel=1e-12
+        )
     assert TABLE.row("shot_noise", 0.25).parameters["photons"] == 240.0
 
 
@@ -68,7 +74,9 @@ def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration
         if name in ZERO:
             assert resolve_stage(name, table, severity=0.25).name == f"{name}-0p25"
         elif get_corruption(name).family != "adversarial":
-            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 lies between 0 and 1, and there is no row for severity 0"):
+            with pytest.raises(
+                ParameterError, match=f"{name}: severity 0.5 lies between 0 and 1, and there is no row for severity 0"
+            ):
                 table.row(name, 0.5)
 
 
@@ -93,7 +101,12 @@ def test_severity_0_is_absent():
     assert set_id(parse_chain("fog-0+snow-2", TABLE)) == set_id(parse_chain("snow-2+fog-0.00", TABLE)) == "snow/2"
     assert parse_chain("fog-0", TABLE) == ()
     image = painted(32, 32)
-    for call in (("fog-0", {}), ("fog", {"severity": 0}), ([("fog", 0)], {}), ([{"corruption": "fog", "severity": 0.0}], {})):
+    for call in (
+        ("fog-0", {}),
+        ("fog", {"severity": 0}),
+        ([("fog", 0)], {}),
+        ([{"corruption": "fog", "severity": 0.0}], {}),
+    ):
         np.testing.assert_array_equal(corruptset.corrupt(image, call[0], **call[1]), image)
     for call in (("fade_black/00", {}), ("fade_black", {"level": 0}), ([("fade_black", 0)], {})):
         np.testing.assert_array_equal(corruptset.corrupt(image, call[0], **call[1]), image)
@@ -110,14 +123,17 @@ def test_calls_in_all_forms_give_the_same_bytes():
     want = corruptset.corrupt(image, "fog", weight=2.125, wibble_decay=1.925, **options)
     for name, more in (("fog", {"severity": 2.25}), ("fog-2.25", {}), ("fog/2p25", {}), ([("fog", 2.25)], {})):
         np.testing.assert_array_equal(corruptset.corrupt(image, name, **more, **options), want)
-    np.testing.assert_array_equal(corruptset.Corrupt("fog", severity=np.float32(2.25), calibration="imagenet")(image, key="a"), want)
+    np.testing.assert_array_equal(
+        corruptset.Corrupt("fog", severity=np.float32(2.25), calibration="imagenet")(image, key="a"), want
+    )
     assert corruptset.RandomCorrupt("fog", severities=[0.25, 2.25], p=1)(image, key="a").shape == image.shape
 
 
 def test_severities_share_their_draws_where_they_are_coupled():
     keys = {
         coupling: [
-            resolve("fog", (224, 224, 3), severity=s, level=None, calibration=None, ladder="evaluated", scale="none", coupling=coupling,
+            resolve("fog", (224, 224, 3), severity=s, level=None, calibration=None, ladder="evaluated", scale="none",
+            coupling=coupling,
                     seed=0, parameters={}).links[0][1]
             for s in (2, 2.25)
         ]
@@ -128,10 +144,13 @@ def test_severities_share_their_draws_where_they_are_coupled():
 
 
 @pytest.mark.parametrize(
-    ("name", "severity"), [("fog", 2.125), ("fog", 5.25), ("fog", -0.25), ("fog", float("nan")), ("fog", float("inf")), ("fog", "2.25")]
+    ("name", "severity"),
+    [("fog", 2.125), ("fog", 5.25), ("fog", -0.25), ("fog", float("nan")), ("fog", float("inf")), ("fog", "2.25")],
 )
 def test_other_severities_are_refused(name, severity):
-    with pytest.raises(ParameterError, match="expected a whole number from 1 to 5, or one between with at most two decimals"):
+    with pytest.raises(
+        ParameterError, match="expected a whole number from 1 to 5, or one between with at most two decimals"
+    ):
         corruptset.corrupt(painted(32, 32), name, severity=severity)
 
 
@@ -157,7 +176,10 @@ MONOTONE = (
 def _quality(name: str, severity: float) -> float:
     source = open_source("sample")
     images = [np.ascontiguousarray(source.load(s).image[100:228, 100:228]) for s in source.samples[:4]]
-    made = [corruptset.corrupt(i, name, severity=severity, calibration="imagenet", coupling="severity", key="a") for i in images]
+    made = [
+        corruptset.corrupt(i, name, severity=severity, calibration="imagenet", coupling="severity", key="a")
+        for i in images
+    ]
     errors = [np.mean((a.astype(float) - b) ** 2) for a, b in zip(images, made, strict=True)]
     return float(np.mean(10 * np.log10(255**2 / np.array(errors))))
 

@@ -46,7 +46,9 @@ def crops(textures, count, height=24, width=20, scale=1.0, channels=3, **more):
     keys = Keys(np.uint64(9), sample_keys(str(i) for i in range(count)))
     images = np.full((count, height, width, channels), 255, np.uint8)
     drawn = np.empty((count, 0, 0, 0), np.uint8)
-    return frost(images, keys, image_weight=0.0, frost_weight=1.0, texture_scale=scale, texture=drawn, textures=textures, **more)
+    return frost(
+        images, keys, image_weight=0.0, frost_weight=1.0, texture_scale=scale, texture=drawn, textures=textures, **more
+    )
 
 
 def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
@@ -82,7 +84,9 @@ def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale):
         assert (windows == crop).all((2, 3, 4)).any()
 
 
-@pytest.mark.parametrize(("scale", "size"), [(0.2, (600, 900)), (0.3, (315, 560)), (1.0, (40, 30)), (2.0, (40, 30)), (1.37, (33, 47))])
+@pytest.mark.parametrize(
+    ("scale", "size"), [(0.2, (600, 900)), (0.3, (315, 560)), (1.0, (40, 30)), (2.0, (40, 30)), (1.37, (33, 47))]
+)
 def test_a_whole_resized_texture_is_opencvs(scale, size):
     import cv2
 
@@ -97,14 +101,18 @@ def test_grey_images_get_the_grey_of_the_same_crop(tmp_path):
     textures = directory_of(tmp_path, ["a.png", "b.png"])
     colour = crops(textures, 6).astype(int)
     grey = crops(textures, 6, channels=1)[..., 0]
-    np.testing.assert_array_equal(grey, (19595 * colour[..., 0] + 38470 * colour[..., 1] + 7471 * colour[..., 2] + 32768) >> 16)
+    np.testing.assert_array_equal(
+        grey, (19595 * colour[..., 0] + 38470 * colour[..., 1] + 7471 * colour[..., 2] + 32768) >> 16
+    )
 
 
 def test_textures_smaller_than_the_image_are_refused_by_name(tmp_path):
     textures = directory_of(tmp_path, ["a.png", "b.png"])
     with pytest.raises(ParameterError, match=r"(?s)a\.png.*b\.png.*larger"):
         corruptset.corrupt(painted(41, 60), "frost", severity=1, calibration="imagenet", textures=textures)
-    assert corruptset.corrupt(painted(40, 60), "frost", severity=1, calibration="imagenet", textures=textures).shape == (40, 60, 3)
+    assert corruptset.corrupt(
+        painted(40, 60), "frost", severity=1, calibration="imagenet", textures=textures
+    ).shape == (40, 60, 3)
 
 
 def test_default_textures_cover_any_image_at_any_scale():
@@ -154,7 +162,9 @@ def test_larger_images_take_crops_of_enlarged_default_textures(size, scale):
     for crop in found:
         fits = [cv2.matchTemplate(texture, crop, cv2.TM_SQDIFF) for texture in resized]
         _, _, (x, y), _ = cv2.minMaxLoc(min(fits, key=np.min))
-        np.testing.assert_array_equal(resized[int(np.argmin([fit.min() for fit in fits]))][y : y + size[0], x : x + size[1]], crop)
+        np.testing.assert_array_equal(
+            resized[int(np.argmin([fit.min() for fit in fits]))][y : y + size[0], x : x + size[1]], crop
+        )
 
 
 @pytest.mark.parametrize("size", [224, 32])

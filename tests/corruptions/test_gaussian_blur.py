@@ -26,7 +26,9 @@ def published(image: np.ndarray, sigma: float) -> np.ndarray:
 def test_equals_scipy(shape: tuple[int, int, int], sigma: float) -> None:
     noise = np.random.default_rng(3).integers(0, 256, shape, np.uint8)
     blocks = np.ascontiguousarray(noise[::4, ::4].repeat(4, 0).repeat(4, 1)[: shape[0], : shape[1]])
-    images = np.stack([noise, blocks, *(np.full(shape, v, np.uint8) for v in (255, 254, 128, 57, 1, 0)), painted(*shape)])
+    images = np.stack(
+        [noise, blocks, *(np.full(shape, v, np.uint8) for v in (255, 254, 128, 57, 1, 0)), painted(*shape)]
+    )
     before = images.copy()
     got = gaussian_filter(images, sigma)
     assert (images == before).all()
@@ -55,7 +57,9 @@ def test_photographs_equal_scipy(name: str) -> None:
 def test_distortion_is_the_published_one(size: int, severity: int, want: tuple[float, float]) -> None:
     for name, psnr in zip(("astronaut", "coffee"), want, strict=True):
         image = photograph(name, size)
-        out = corruptset.corrupt(image, "gaussian_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size])
+        out = corruptset.corrupt(
+            image, "gaussian_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size]
+        )
         assert 10 * np.log10(255**2 / ((out.astype(float) - image) ** 2).mean()) == pytest.approx(psnr, abs=0.001)
 
 

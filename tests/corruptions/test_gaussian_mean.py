@@ -45,7 +45,8 @@ def test_black_after_clipping_is_what_theory_says(mean, seed):
 
 @pytest.mark.parametrize("rounding", ["round", "floor"])
 @pytest.mark.parametrize(
-    ("level", "mean", "sigma"), [(0, 0.1, 0.1), (0, 0.2, 0.1), (128, -0.15, 0.05), (255, -0.3, 0.3), (40, 0.9, 0.02), (7, -1.0, 0.5)]
+    ("level", "mean", "sigma"),
+    [(0, 0.1, 0.1), (0, 0.2, 0.1), (128, -0.15, 0.05), (255, -0.3, 0.3), (40, 0.9, 0.02), (7, -1.0, 0.5)],
 )
 def test_every_level_is_as_likely_as_the_definition_says(level, mean, sigma, rounding):
     for seed in range(3):
@@ -62,7 +63,11 @@ def test_every_level_is_as_likely_as_the_definition_says(level, mean, sigma, rou
 
 def test_that_test_refuses_another_rounding_and_another_mean():
     found = np.bincount(noisy(128, mean=0.1).ravel(), minlength=256)
-    for wrong in (expected(128, 0.1, 0.1, "round"), expected(128, 0.102, 0.1, "floor"), expected(128, 0.2, 0.1, "floor")):
+    for wrong in (
+        expected(128, 0.1, 0.1, "round"),
+        expected(128, 0.102, 0.1, "floor"),
+        expected(128, 0.2, 0.1, "floor"),
+    ):
         often = wrong * found.sum() >= 10
         assert stats.chisquare(found[often], wrong[often] * found[often].sum() / wrong[often].sum()).pvalue < LEAST
 
@@ -86,10 +91,15 @@ def test_a_mean_of_none_is_as_it_was():
     for rounding in ("floor", "round"):
         plain = corruptset.corrupt(image, "gaussian_noise", severity=3, rounding=rounding)
         for nothing in (0, 0.0, -0.0):
-            np.testing.assert_array_equal(plain, corruptset.corrupt(image, "gaussian_noise", severity=3, rounding=rounding, mean=nothing))
+            np.testing.assert_array_equal(
+                plain, corruptset.corrupt(image, "gaussian_noise", severity=3, rounding=rounding, mean=nothing)
+            )
     table = shipped("cifar")
     assert "mean" not in resolve_stage("gaussian_noise", table, parameters={"sigma": 0.1, "mean": 0}).parameters
-    keys = [chain_keys([resolve_stage("gaussian_noise", table, parameters={"sigma": 0.1} | more)], 0)[0] for more in ({}, {"mean": 0.0})]
+    keys = [
+        chain_keys([resolve_stage("gaussian_noise", table, parameters={"sigma": 0.1} | more)], 0)[0]
+        for more in ({}, {"mean": 0.0})
+    ]
     assert keys[0] == keys[1]
 
 
@@ -100,7 +110,10 @@ def test_means_do_not_share_their_noise():
         assert stats.pearsonr(a, b).pvalue > LEAST
     image = np.full((1, 300, 300, 3), 100, np.uint8)
     one = [
-        get_corruption("gaussian_noise").apply(image, {"sigma": 0.1, "mean": m}, np.uint64(5), sample_keys(["a"])).ravel().astype(float)
+        get_corruption("gaussian_noise")
+        .apply(image, {"sigma": 0.1, "mean": m}, np.uint64(5), sample_keys(["a"]))
+        .ravel()
+        .astype(float)
         for m in LEVELS
     ]
     assert min(stats.pearsonr(a, b).statistic for a, b in itertools.combinations(one, 2)) > 0.6

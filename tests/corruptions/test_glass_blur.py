@@ -14,7 +14,9 @@ from pictures import numbers, painted, photograph
 
 
 def blur(image: np.ndarray, sigma: float) -> np.ndarray:
-    return (np.clip(scipy_filter(image / 255.0, (sigma, sigma, 0), mode="nearest", truncate=4.0), 0, 1) * 255).astype(np.uint8)
+    return (np.clip(scipy_filter(image / 255.0, (sigma, sigma, 0), mode="nearest", truncate=4.0), 0, 1) * 255).astype(
+        np.uint8
+    )
 
 
 def slow(image: np.ndarray, sigma: float, reach: int, deltas: np.ndarray) -> np.ndarray:
@@ -36,7 +38,9 @@ def some_deltas(shape: tuple[int, ...], reach: int, iterations: int) -> np.ndarr
 
 @pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2), (0.05, 1, 1)])
 @pytest.mark.parametrize("shape", [(12, 9, 1), (9, 31, 3), (40, 33, 3)])
-def test_given_displacements_give_the_definition(shape: tuple[int, int, int], sigma: float, reach: int, iterations: int) -> None:
+def test_given_displacements_give_the_definition(
+    shape: tuple[int, int, int], sigma: float, reach: int, iterations: int
+) -> None:
     image = painted(*shape)
     deltas = some_deltas(shape, reach, iterations)
     got = corruptset.corrupt(image, "glass_blur", sigma=sigma, max_delta=reach, iterations=iterations, deltas=deltas)
@@ -85,7 +89,12 @@ def test_pixels_drift_and_die_as_published() -> None:
         rows, columns = np.mgrid[inner, inner]
         for moved in (rows - y[:, inner, inner], columns - x[:, inner, inner]):
             assert moved.mean() == pytest.approx(drift, abs=0.1)
-        alive = np.mean([len(set(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))) for a, b in zip(y, x, strict=True)]) / 110**2
+        alive = (
+            np.mean(
+                [len(set(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))) for a, b in zip(y, x, strict=True)]
+            )
+            / 110**2
+        )
         assert alive == pytest.approx(share, abs=0.05)
 
 
@@ -99,13 +108,18 @@ def test_batch_equals_one_by_one_and_keys_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "severity", "want"), [(224, 1, 21.824), (224, 3, 17.742), (224, 5, 17.499), (32, 1, 16.179), (32, 5, 14.086)]
+    ("size", "severity", "want"),
+    [(224, 1, 21.824), (224, 3, 17.742), (224, 5, 17.499), (32, 1, 16.179), (32, 5, 14.086)],
 )
 def test_distortion_is_the_published_one(size: int, severity: int, want: float) -> None:
     image = photograph("astronaut", size)
     batch = np.repeat(image[None], 12 if size == 32 else 2, 0)
     out = corruptset.corrupt(
-        batch, "glass_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size], key=numbers(len(batch))
+        batch,
+        "glass_blur",
+        severity=severity,
+        calibration={224: "imagenet", 32: "cifar"}[size],
+        key=numbers(len(batch)),
     )
     errors = ((out.astype(float) - batch) ** 2).mean((1, 2, 3))
     assert (10 * np.log10(255**2 / errors)).mean() == pytest.approx(want, abs=0.2 if size == 224 else 0.5)

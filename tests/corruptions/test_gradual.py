@@ -45,7 +45,16 @@ def last(name):
 
 def test_the_published_ones_are_declared_as_published():
     fixed = {"global_blur", "fade_black", "fade_white", "fade_grey", "posterize", "jpeg"}
-    drawn = {"black_lines", "white_lines", "random_boxes", "local_blur", "random_noise", "white_fog", "pixel_swap", "adjacent_pixel_swap"}
+    drawn = {
+        "black_lines",
+        "white_lines",
+        "random_boxes",
+        "local_blur",
+        "random_noise",
+        "white_fog",
+        "pixel_swap",
+        "adjacent_pixel_swap",
+    }
     assert fixed <= set(GRADUAL) - set(DRAWN)
     assert drawn <= set(DRAWN)
     for name in fixed | drawn:
@@ -118,7 +127,9 @@ def test_a_level_continues_the_one_below_it(name):
             assert chain_keys([stage], 3) == [key]
             source = now if found.gradual.accumulates else images
             done = level - 1 if found.gradual.accumulates else 0
-            now = apply_stage(source, stage, key, sample_keys(ids), side=224, done=done, resources=needed_resources(name, images))
+            now = apply_stage(
+                source, stage, key, sample_keys(ids), side=224, done=done, resources=needed_resources(name, images)
+            )
             np.testing.assert_array_equal(now, corrupt(images, name, level=level, ladder=which, key=ids, seed=3))
 
 
@@ -148,7 +159,10 @@ def test_levels_draw_differently(name):
     images = painted(64, 64)[None]
     found = get_corruption(name)
     parameters = ladder("evaluated")[name].parameters
-    outs = [found.apply(images, parameters, np.uint64(5), sample_keys(["x"]), level=level) for level in range(1, last(name) + 1)]
+    outs = [
+        found.apply(images, parameters, np.uint64(5), sample_keys(["x"]), level=level)
+        for level in range(1, last(name) + 1)
+    ]
     assert len({out.tobytes() for out in outs}) == len(outs)
 
 
@@ -169,8 +183,12 @@ def test_given_draws_are_used_and_checked(name):
     one = corrupt(image, name, level=5, **draws)
     np.testing.assert_array_equal(one, corrupt(image, name, level=5, key="other", seed=9, **draws))
     # more levels than needed are no mistake, each level takes its own entry, and one draw serves a batch
-    np.testing.assert_array_equal(corrupt(image, name, level=2, **draws), corrupt(image, name, level=2, **{draw: value[:2]}))
-    assert not np.array_equal(corrupt(image, name, level=1, **draws), corrupt(image, name, level=1, **{draw: value[1:]}))
+    np.testing.assert_array_equal(
+        corrupt(image, name, level=2, **draws), corrupt(image, name, level=2, **{draw: value[:2]})
+    )
+    assert not np.array_equal(
+        corrupt(image, name, level=1, **draws), corrupt(image, name, level=1, **{draw: value[1:]})
+    )
     both = corrupt(np.stack([image, image]), name, level=5, **draws)
     np.testing.assert_array_equal(both, np.stack([one, one]))
     beyond = value.copy()

@@ -128,7 +128,8 @@ def test_lines_are_as_dark_as_they_are_near(name):
 
 
 @pytest.mark.parametrize(("name", "which", "least", "most"), [
-    ("random_boxes", "evaluated", 3, 6), ("random_boxes", "text", 2, 5), ("local_blur", "evaluated", 2, 10), ("local_blur", "text", 2, 10),
+    ("random_boxes", "evaluated", 3, 6), ("random_boxes", "text", 2, 5), ("local_blur", "evaluated", 2, 10),
+    ("local_blur", "text", 2, 10),
 ])  # fmt: skip
 def test_rectangles_are_uniform(name, which, least, most):
     row = ladder(which)[name].parameters
@@ -157,7 +158,10 @@ def test_rectangles_fit_into_small_images():
 @pytest.mark.parametrize(("name", "count"), [("random_boxes", 44), ("local_blur", 448)])
 def test_the_number_of_rectangles_goes_with_height_and_width(name, count):
     density = ladder("evaluated")[name].parameters["density"]
-    assert get_corruption(name).gradual.change(1, (224, 224, 3), ladder("evaluated")[name].parameters).count(str(count)) == 1
+    assert (
+        get_corruption(name).gradual.change(1, (224, 224, 3), ladder("evaluated")[name].parameters).count(str(count))
+        == 1
+    )
     # with boxes of one pixel and a tiny share of overlap the number can be counted
     image = np.full((1, 400, 600, 1), 9, np.uint8)
     if name == "random_boxes":
@@ -189,7 +193,11 @@ def test_boxes_are_black(channels):
 def mean_filter(image, reach):
     """The rounded mean over a window, mirrored about the outermost pixels, in whole numbers."""
     height, width, _ = image.shape
-    padded = np.pad(image.astype(np.int64), ((reach, reach), (reach, reach), (0, 0)), mode="reflect" if min(height, width) > 1 else "edge")
+    padded = np.pad(
+        image.astype(np.int64),
+        ((reach, reach), (reach, reach), (0, 0)),
+        mode="reflect" if min(height, width) > 1 else "edge",
+    )
     if min(height, width) == 1:
         rows = np.pad(np.arange(height), reach, mode="reflect" if height > 1 else "edge")
         columns = np.pad(np.arange(width), reach, mode="reflect" if width > 1 else "edge")
@@ -252,7 +260,9 @@ def test_local_blur_sees_nothing_beyond_its_rectangles(channels, reach):
     if reach == 2:
         want = image.copy()
         for x, y, wide, high in boxes[1]:
-            want[y : y + high, x : x + wide] = cv2.blur(want[y : y + high, x : x + wide].copy(), (5, 5)).reshape(high, wide, channels)
+            want[y : y + high, x : x + wide] = cv2.blur(want[y : y + high, x : x + wide].copy(), (5, 5)).reshape(
+                high, wide, channels
+            )
         np.testing.assert_array_equal(step("local_blur", image[None], 2, boxes=boxes)[0], want)
 
 
@@ -448,18 +458,28 @@ def test_fades_stop_where_rounding_stops_them():
 
 
 def greyed(pixel, factor=0.9):
-    """One step towards grey in exact arithmetic, hue and saturation rounded as bytes; within a level of the real one."""
+    """One step towards grey in exact arithmetic, hue and saturation rounded as bytes; within a level of the
+    real one.
+    """
     r, g, b = (int(v) for v in pixel)
     value, difference = max(r, g, b), max(r, g, b) - min(r, g, b)
     if difference == 0:
         return [value] * 3
     sixth = (
-        Fraction(g - b, difference) if value == r else 2 + Fraction(b - r, difference) if value == g else 4 + Fraction(r - g, difference)
+        Fraction(g - b, difference)
+        if value == r
+        else 2 + Fraction(b - r, difference)
+        if value == g
+        else 4 + Fraction(r - g, difference)
     )
     hue = floor(sixth * 30 + Fraction(1, 2)) % 180
     saturation = Fraction(int(floor(Fraction(255 * difference, value) + Fraction(1, 2)) * factor), 255)
     sector, part = divmod(Fraction(hue, 30), 1)
-    low, falling, rising = value * (1 - saturation), value * (1 - saturation * part), value * (1 - saturation * (1 - part))
+    low, falling, rising = (
+        value * (1 - saturation),
+        value * (1 - saturation * part),
+        value * (1 - saturation * (1 - part)),
+    )
     sixths = [(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)]  # greatest, middle and least channel
     out: list[object] = [None] * 3
     for channel, worth in zip(sixths[sector], (value, falling if sector % 2 else rising, low), strict=True):
@@ -541,4 +561,6 @@ def test_jpeg_is_pillows_at_that_quality(level):
     np.testing.assert_array_equal(corruptset.corrupt(image, "jpeg", level=level), through(turned)[:, :, ::-1])
     grey = painted(50, 70, 1)
     for which in ("evaluated", "text"):
-        np.testing.assert_array_equal(corruptset.corrupt(grey, "jpeg", level=level, ladder=which)[..., 0], through(grey[..., 0]))
+        np.testing.assert_array_equal(
+            corruptset.corrupt(grey, "jpeg", level=level, ladder=which)[..., 0], through(grey[..., 0])
+        )

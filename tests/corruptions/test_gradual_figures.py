@@ -1,8 +1,9 @@
-"""Gradual degradations on the eight photographs: the released notebook's figures, and the paper's shares of changed pixels.
+"""Gradual degradations on the eight photographs: the released notebook's figures, and the paper's shares of changed
+pixels.
 
-The figures were measured by running the notebook on the same crops, with two seeds where it draws. What it defines otherwise
-than the paper's tables do is left out: its adjacent swaps can hit the pixel itself, and its posterize and JPEG have one bin, or
-one step of quality, more at each level (so its level k + 1 is compared with our level k).
+The figures were measured by running the notebook on the same crops, with two seeds where it draws. What it defines
+otherwise than the paper's tables do is left out: its adjacent swaps can hit the pixel itself, and its posterize and
+JPEG have one bin, or one step of quality, more at each level (so its level k + 1 is compared with our level k).
 """
 
 from __future__ import annotations
@@ -151,17 +152,20 @@ FIGURES = {
         0.85093,
     ),
 }
-"""At levels 1, 5, 10, 20, 30 (posterize and jpeg: 29 in place of 30): PSNR, mean, share of changed pixels; then SSIM at 10."""
+"""At levels 1, 5, 10, 20, 30 (posterize and jpeg: 29 in place of 30): PSNR, mean, share of changed pixels; then SSIM at
+10.
+"""
 
-# How far means over eight photographs and two seeds may lie from the notebook's, each with its own draws: PSNR at the five levels,
-# mean, share changed, SSIM. Three to four standard deviations of what was seen over seeds.
+# How far means over eight photographs and two seeds may lie from the notebook's, each with its own draws: PSNR at the
+# five levels, mean, share changed, SSIM. Three to four standard deviations of what was seen over seeds.
 TOLERANCE = {
     "black_lines": ((2.5, 1.0, 0.8, 0.6, 0.5), 1.0, 0.012, 0.02),
     "white_lines": ((2.5, 1.0, 0.6, 0.5, 0.4), 1.0, 0.012, 0.02),
     "random_boxes": ((0.6, 0.4, 0.3, 0.2, 0.2), 0.6, 0.005, 0.01),
     "local_blur": ((0.4, 0.15, 0.15, 0.15, 0.15), 0.1, 0.006, 0.006),
     "random_noise": ((0.15, 0.1, 0.06, 0.05, 0.04), 0.25, 0.002, 0.004),
-    # the notebook's share of changed pixels is 0.4 points lower at level 20, as if its last row and column were never drawn
+    # the notebook's share of changed pixels is 0.4 points lower at level 20, as if its last row and column were never
+    # drawn
     "pixel_swap": ((0.1, 0.1, 0.1, 0.1, 0.1), 0.25, 0.006, 0.006),
     "white_fog": ((0.03, 0.02, 0.02, 0.02, 0.02), 0.08, 0.002, 0.002),
 }
@@ -214,8 +218,8 @@ PAPER = {
     "adjacent_pixel_swap": {2: 56.6, 4: 76.8},
     "white_fog": {10: 86.4, 11: 88.9},
     "random_noise": {4: 7.7, 8: 14.8, 12: 21.3},
-    # The paper has 70 there. What is compared with is the released notebook's on these photographs, one of which is half flat
-    # sky (53 %; the other seven have 66 to 72).
+    # The paper has 70 there. What is compared with is the released notebook's on these photographs, one of which is
+    # half flat sky (53 %; the other seven have 66 to 72).
     "local_blur": {4: 67.1},
 }
 
@@ -226,14 +230,21 @@ def test_shares_of_changed_pixels_are_the_papers(name):
     for level, per_cent in PAPER[name].items():
         # lines vary most: 0.4 points a seed
         seeds = range(20) if name.endswith("lines") else range(5)
-        found = 100 * np.mean([changed(images, corruptset.corrupt(images, name, level=level, seed=seed)) for seed in seeds])
+        found = 100 * np.mean(
+            [changed(images, corruptset.corrupt(images, name, level=level, seed=seed)) for seed in seeds]
+        )
         print(f"{name} {level}: {found:.1f} % changed, {per_cent} % in the table")
         assert abs(found - per_cent) < 1, level
 
 
 def test_the_texts_swaps_change_less():
-    """The paper's tables and its text disagree: the text's exchanges of neighbours reach 17 % where the table has 56 %."""
+    """The paper's tables and its text disagree: the text's exchanges of neighbours reach 17 % where the table
+    has 56 %.
+    """
     images = photographs()
-    text = [100 * changed(images, corruptset.corrupt(images, "adjacent_pixel_swap", level=level, ladder="text")) for level in (2, 4)]
+    text = [
+        100 * changed(images, corruptset.corrupt(images, "adjacent_pixel_swap", level=level, ladder="text"))
+        for level in (2, 4)
+    ]
     assert text[0] < 20
     assert text[1] < 35

@@ -31,7 +31,9 @@ LINE = re.compile(r"(np\.\w+\(.*\)\.astype\(np\.uint8\)|image(?:\.\w+\([^)]*\)|\
 
 
 @pytest.mark.parametrize("what", GIVEN)
-@pytest.mark.parametrize("call", [lambda i: corruptset.corrupt(i, "fog", severity=1), corruptset.Corrupt("fog", severity=1)])
+@pytest.mark.parametrize(
+    "call", [lambda i: corruptset.corrupt(i, "fog", severity=1), corruptset.Corrupt("fog", severity=1)]
+)
 def test_the_line_that_is_shown_mends_it(what: str, call: Callable[[Any], Any]) -> None:
     image = GIVEN[what]
     with pytest.raises(corruptset.errors.ImageError) as raised:
@@ -62,6 +64,10 @@ def test_the_line_that_is_shown_mends_it(what: str, call: Callable[[Any], Any]) 
     ],
 )
 def test_what_was_given_is_named(image: Any, says: str) -> None:
-    for call in (lambda i: corruptset.corrupt(i, "fog", severity=1), corruptset.RandomCorrupt("fog"), imagecorruptions.corrupt):
+    for call in (
+        lambda i: corruptset.corrupt(i, "fog", severity=1),
+        corruptset.RandomCorrupt("fog"),
+        imagecorruptions.corrupt,
+    ):
         with pytest.raises(corruptset.errors.ImageError, match=f"(?s){says}"):
             call(image)

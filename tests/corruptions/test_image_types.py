@@ -33,7 +33,9 @@ def test_an_array_comes_back_with_its_dimensions() -> None:
 def test_any_layout_is_read_as_it_looks(image: NDArray[np.uint8]) -> None:
     plain = np.array(image, order="C")
     image.setflags(write=False)
-    np.testing.assert_array_equal(corruptset.corrupt(image, "gaussian_noise", severity=3), corruptset.corrupt(plain, "gaussian_noise/3"))
+    np.testing.assert_array_equal(
+        corruptset.corrupt(image, "gaussian_noise", severity=3), corruptset.corrupt(plain, "gaussian_noise/3")
+    )
 
 
 def test_a_pil_image_keeps_its_mode() -> None:
@@ -50,11 +52,23 @@ def test_a_pil_image_keeps_its_mode() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "better"),
-    [("RGBA", "RGB"), ("P", "RGB"), ("CMYK", "RGB"), ("YCbCr", "RGB"), ("LA", "L"), ("1", "L"), ("F", "L"), ("I;16", "L")],
+    [
+        ("RGBA", "RGB"),
+        ("P", "RGB"),
+        ("CMYK", "RGB"),
+        ("YCbCr", "RGB"),
+        ("LA", "L"),
+        ("1", "L"),
+        ("F", "L"),
+        ("I;16", "L"),
+    ],
 )
 def test_other_modes_are_refused_with_what_helps(mode: str, better: str) -> None:
     picture = Image.new(mode, (32, 32))
-    with pytest.raises(corruptset.errors.ImageError, match=f"mode '{mode}'; expected RGB or L. Convert it: image.convert\\('{better}'\\)"):
+    with pytest.raises(
+        corruptset.errors.ImageError,
+        match=f"mode '{mode}'; expected RGB or L. Convert it: image.convert\\('{better}'\\)",
+    ):
         corruptset.corrupt(picture, "fog", severity=1)
     assert corruptset.corrupt(picture.convert(better), "fog", severity=1).mode == better
 
@@ -64,7 +78,9 @@ def test_neither_pil_nor_torch_is_imported() -> None:
         "import sys, numpy, corruptset; corruptset.Corrupt('contrast', severity=1)(numpy.zeros((32, 32), numpy.uint8));"
         "print([m for m in ('torch', 'torchvision', 'albumentations', 'datasets') if m in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+    )
 
 
 def tensors() -> dict[str, Any]:

@@ -123,7 +123,9 @@ def test_pairs_of_words(seed):
 def test_related_words_are_noticed():
     w = words(0)
     assert joint_p(w, w) < LEAST
-    assert joint_p(w[:-1], np.where(np.arange(w.size - 1) % 100 == 0, w[:-1], w[1:])) < LEAST, "one word in a hundred repeated"
+    assert joint_p(w[:-1], np.where(np.arange(w.size - 1) % 100 == 0, w[:-1], w[1:])) < LEAST, (
+        "one word in a hundred repeated"
+    )
 
 
 @pytest.mark.long
@@ -131,4 +133,7 @@ def test_related_words_are_noticed():
 def test_pairs_of_words_at_length(seed):
     w = words(seed, count=60_000_000)
     assert min(joint_p(w[:-lag], w[lag:], 8) for lag in (1, 2, 3, 4, 5, 8, 96, 672)) > LEAST
-    assert min(joint_p(w, words(seed, sample="b", count=w.size), 8), joint_p(w, words(seed, stream=1, count=w.size), 8)) > LEAST
+    assert (
+        min(joint_p(w, words(seed, sample="b", count=w.size), 8), joint_p(w, words(seed, stream=1, count=w.size), 8))
+        > LEAST
+    )

@@ -35,7 +35,9 @@ def test_severities_equal_pillow(size):
 @pytest.mark.parametrize("quality", [1, 30, 75, 100])
 def test_any_size_grey_and_colour(shape, quality):
     image = painted(*shape)
-    np.testing.assert_array_equal(corruptset.corrupt(image, "jpeg_compression", quality=quality), by_pillow(image, quality))
+    np.testing.assert_array_equal(
+        corruptset.corrupt(image, "jpeg_compression", quality=quality), by_pillow(image, quality)
+    )
 
 
 def test_noise_edges_and_patches_of_many_sizes_and_qualities():
@@ -44,7 +46,9 @@ def test_noise_edges_and_patches_of_many_sizes_and_qualities():
         height, width = (int(side) for side in rng.integers(8, 70, 2))
         channels, quality = int(rng.choice([1, 3])), int(rng.integers(1, 101))
         noise = rng.integers(0, 256, (height, width, channels))
-        patches = np.kron(rng.integers(0, 256, (height // 4 + 1, width // 4 + 1, channels)), np.ones((4, 4, 1), int))[:height, :width]
+        patches = np.kron(rng.integers(0, 256, (height // 4 + 1, width // 4 + 1, channels)), np.ones((4, 4, 1), int))[
+            :height, :width
+        ]
         image = (noise, 255 * (noise > 127), patches)[round_ % 3].astype(np.uint8)
         got = corruptset.corrupt(image, "jpeg_compression", quality=quality)
         np.testing.assert_array_equal(got, by_pillow(image, quality), err_msg=f"{image.shape} {quality}")

@@ -42,7 +42,10 @@ PINNED = [
     (lambda: sample_key("Käse/ü 1"), "0x6f1ede995bf9a168"),
     (lambda: stage_key(0, [("gaussian_noise@1", {"sigma": 0.08})]), "0x2b458a26b02c405b"),
     (lambda: stage_key(MAX_SEED, [("gaussian_noise@1", {"sigma": 0.08})]), "0x192f8267ca6ad54f"),
-    (lambda: stage_key(7, [("shot_noise@1", {"photons": 60.0}), ("gaussian_noise@2", {"sigma": 0.1})]), "0x9844fda9fee0bec"),
+    (
+        lambda: stage_key(7, [("shot_noise@1", {"photons": 60.0}), ("gaussian_noise@2", {"sigma": 0.1})]),
+        "0x9844fda9fee0bec",
+    ),
     (lambda: stage_key(0, [("fog@1", {})]), "0x151bba434c7e0ad8"),
 ]
 
@@ -60,7 +63,9 @@ def test_whole_numbers_are_one_whatever_their_type():
 def test_severity_and_its_row_given_explicitly_have_one_key():
     (by_severity,) = chain_keys([stage(severity=1)], 0)
     assert chain_keys([stage(parameters={"sigma": 0.5})], 0) == [by_severity]
-    assert chain_keys([stage(table=OTHER, severity=4)], 0) == [by_severity], "two tables with equal numbers have one key"
+    assert chain_keys([stage(table=OTHER, severity=4)], 0) == [by_severity], (
+        "two tables with equal numbers have one key"
+    )
 
 
 def test_what_makes_keys_differ():

@@ -20,7 +20,8 @@ from corruptset.errors import ParameterError
 from pictures import numbers, numeral, painted
 
 FIFTEEN = {
-    "shot_noise": 5, "impulse_noise": 4, "glass_blur": 1, "motion_blur": 1, "shear": 2, "scale": 3, "rotate": 2, "brightness": 5,
+    "shot_noise": 5, "impulse_noise": 4, "glass_blur": 1, "motion_blur": 1, "shear": 2, "scale": 3, "rotate": 2,
+    "brightness": 5,
     "translate": 3, "stripe": 1, "fog": 5, "spatter": 4, "dotted_line": 1, "zigzag": 1, "canny_edges": 1,
 }  # fmt: skip
 PICTURES = [numeral(0), numeral(1), numeral(2), painted(28, 28, 1)]
@@ -49,7 +50,9 @@ def row(name, severity):
 @pictures
 def test_gaussian_blur_is_across_rows_only_and_rounded(picture, severity):
     image = PICTURES[picture]
-    want = stored(ndimage.gaussian_filter1d(image[..., 0] / 255.0, [1, 2, 3, 4, 6][severity - 1], axis=0, mode="nearest"))
+    want = stored(
+        ndimage.gaussian_filter1d(image[..., 0] / 255.0, [1, 2, 3, 4, 6][severity - 1], axis=0, mode="nearest")
+    )
     assert_near(corrupt(image, "gaussian_blur", severity), want)
     floored = corrupt(image, "gaussian_blur", severity, rounding="floor")
     assert (floored <= want).all()
@@ -96,7 +99,9 @@ def test_drawn_swaps_keep_every_pixel_and_are_fair():
         assert sorted(out.ravel()) == sorted(base.ravel())
         moved.append((out != base).mean())
     ones = np.ones((1, 14, 14), np.uint8)
-    every = np.mean([(corruptset.corrupt(ramp, "glass_blur", **own, key=str(k), swaps=ones) != base).mean() for k in range(40)])
+    every = np.mean(
+        [(corruptset.corrupt(ramp, "glass_blur", **own, key=str(k), swaps=ones) != base).mean() for k in range(40)]
+    )
     assert 0.3 < np.mean(moved) < every - 0.1
     with pytest.raises(ParameterError, match="unless exchange is 'swap'"):
         corruptset.corrupt(ramp, "glass_blur", sigma=0.5, max_delta=1, iterations=1, swaps=ones)
@@ -134,7 +139,9 @@ def test_brightness_and_saturate_go_through_colour(picture, severity):
     assert_near(corrupt(image, "saturate", severity), want)
     photo = painted(40, 30)
     want = np.clip(color.hsv2rgb(np.clip(color.rgb2hsv(photo / 255.0) * gain + more, 0, 1)), 0, 1) * 255
-    got = corruptset.corrupt(photo, "saturate", gain=float(gain), shift=float(more), scaled="hsv", rounding="round").astype(int)
+    got = corruptset.corrupt(
+        photo, "saturate", gain=float(gain), shift=float(more), scaled="hsv", rounding="round"
+    ).astype(int)
     assert_near(got, np.round(want), 0.98)
 
 
@@ -146,7 +153,9 @@ def test_contrast_and_spatter_are_rounded_and_mud_is_63(picture, severity):
     factor = [0.4, 0.3, 0.2, 0.1, 0.05][severity - 1]
     assert_near(corrupt(image, "contrast", severity), stored((x - x.mean()) * factor + x.mean()))
     mean, std = (0.67, 0.4) if severity == 5 else (0.65, 0.3)
-    sigma, threshold, blur = [(4, 0.69, 0.6), (3, 0.68, 0.6), (2, 0.68, 0.5), (1, 0.65, 1.5), (1, 0.65, 1.5)][severity - 1]
+    sigma, threshold, blur = [(4, 0.69, 0.6), (3, 0.68, 0.6), (2, 0.68, 0.5), (1, 0.65, 1.5), (1, 0.65, 1.5)][
+        severity - 1
+    ]
     normals = np.random.default_rng(severity).normal(size=(28, 28))
     liquid = ndimage.gaussian_filter(mean + std * normals, sigma, mode="nearest")
     mud = ndimage.gaussian_filter((liquid > threshold).astype(np.float32), blur, mode="nearest")
@@ -159,10 +168,15 @@ def test_contrast_and_spatter_are_rounded_and_mud_is_63(picture, severity):
 @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
 @pictures
 def test_elastic_transform_brings_in_black(picture, severity):
-    """OpenCV's affine warp and scipy's interpolation with a constant border, as published; both at their own precision."""
+    """OpenCV's affine warp and scipy's interpolation with a constant border, as published; both at their own
+    precision.
+    """
     image = PICTURES[picture]
     alpha, sigma, affine = (
-        28 * v for v in [(2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)][severity - 1]
+        28 * v
+        for v in [(2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)][
+            severity - 1
+        ]
     )
     rng = np.random.default_rng(severity)
     points = rng.uniform(-1, 1, (3, 2))
@@ -171,7 +185,9 @@ def test_elastic_transform_brings_in_black(picture, severity):
     before = np.float32([[23, 23], [23, 5], [5, 5]])
     matrix = cv2.getAffineTransform(before, before + np.float32(points * affine))
     x = cv2.warpAffine(x, matrix, (28, 28), borderMode=cv2.BORDER_CONSTANT)
-    dx, dy = (np.float32(ndimage.gaussian_filter(f, sigma, mode="reflect", truncate=3) * alpha) for f in (field_x, field_y))
+    dx, dy = (
+        np.float32(ndimage.gaussian_filter(f, sigma, mode="reflect", truncate=3) * alpha) for f in (field_x, field_y)
+    )
     columns, rows = np.meshgrid(np.arange(28), np.arange(28))
     want = stored(ndimage.map_coordinates(x, [rows + dy, columns + dx], order=1, mode="constant"))
     got = corrupt(image, "elastic_transform", severity, points=points, field_x=field_x, field_y=field_y)
@@ -186,7 +202,9 @@ def test_elastic_transform_brings_in_black(picture, severity):
 
 @pictures
 def test_snow_frost_zoom_and_defocus_are_rounded(picture):
-    """What is rounded lies above what is floored, by one level at most, on about half of the pixels that have fractions."""
+    """What is rounded lies above what is floored, by one level at most, on about half of the pixels that have
+    fractions.
+    """
     image = PICTURES[picture]
     for name in ("snow", "zoom_blur", "defocus_blur", "frost"):
         rounded, floored = corrupt(image, name, 3), corrupt(image, name, 3, rounding="floor")
@@ -199,7 +217,9 @@ def test_snow_frost_zoom_and_defocus_are_rounded(picture):
 
 
 def test_noise_is_rounded():
-    """Half a level, exactly: the mean of rounded noise is that of the noise, of floored noise it is half a level lower."""
+    """Half a level, exactly: the mean of rounded noise is that of the noise, of floored noise it is half a
+    level lower.
+    """
     grey = np.full((200, 28, 28, 1), 128, np.uint8)
     for name, sigma in (("gaussian_noise", 0.02 * 255), ("speckle_noise", 0.02 * 128)):
         rounded = corruptset.corrupt(grey, name, sigma=0.02, rounding="round", key=numbers(200)).mean() - 128
@@ -209,7 +229,13 @@ def test_noise_is_rounded():
         assert abs(floored + 0.5) < tolerance
     counts = corruptset.corrupt(grey, "shot_noise", photons=4.0, rounding="round", key=numbers(200))
     assert set(np.unique(counts)) == {0, 64, 128, 191, 255}
-    assert set(np.unique(corruptset.corrupt(grey, "shot_noise", photons=4.0, key=numbers(200)))) == {0, 63, 127, 191, 255}
+    assert set(np.unique(corruptset.corrupt(grey, "shot_noise", photons=4.0, key=numbers(200)))) == {
+        0,
+        63,
+        127,
+        191,
+        255,
+    }
     for cumulative, parameter in ((gaussian_cumulative, 0.1), (speckle_cumulative, 0.1), (shot_cumulative, 4.0)):
         plain, shifted = cumulative(parameter), cumulative(parameter, 0.5)
         assert (shifted <= plain).all()
@@ -220,9 +246,15 @@ def test_noise_is_rounded():
 def test_the_rows_say_what_mnist_c_does():
     table = shipped("mnist")
     assert table.side == 28
-    published = {n: rows for n, rows in table.rows.items() if all(row.source.startswith("Mu & Gilmer 2019") for row in rows.values())}
+    published = {
+        n: rows
+        for n, rows in table.rows.items()
+        if all(row.source.startswith("Mu & Gilmer 2019") for row in rows.values())
+    }
     assert len(published) >= 30
-    rounded = {n for n, rows in published.items() if all(r.parameters.get("rounding") == "round" for r in rows.values())}
+    rounded = {
+        n for n, rows in published.items() if all(r.parameters.get("rounding") == "round" for r in rows.values())
+    }
     assert rounded == {n for n in published if any(p.name == "rounding" for p in get_corruption(n).parameters)}
     assert {n for n, rows in table.rows.items() if "axes" in rows[1].parameters} == {"gaussian_blur", "glass_blur"}
     for name, severity in FIFTEEN.items():
@@ -239,7 +271,9 @@ def test_options_of_a_row_reach_the_stage_and_its_record():
     whole = corruptset.corrupt(image, "glass_blur", severity=1, calibration="mnist")
     again = corruptset.corrupt(image, [stage.as_json()], calibration="mnist")
     np.testing.assert_array_equal(whole, again)
-    np.testing.assert_array_equal(whole, corruptset.corrupt(image, "glass_blur", sigma=0.7, max_delta=1, iterations=2, **options))
+    np.testing.assert_array_equal(
+        whole, corruptset.corrupt(image, "glass_blur", sigma=0.7, max_delta=1, iterations=2, **options)
+    )
     # rounding is no part of the key, what shapes the draws is
     plain = {"sigma": 0.7, "max_delta": 1, "iterations": 2}
 
@@ -250,14 +284,16 @@ def test_options_of_a_row_reach_the_stage_and_its_record():
     assert key() != key(exchange="swap")
     fog = {"weight": 1.0, "wibble_decay": 2.0}
     keys = [
-        chain_keys([resolve_stage("fog", table, parameters=fog | more)], 0)[0] for more in ({}, {"map_side": 256}, {"rounding": "round"})
+        chain_keys([resolve_stage("fog", table, parameters=fog | more)], 0)[0]
+        for more in ({}, {"map_side": 256}, {"rounding": "round"})
     ]
     assert keys[0] == keys[2] != keys[1]
 
 
 def test_the_calibration_follows_from_size_and_channels():
     for shape, calibration in (
-        ((28, 28), "mnist"), ((28, 28, 1), "mnist"), ((8, 40, 1), "mnist"), ((29, 29, 1), "cifar"), ((28, 28, 3), "cifar"),
+        ((28, 28), "mnist"), ((28, 28, 1), "mnist"), ((8, 40, 1), "mnist"), ((29, 29, 1), "cifar"), ((28, 28, 3),
+        "cifar"),
     ):  # fmt: skip
         image = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
         got = corruptset.corrupt(image, "contrast", severity=2)
@@ -269,7 +305,9 @@ def test_a_corruption_without_a_row_falls_back_to_cifar(monkeypatch):
     from corruptset.corruptions import call as resolution
 
     mnist = shipped("mnist")
-    short = calibrations.Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))
+    short = calibrations.Calibration(
+        "mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar")
+    )
     assert short.row("gaussian_blur", 2) == shipped("cifar").row("gaussian_blur", 2)
     assert (short.of("gaussian_blur").side, short.of("fog").side) == (32, 28)
     assert fitting("mnist").otherwise is shipped("cifar")

@@ -59,7 +59,9 @@ def test_thirty_levels_are_thirty_passes():
         (key,) = chain_keys([stage], 0)
         now = apply_stage(now, stage, key, sample_keys(["a", "b"]), side=224, resources=resources, done=level - 1)
     assert model.passes == 30
-    np.testing.assert_array_equal(now, corruptset.corrupt(images, "model_gradient", level=30, labels=labels_of(images), surrogate=model))
+    np.testing.assert_array_equal(
+        now, corruptset.corrupt(images, "model_gradient", level=30, labels=labels_of(images), surrogate=model)
+    )
     assert model.passes == 60
 
 
@@ -76,4 +78,6 @@ def test_the_accuracy_of_a_trained_network_falls_level_by_level():
     assert found[0] > 0.95
     assert found[-1] < 0.6
     assert all(a >= b for a, b in pairwise(probability)), "in the mean it never rises"
-    np.testing.assert_array_equal(now, corruptset.corrupt(images, "model_gradient", level=30, labels=labels, surrogate=model))
+    np.testing.assert_array_equal(
+        now, corruptset.corrupt(images, "model_gradient", level=30, labels=labels, surrogate=model)
+    )

@@ -1,4 +1,6 @@
-"""Motion blur: against a slow reading of its definition, against recorded ImageMagick outputs, and its random angles."""
+"""Motion blur: against a slow reading of its definition, against recorded ImageMagick outputs, and its random
+angles.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def slow(image: np.ndarray, radius: float, sigma: float, angle_deg: float) -> np
     return (np.floor(total + 0.5) // 257).astype(np.uint8)
 
 
-@pytest.mark.parametrize(("radius", "sigma"), [(10.0, 3.0), (20.0, 15.0), (6.0, 1.0), (0.4, 0.7), (45.5, 80.0), (400.0, 900.0)])
+@pytest.mark.parametrize(
+    ("radius", "sigma"), [(10.0, 3.0), (20.0, 15.0), (6.0, 1.0), (0.4, 0.7), (45.5, 80.0), (400.0, 900.0)]
+)
 @pytest.mark.parametrize("shape", [(8, 8, 1), (31, 9, 3), (9, 31, 1), (40, 60, 3)])
 def test_equals_the_definition(shape: tuple[int, int, int], radius: float, sigma: float) -> None:
     rng = np.random.default_rng(5)
@@ -223,6 +227,8 @@ def test_distortion_is_the_published_one(size: int, severity: int, published: tu
     for name, want in zip(("astronaut", "coffee"), published, strict=True):
         image = photograph(name, size)
         batch = np.repeat(image[None], 40, 0)
-        out = corruptset.corrupt(batch, "motion_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size], key=numbers(40))
+        out = corruptset.corrupt(
+            batch, "motion_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size], key=numbers(40)
+        )
         errors = ((out.astype(float) - batch) ** 2).mean((1, 2, 3))
         assert (10 * np.log10(255**2 / errors)).mean() == pytest.approx(want, abs=0.9)

@@ -21,7 +21,11 @@ from corruptset.errors import ParameterError
 STAGE = np.uint64(0x9E3779B97F4A7C15)
 CALIBRATIONS = ("imagenet", "inception", "tiny", "cifar")
 NOISES = {"gaussian_noise": "sigma", "shot_noise": "photons", "impulse_noise": "amount", "speckle_noise": "sigma"}
-TABLE = {"gaussian_noise": tables.gaussian_table, "shot_noise": tables.shot_table, "speckle_noise": tables.speckle_table}
+TABLE = {
+    "gaussian_noise": tables.gaussian_table,
+    "shot_noise": tables.shot_table,
+    "speckle_noise": tables.speckle_table,
+}
 
 
 def shipped_parameters(name):
@@ -294,7 +298,8 @@ def test_nonsense_is_refused(name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "ends"), [("gaussian_noise", (0, 1e-300, 10)), ("speckle_noise", (1e-300, 10)), ("shot_noise", (0.001, 1e6))]
+    ("name", "ends"),
+    [("gaussian_noise", (0, 1e-300, 10)), ("speckle_noise", (1e-300, 10)), ("shot_noise", (0.001, 1e6))],
 )
 def test_the_ends_of_the_accepted_range_work(name, ends):
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
@@ -304,9 +309,9 @@ def test_the_ends_of_the_accepted_range_work(name, ends):
 
 # --- the published figures -----------------------------------------------------------------------------------------
 
-# PSNR of the released generators (create_c/make_imagenet_c.py) on scikit-image's astronaut, Resize(256), CenterCrop(224);
-# means over three seeds. One image's spread
-# over seeds is about 0.1 dB for impulse noise and below 0.03 for the others.
+# PSNR of the released generators (create_c/make_imagenet_c.py) on scikit-image's astronaut, Resize(256),
+# CenterCrop(224); means over three seeds. One image's spread over seeds is about 0.1 dB for impulse noise and below
+# 0.03 for the others.
 FIGURES = {
     "gaussian_noise": (22.496, 19.167, 15.98, 13.252, 10.723),
     "shot_noise": (21.568, 18.143, 15.423, 12.255, 10.46),
@@ -318,7 +323,9 @@ FIGURES = {
 def astronaut():
     from PIL import Image
 
-    return np.asarray(Image.fromarray(data.astronaut()).resize((256, 256), Image.Resampling.BILINEAR))[16:240, 16:240].copy()
+    return np.asarray(Image.fromarray(data.astronaut()).resize((256, 256), Image.Resampling.BILINEAR))[
+        16:240, 16:240
+    ].copy()
 
 
 @pytest.mark.parametrize("name", NOISES)

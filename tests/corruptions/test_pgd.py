@@ -1,4 +1,6 @@
-"""Projected gradient descent: against a plain version, within its ball, with a real network, and against two libraries."""
+"""Projected gradient descent: against a plain version, within its ball, with a real network, and against two
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -101,12 +103,16 @@ def test_a_value_whose_gradient_is_0_stays():
     model = Linear(12, 9, 3)
     model.weights[:5, :, 1] = 0
     for norm in ("linf", "l2"):
-        out = corruptset.corrupt(images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, labels=labels_of(images), surrogate=model)
+        out = corruptset.corrupt(
+            images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, labels=labels_of(images), surrogate=model
+        )
         np.testing.assert_array_equal(out[:, :5, :, 1], images[:, :5, :, 1])
         assert (out != images)[:, 5:].mean() > 0.5
     model.weights[:] = 0
     for norm in ("linf", "l2"):
-        out = corruptset.corrupt(images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, labels=labels_of(images), surrogate=model)
+        out = corruptset.corrupt(
+            images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, labels=labels_of(images), surrogate=model
+        )
         np.testing.assert_array_equal(out, images)
 
 
@@ -114,7 +120,15 @@ def test_a_value_whose_gradient_is_0_stays():
 def test_a_random_start_is_drawn_from_the_images_own_key(norm):
     images = np.stack([painted(40, 40)] * 12)
     model = linear(40, 40, 3)
-    options = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm, "labels": labels_of(images), "surrogate": model, "random_start": True}
+    options = {
+        "eps": 64.0,
+        "step": 0.0,
+        "steps": 1,
+        "norm": norm,
+        "labels": labels_of(images),
+        "surrogate": model,
+        "random_start": True,
+    }
     keys = [str(i) for i in range(12)]
     out = corruptset.corrupt(images, "pgd", key=keys, **options)
     assert len({image.tobytes() for image in out}) == 12
@@ -141,7 +155,9 @@ def test_a_given_start_takes_the_place_of_the_drawn_one():
     start = np.random.default_rng(1).uniform(-4, 4, images.shape[1:])
     options = {"eps": 3.0, "step": 0.5, "steps": 4}
     for drawn in (True, False):
-        out = corruptset.corrupt(images, "pgd", labels=labels, surrogate=model, start=start, random_start=drawn, **options)
+        out = corruptset.corrupt(
+            images, "pgd", labels=labels, surrogate=model, start=start, random_start=drawn, **options
+        )
         for image, label, made in zip(images, labels, out, strict=True):
             assert np.abs(plain(image, label, model, start=start, **options) - made).max() <= 0.5 + 1e-4
     assert not np.array_equal(out, corruptset.corrupt(images, "pgd", labels=labels, surrogate=model, **options))
@@ -155,19 +171,26 @@ def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
     np.testing.assert_array_equal(corruptset.corrupt(image, "fog-3+pgd-4", key="k", **needed), want)
     first = corruptset.corrupt(image, "pgd", severity=4, **needed)
     np.testing.assert_array_equal(
-        corruptset.corrupt(image, "pgd-4+jpeg_compression-3", **needed), corruptset.corrupt(first, "jpeg_compression", severity=3)
+        corruptset.corrupt(image, "pgd-4+jpeg_compression-3", **needed),
+        corruptset.corrupt(first, "jpeg_compression", severity=3),
     )
     moved = corruptset.corrupt(image, "pgd-2+model_gradient-03", **needed)
     second = corruptset.corrupt(image, "pgd", severity=2, **needed)
     np.testing.assert_array_equal(moved, corruptset.corrupt(second, "model_gradient", level=3, **needed))
     for name in ("pgd/3", [("pgd", 3)], [{"corruption": "pgd", "severity": 3}]):
-        np.testing.assert_array_equal(corruptset.corrupt(image, name, **needed), corruptset.corrupt(image, "pgd", severity=3, **needed))
+        np.testing.assert_array_equal(
+            corruptset.corrupt(image, name, **needed), corruptset.corrupt(image, "pgd", severity=3, **needed)
+        )
 
 
 @pytest.mark.parametrize(
     ("name", "given", "says"),
     [
-        ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes surrogate="),
+        (
+            "pgd-3",
+            {},
+            "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes surrogate=",
+        ),
         ("pgd-3", {"label": 3}, "surrogate is missing"),
         ("fog-1+model_gradient-02", {"surrogate": linear(20, 20, 3)}, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
@@ -186,7 +209,9 @@ def test_what_is_missing_or_too_much_is_said(name, given, says):
 
 
 def test_a_batch_takes_as_many_labels():
-    with pytest.raises(ParameterError, match=r"labels is \[1, 2\]; expected labels, 3 whole numbers: one for each image"):
+    with pytest.raises(
+        ParameterError, match=r"labels is \[1, 2\]; expected labels, 3 whole numbers: one for each image"
+    ):
         corruptset.corrupt(batch(), "pgd", severity=1, labels=[1, 2], surrogate=linear(12, 9, 3))
 
 
@@ -219,7 +244,9 @@ def test_the_accuracy_of_a_trained_network_falls():
     model = corruptset.load_surrogate(trained.model)
 
     def judged(out):
-        return float((model.logits(out).argmax(axis=1) == labels).mean()), model.gradient(out.astype(np.float32), labels)[0]
+        return float((model.logits(out).argmax(axis=1) == labels).mean()), model.gradient(
+            out.astype(np.float32), labels
+        )[0]
 
     accuracy, loss = judged(images)
     assert accuracy > 0.95
@@ -234,7 +261,10 @@ def test_the_accuracy_of_a_trained_network_falls():
     assert (judged(towards)[1] <= loss).all()
 
 
-NETS = {"plain": ("Plain", {"channels": 3, "classes": CLASSES, "side": 32}), "smooth": ("Smooth", {"channels": 3, "classes": CLASSES})}
+NETS = {
+    "plain": ("Plain", {"channels": 3, "classes": CLASSES, "side": 32}),
+    "smooth": ("Smooth", {"channels": 3, "classes": CLASSES}),
+}
 
 
 class Peers:
@@ -283,14 +313,22 @@ def test_the_iterates_are_those_of_the_adversarial_robustness_toolbox(net, norm,
     from art.attacks.evasion import ProjectedGradientDescentPyTorch
     from art.estimators.classification import PyTorchClassifier
 
-    # for L2 it clips to 0..1 before it projects onto the ball, and we (as torchattacks) after: on pale images nothing is clipped
+    # for L2 it clips to 0..1 before it projects onto the ball, and we (as torchattacks) after: on pale images nothing
+    # is clipped
     peers = Peers(net, tmp_path, pale=norm == "l2")
     classifier = PyTorchClassifier(
         peers.normalised, torch.nn.CrossEntropyLoss(), (3, 32, 32), CLASSES, clip_values=(0.0, 1.0), device_type="cpu"
     )
     for steps in (1, 2, 5, 10):
         order = np.inf if norm == "linf" else 2
-        options = {"norm": order, "eps": eps / 255, "eps_step": step / 255, "max_iter": steps, "batch_size": 8, "verbose": False}
+        options = {
+            "norm": order,
+            "eps": eps / 255,
+            "eps_step": step / 255,
+            "max_iter": steps,
+            "batch_size": 8,
+            "verbose": False,
+        }
         attack = ProjectedGradientDescentPyTorch(classifier, **options)
         theirs = attack.generate(peers.pixels, peers.labels)
         ours = peers.iterate(steps, eps, step, norm, None)
@@ -314,10 +352,14 @@ def test_the_iterates_are_those_of_torchattacks(net, norm, eps, step, random, tm
     for steps in (1, 2, 5, 10):
         if random:  # what the library draws, from the same seed: its own images after no step
             torch.manual_seed(5)
-            begun = make(peers.normalised, eps=eps / 255, alpha=step / 255, steps=0, random_start=True)(pixels, labels).numpy()
+            begun = make(peers.normalised, eps=eps / 255, alpha=step / 255, steps=0, random_start=True)(
+                pixels, labels
+            ).numpy()
             start = (begun - peers.pixels).transpose(0, 2, 3, 1) * 255
             torch.manual_seed(5)
-        theirs = make(peers.normalised, eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)(pixels, labels).numpy()
+        theirs = make(peers.normalised, eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)(
+            pixels, labels
+        ).numpy()
         ours = peers.iterate(steps, eps, step, norm, start)
         assert np.abs(ours - theirs).max() < 1e-6, steps
     assert np.abs(ours - peers.pixels).max() > 1 / 255

@@ -51,13 +51,19 @@ def test_what_a_function_keeps_is_copied(loaded: Any) -> None:
 
 
 FAULTS = {
-    "raising": ("return images + 1 if images.max() < 200 else 1 // 0", r"raised ZeroDivisionError: .* \(calling\.py, line 6\)"),
+    "raising": (
+        "return images + 1 if images.max() < 200 else 1 // 0",
+        r"raised ZeroDivisionError: .* \(calling\.py, line 6\)",
+    ),
     "floats": ("return images / 2", "returned an array of float64; expected an array of uint8"),
     "unset": ("return np.where(images > 9, np.nan, 1.0)", r"returned an array of float64 with \d+ values that are NaN"),
     "lists": ("return images.tolist()", "returned a list"),
     "cut": ("return images[:, 1:]", r"returned the shape \(1, 8, 8, 3\); expected \(1, 9, 8, 3\)"),
     "fewer": ("return images[:3]", r"returned the shape \(3, 9, 8, 3\).* on a batch of 5 images, though on none alone"),
-    "writing": ("images[:] = 1\n    return images", r"raised ValueError: .*line 6\); it must leave its input as it is, and work on a copy"),
+    "writing": (
+        "images[:] = 1\n    return images",
+        r"raised ValueError: .*line 6\); it must leave its input as it is, and work on a copy",
+    ),
 }
 
 

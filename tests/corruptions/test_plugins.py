@@ -97,7 +97,10 @@ MISTAKES = {
     "unwritten.py": ("def f(:\n", r"unwritten\.py, line 1\): SyntaxError"),
     "lacking.py": ("import nothing_of_that_name\n", r"lacking\.py, line 1\): ModuleNotFoundError"),
     "empty.py": ("x = 1\n", "registers no corruption"),
-    "clashing.py": (HEAD + function("fog", "return images"), r"line 3\): clashing registers 'fog', and corruptset's own weather\.fog"),
+    "clashing.py": (
+        HEAD + function("fog", "return images"),
+        r"line 3\): clashing registers 'fog', and corruptset's own weather\.fog",
+    ),
     "capital.py": (HEAD + function("Fog", "return images"), "expected a name of lower-case letters"),
     "clean.py": (HEAD + function("clean", "return images"), "and not 'clean'"),
     "json.py": (HEAD, "is the name of another module"),
@@ -131,7 +134,9 @@ def test_two_plugins_cannot_share_a_name(tmp_path: Path) -> None:
     write_blinds(tmp_path)
     (tmp_path / "other.py").write_text(template())
     load_plugin("mine")
-    with pytest.raises(PluginError, match="other registers 'blinds', and the plugin mine has a corruption of that name"):
+    with pytest.raises(
+        PluginError, match="other registers 'blinds', and the plugin mine has a corruption of that name"
+    ):
         load_plugin("other")
     assert get_corruption("blinds").module == "mine"
 
@@ -139,7 +144,12 @@ def test_two_plugins_cannot_share_a_name(tmp_path: Path) -> None:
 def test_the_hash_is_of_all_python_files(tmp_path: Path) -> None:
     package(tmp_path, installed=False)
     hashes = []
-    edits = [("readme.txt", "new"), ("inner.py", template() + "#"), ("more.py", ""), ("__init__.py", "from .inner import blinds\n")]
+    edits = [
+        ("readme.txt", "new"),
+        ("inner.py", template() + "#"),
+        ("more.py", ""),
+        ("__init__.py", "from .inner import blinds\n"),
+    ]
     for file, text in [("readme.txt", "old"), *edits]:
         (tmp_path / "slats" / file).write_text(text)
         with without_plugins():
@@ -161,7 +171,8 @@ def test_another_process_loads_what_it_unpickles(tmp_path: Path) -> None:
     path = write_blinds(tmp_path)
     job = pickle.dumps(load_plugin(path))
     program = (
-        "import pickle, sys, corruptset.corruptions.registry as r\npickle.loads(sys.stdin.buffer.read())\nprint(r.corruption_names()[-1])"
+        "import pickle, sys, corruptset.corruptions.registry as "
+        "r\npickle.loads(sys.stdin.buffer.read())\nprint(r.corruption_names()[-1])"
     )
     done = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, check=True)
     assert done.stdout.decode().strip() == "blinds"
@@ -182,7 +193,9 @@ def test_a_table_gives_severities(tmp_path: Path) -> None:
 
 def test_a_mistake_in_a_table_names_its_row(tmp_path: Path) -> None:
     path = write_blinds(tmp_path)
-    (tmp_path / "blinds_tables" / "cifar.toml").write_text(f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n')
+    (tmp_path / "blinds_tables" / "cifar.toml").write_text(
+        f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n'
+    )
     load_plugin(path)
     with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
         corruptset.corrupt(IMAGES[0], "blinds/1")
@@ -191,7 +204,9 @@ def test_a_mistake_in_a_table_names_its_row(tmp_path: Path) -> None:
 def test_a_gradual_degradation_of_ones_own_has_levels(tmp_path: Path) -> None:
     text = HEAD.replace("import Parameter", "import Gradual, Parameter")
     more = ", deterministic=True, gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
-    (tmp_path / "stepping.py").write_text(text + function("darker", "return images // 2", more, "images, keys, *, level"))
+    (tmp_path / "stepping.py").write_text(
+        text + function("darker", "return images // 2", more, "images, keys, *, level")
+    )
     load_plugin("stepping")
     assert (corruptset.corrupt(IMAGES, "darker/03") == IMAGES // 8).all()
     shown = corruptset.show("darker").record
@@ -202,7 +217,9 @@ def test_draws_follow_from_each_image_alone() -> None:
     keys = Keys(np.uint64(5), sample_keys(["a", "b", "c"]))
     uniforms, normals = keys.uniforms(4, 5), keys.normals(4, 5, stream=1)
     assert (uniforms.shape, uniforms.dtype, normals.shape) == ((3, 4, 5), np.float64, (3, 4, 5))
-    slow = [[draw_word(np.int64(e), keys.stage, sample, np.int64(0)) / 2**32 for e in range(20)] for sample in keys.samples]
+    slow = [
+        [draw_word(np.int64(e), keys.stage, sample, np.int64(0)) / 2**32 for e in range(20)] for sample in keys.samples
+    ]
     assert (uniforms.reshape(3, 20) == slow).all()
     alone = Keys(keys.stage, keys.samples[1:2])
     assert (alone.uniforms(4, 5)[0] == uniforms[1]).all()

@@ -1,4 +1,6 @@
-"""Properties that hold for every registered corruption with severities; those of gradual degradations are in test_gradual."""
+"""Properties that hold for every registered corruption with severities; those of gradual degradations are in
+test_gradual.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ every = pytest.mark.parametrize("name", [name for name in corruption_names() if 
 
 
 def calibrated(name: str, calibration: str) -> Calibration:
-    """Return a shipped calibration, or the one that has rows of a corruption, or rows of the parameters in its golden digests."""
+    """Return a shipped calibration, or the one that has rows of a corruption, or rows of the parameters in its golden
+    digests.
+    """
     known = calibrations_of(name)
     if known:
         return shipped(calibration if calibration in known else known[0])
@@ -35,14 +39,18 @@ def calibrated(name: str, calibration: str) -> Calibration:
 
 
 def nearest(name: str, table: Calibration, severity: int) -> int:
-    """Return the severity that a table has rows of, where that of a test is none: some corruptions were published at one only."""
+    """Return the severity that a table has rows of, where that of a test is none: some corruptions were published at
+    one only.
+    """
     return min(table.rows[name], key=lambda known: abs(known - severity))
 
 
 def corrupt(image, name, *, severity=None, calibration="cifar", **options):
     table = calibrated(name, calibration)
     options = needed(name, image) | options
-    return corruptset.corrupt(image, name, severity=severity and nearest(name, table, severity), calibration=table, **options)
+    return corruptset.corrupt(
+        image, name, severity=severity and nearest(name, table, severity), calibration=table, **options
+    )
 
 
 @pytest.mark.parametrize("name", corruption_names())
@@ -85,12 +93,16 @@ def test_batch_is_one_by_one(name, channels):
 @every
 @pytest.mark.parametrize("channels", [1, 3])
 def test_without_a_key_an_images_pixels_are_its_key(name, channels):
-    """One field for every image of a loop is what users of unseeded scripts never had, and what a constant key gave them."""
+    """One field for every image of a loop is what users of unseeded scripts never had, and what a constant key gave
+    them.
+    """
     images = np.stack([painted(33, 47, channels, which) for which in range(3)])
     alone = [corrupt(image, name, severity=4, calibration="cifar") for image in images]
     for image, out, together in zip(images, alone, corrupt(images, name, severity=4, calibration="cifar"), strict=True):
         np.testing.assert_array_equal(out, together)
-        np.testing.assert_array_equal(out, corrupt(image, name, severity=4, calibration="cifar", key=pixel_digest(image)))
+        np.testing.assert_array_equal(
+            out, corrupt(image, name, severity=4, calibration="cifar", key=pixel_digest(image))
+        )
 
 
 @every
@@ -136,7 +148,10 @@ def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
     image = painted(64, 64)
     for calibration in calibrations_of(name) or ["imagenet"]:
         table = calibrated(name, calibration)
-        outs = [corruptset.corrupt(image, name, severity=s, calibration=table, **needed(name, image)) for s in table.rows[name]]
+        outs = [
+            corruptset.corrupt(image, name, severity=s, calibration=table, **needed(name, image))
+            for s in table.rows[name]
+        ]
         for severity, out in zip(table.rows[name], outs, strict=True):
             assert not np.array_equal(out, image), (calibration, severity)
         assert len({out.tobytes() for out in outs}) == len(outs), calibration

@@ -1,8 +1,10 @@
-"""The shipped tables, cell by cell, against the published values, which stand here once more: read out of the released code.
+"""The shipped tables, cell by cell, against the published values, which stand here once more: read out of the released
+code.
 
-Released with Hendrycks and Dietterich, ICLR 2019: make_imagenet_c.py, make_imagenet_c_inception.py, make_tinyimagenet_c.py,
-make_cifar_c.py; and with Mu and Gilmer 2019, MNIST-C: corruptions.py. Severities 1 to 5, columns in the tables' order;
-frost's third is the factor on its textures' size. rotate's angles are MNIST-C's in every table.
+Released with Hendrycks and Dietterich, ICLR 2019: make_imagenet_c.py, make_imagenet_c_inception.py,
+make_tinyimagenet_c.py, make_cifar_c.py; and with Mu and Gilmer 2019, MNIST-C: corruptions.py. Severities 1 to 5,
+columns in the tables' order; frost's third is the factor on its textures' size. rotate's angles are MNIST-C's in every
+table.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ pixelate: 0.6, 0.5, 0.4, 0.3, 0.25
 jpeg_compression: 25, 18, 15, 10, 7
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 20 0.2
 rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
-""",
+""",  # noqa: E501
     "inception": """
 gaussian_noise: 0.09, 0.13, 0.19, 0.27, 0.4
 shot_noise: 50, 20, 10, 5, 3
@@ -57,7 +59,7 @@ pixelate: 0.5, 0.4, 0.3, 0.25, 0.2
 jpeg_compression: 23, 16, 13, 8, 5
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 20 0.2
 rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
-""",
+""",  # noqa: E501
     "tiny": """
 gaussian_noise: 0.04, 0.08, 0.12, 0.15, 0.18
 shot_noise: 250, 100, 50, 30, 15
@@ -79,7 +81,7 @@ pixelate: 0.9, 0.8, 0.7, 0.6, 0.5
 jpeg_compression: 65, 58, 50, 40, 25
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 30 0.2
 rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
-""",
+""",  # noqa: E501
     "cifar": """
 gaussian_noise: 0.04, 0.06, 0.08, 0.09, 0.1
 shot_noise: 500, 250, 100, 75, 50
@@ -101,7 +103,7 @@ pixelate: 0.95, 0.9, 0.85, 0.75, 0.65
 jpeg_compression: 80, 65, 58, 50, 40
 saturate: 0.3 0, 0.1 0, 1.5 0, 2 0.1, 2.5 0.2
 rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
-""",
+""",  # noqa: E501
     "mnist": """
 gaussian_noise: 0.08, 0.12, 0.18, 0.26, 0.38
 shot_noise: 60, 25, 12, 5, 3
@@ -132,7 +134,7 @@ dotted_line: 2.3 2
 zigzag: 2.3 2 2
 stripe: 0.25
 canny_edges: 1 0.1 0.2
-""",
+""",  # noqa: E501
 }
 
 
@@ -172,5 +174,8 @@ def test_every_cell_is_the_published_one(calibration):
 @pytest.mark.parametrize("calibration", SHIPPED)
 def test_no_published_value_or_option_has_moved(calibration):
     table = shipped(calibration)
-    values = {name: {str(s): dict(row.parameters) for s, row in table.rows[name].items()} for name in published_values(calibration)}
+    values = {
+        name: {str(s): dict(row.parameters) for s, row in table.rows[name].items()}
+        for name in published_values(calibration)
+    }
     assert canonical_sha256({"side": table.side, "rows": values}) == TABLES[calibration]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.corruptions.weather.textures import MOST, PUBLISHED, TextureSet, default_textures, differences, load_textures
+from corruptset.corruptions.weather.textures import (
+    MOST,
+    PUBLISHED,
+    TextureSet,
+    default_textures,
+    differences,
+    load_textures,
+)
 from corruptset.errors import SourceError
 
 ONE, TWO, FOUR, FIVE = PUBLISHED
@@ -21,7 +28,9 @@ def icy(seed, shape=(350, 527), mean=(78, 149, 166), contrast=20):
 def of(hashes, picks, arrays=None):
     """Textures of these hashes; what they look like does not matter where the hashes are the published ones."""
     names = tuple(f"frost{i}.png" for i in range(1, len(hashes) + 1))
-    return TextureSet(names, tuple(hashes), tuple(picks), ("directory", "d"), tuple(arrays or [icy(i) for i in range(len(hashes))]))
+    return TextureSet(
+        names, tuple(hashes), tuple(picks), ("directory", "d"), tuple(arrays or [icy(i) for i in range(len(hashes))])
+    )
 
 
 def test_the_published_pictures_need_no_note():
@@ -43,13 +52,21 @@ def test_others_are_told_picture_by_picture():
         "dark.png": icy(5, mean=(20, 30, 40)),
         "warm.png": icy(6, mean=(170, 150, 120)),
     }
-    textures = TextureSet(tuple(found), tuple(f"sha256:{i}" for i in range(6)), tuple(range(6)), ("directory", "d"), tuple(found.values()))
+    textures = TextureSet(
+        tuple(found), tuple(f"sha256:{i}" for i in range(6)), tuple(range(6)), ("directory", "d"), tuple(found.values())
+    )
     (note,) = differences(textures)
     first, count, *lines = note.split("\n")
     assert "not the published ones" in first
     assert "docs/frost.md" in first
     assert count.strip() == "different pictures to draw from: 6; the published sets have 4"
-    assert [line.strip().partition(":")[0] for line in lines] == ["tiny.png", "huge.png", "flat.png", "dark.png", "warm.png"]
+    assert [line.strip().partition(":")[0] for line in lines] == [
+        "tiny.png",
+        "huge.png",
+        "flat.png",
+        "dark.png",
+        "warm.png",
+    ]
     for line, word in zip(lines, ["500x40", "1301x1300", "contrast", "mean grey level", "is more red"], strict=True):
         assert word in line
 

@@ -33,7 +33,9 @@ def test_names_are_in_the_order_of_families():
 def test_two_corruptions_of_one_name_are_refused(tmp_path, monkeypatch):
     for module in ("one", "two"):
         (tmp_path / "noise").mkdir(exist_ok=True)
-        (tmp_path / "noise" / f"{module}.py").write_text("import x\n\n@corruption(\n    revision=1,\n)\ndef dust(images, keys): ...\n")
+        (tmp_path / "noise" / f"{module}.py").write_text(
+            "import x\n\n@corruption(\n    revision=1,\n)\ndef dust(images, keys): ...\n"
+        )
     monkeypatch.setattr(registry, "__file__", str(tmp_path / "registry.py"))
     with pytest.raises(ValueError, match=r"two corruptions are called 'dust': in noise\.one and in noise\.two"):
         registry._modules.__wrapped__()
@@ -43,7 +45,8 @@ def test_one_corruption_imports_no_other_family():
     code = (
         "import sys, numpy, corruptset;"
         "corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast', severity=3);"
-        "print(*(m.split('.', 2)[2] for m in sys.modules if m.startswith('corruptset.corruptions.') and m.count('.') == 3))"
+        "print(*(m.split('.', 2)[2] for m in sys.modules if m.startswith('corruptset.corruptions.') and m.count('.') "
+        "== 3))"
     )
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {module for module in modules if not module.startswith("tables")} == {"digital.contrast"}
@@ -54,11 +57,18 @@ def test_the_published_validation_corruptions_have_their_role():
     assert roles >= {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
     training = {name for name in corruption_names() if get_corruption(name).role == "train"}
     assert training == {"uniform_noise", "fisheye"}
-    assert not (roles | training) & {stage.corruption for spec in load_recipe("imagenet-c").resolve().sets for stage in spec.stages}
+    assert not (roles | training) & {
+        stage.corruption for spec in load_recipe("imagenet-c").resolve().sets for stage in spec.stages
+    }
 
 
 def test_the_gallery_describes_what_the_recipes_publish():
     page = (Path(__file__).parents[2] / "docs" / "gallery.md").read_text(encoding="utf-8")
     described = set(re.findall(r"\*\*([a-z_]+)(?:/[^*]*)?\*\*", page))
-    published = {stage.corruption for name in recipe_names() for spec in load_recipe(name).resolve().sets for stage in spec.stages}
+    published = {
+        stage.corruption
+        for name in recipe_names()
+        for spec in load_recipe(name).resolve().sets
+        for stage in spec.stages
+    }
     assert sorted(published - described) == []

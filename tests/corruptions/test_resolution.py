@@ -44,7 +44,8 @@ def test_a_combination_is_resolved_once(counted: list[Any]) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"severity": 4}, {"seed": 1}, {"calibration": "tiny"}, {"coupling": "severity"}, {"sigma": 0.2}, {"sigma": 0.3}, {"mean": 0.1},
+        {"severity": 4}, {"seed": 1}, {"calibration": "tiny"}, {"coupling": "severity"}, {"sigma": 0.2},
+        {"sigma": 0.3}, {"mean": 0.1},
         {"rounding": "round"},
     ],
 )  # fmt: skip
@@ -73,7 +74,9 @@ def test_a_table_file_is_read_anew(tmp_path: Path) -> None:
     table.write_text(ROWS)
     first = corruptset.corrupt(SMALL, "contrast", severity=1, calibration=str(table))
     factor = shipped("cifar").row("contrast", 1).parameters["factor"]
-    changed = ROWS.replace(f"[[contrast]]\nseverity = 1\nfactor = {factor}", f"[[contrast]]\nseverity = 1\nfactor = {factor / 2}")
+    changed = ROWS.replace(
+        f"[[contrast]]\nseverity = 1\nfactor = {factor}", f"[[contrast]]\nseverity = 1\nfactor = {factor / 2}"
+    )
     assert changed != ROWS
     table.write_text(changed)
     for calibration in (table, str(table)):
@@ -96,9 +99,15 @@ def test_memory_is_bounded() -> None:
     assert resolution._remembered.cache_info().currsize == 1024
 
 
-@pytest.mark.parametrize(("chain", "drawn"), [("contrast/3", False), ("fog/3", True), ("contrast-3+fog-3", True), ("clean", False)])
-def test_pixels_are_hashed_only_where_something_is_drawn(chain: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That whatever is declared to draw nothing does not depend on its key is held for every corruption in test_properties."""
+@pytest.mark.parametrize(
+    ("chain", "drawn"), [("contrast/3", False), ("fog/3", True), ("contrast-3+fog-3", True), ("clean", False)]
+)
+def test_pixels_are_hashed_only_where_something_is_drawn(
+    chain: str, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That whatever is declared to draw nothing does not depend on its key is held for every corruption in
+    test_properties.
+    """
     hashed: list[Any] = []
     whole = resolution.pixel_keys
     monkeypatch.setattr(resolution, "pixel_keys", lambda images: hashed.append(images) or whole(images))

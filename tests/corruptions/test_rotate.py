@@ -1,4 +1,6 @@
-"""Rotation as MATLAB does it (fixed direction, nearest, the whole canvas, brought back) beside MNIST-C's, which stays as it was."""
+"""Rotation as MATLAB does it (fixed direction, nearest, the whole canvas, brought back) beside MNIST-C's, which stays
+as it was.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def canvas_size(height, width, angle):
 
 
 def turned(image, angle, interpolation, size, fill):
-    """Every canvas pixel by itself: where it comes from, counter-clockwise by `angle`; in doubles, as numpy rounds them."""
+    """Every canvas pixel by itself: where it comes from, counter-clockwise by `angle`; in doubles, as numpy rounds
+    them.
+    """
     height, width, channels = image.shape
     rows, columns = size
     sine, cosine = exact_sine_cosine(angle)
@@ -110,15 +114,21 @@ def test_equals_the_slow_version(shape, angle):
     """Clockwise by an angle is counter-clockwise by its negative; every way of reading, every way back."""
     image = painted(*shape)
     np.testing.assert_array_equal(rotate(image, angle, **PAPER), slowly(image, -angle))
-    np.testing.assert_array_equal(rotate(image, angle, **PAPER | {"direction": "counterclockwise"}), slowly(image, angle))
+    np.testing.assert_array_equal(
+        rotate(image, angle, **PAPER | {"direction": "counterclockwise"}), slowly(image, angle)
+    )
     np.testing.assert_array_equal(rotate(image, angle, **PAPER, fill=201), slowly(image, -angle, fill=201))
     for resize in ("bilinear", "nearest"):
-        np.testing.assert_array_equal(rotate(image, angle, **PAPER, resize=resize, fill=7), slowly(image, -angle, resize=resize, fill=7))
+        np.testing.assert_array_equal(
+            rotate(image, angle, **PAPER, resize=resize, fill=7), slowly(image, -angle, resize=resize, fill=7)
+        )
     for canvas in ("loose", "crop"):
         options = PAPER | {"interpolation": "bilinear", "canvas": canvas, "fill": 99}
         want = slowly(image, -angle, "bilinear", canvas, fill=99)
         np.testing.assert_array_equal(rotate(image, angle, **options), want)
-    np.testing.assert_array_equal(rotate(image, angle, **PAPER | {"canvas": "crop"}), slowly(image, -angle, canvas="crop"))
+    np.testing.assert_array_equal(
+        rotate(image, angle, **PAPER | {"canvas": "crop"}), slowly(image, -angle, canvas="crop")
+    )
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, 44.9, 45.0, 137.3, -271.5, 360.0, 89.99999, 1e-7])
@@ -148,12 +158,19 @@ def test_the_defaults_are_mnist_c_s_at_every_size(calibration, severity):
     for sign, want in zip((-1, 1), each, strict=True):
         got = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, sign=sign)
         np.testing.assert_array_equal(got, want)
-    drawn = {corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, key=str(k)).tobytes() for k in range(20)}
+    drawn = {
+        corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, key=str(k)).tobytes()
+        for k in range(20)
+    }
     assert drawn == {e.tobytes() for e in each}
     spelled = {"direction": "random", "interpolation": "bilinear", "canvas": "crop", "fill": 0, "resize": "area"}
     plain = corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration)
-    np.testing.assert_array_equal(plain, corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, **spelled))
-    assert dict(resolve_stage("rotate", shipped(calibration), parameters=spelled | {"angle_deg": angle}).parameters) == {"angle_deg": angle}
+    np.testing.assert_array_equal(
+        plain, corruptset.corrupt(image, "rotate", severity=severity, calibration=calibration, **spelled)
+    )
+    assert dict(
+        resolve_stage("rotate", shipped(calibration), parameters=spelled | {"angle_deg": angle}).parameters
+    ) == {"angle_deg": angle}
 
 
 # --- directions ------------------------------------------------------------------------------------------------------
@@ -189,7 +206,8 @@ def test_clockwise_is_clockwise(angle, interpolation, canvas):
     assert points_to(rotate(arrow(), angle, direction="clockwise", **options)) == pytest.approx(angle, abs=3)
     assert points_to(rotate(arrow(), angle, direction="counterclockwise", **options)) == pytest.approx(-angle, abs=3)
     np.testing.assert_array_equal(
-        rotate(arrow(), angle, direction="clockwise", **options), rotate(arrow(), -angle, direction="counterclockwise", **options)
+        rotate(arrow(), angle, direction="clockwise", **options),
+        rotate(arrow(), -angle, direction="counterclockwise", **options),
     )
     assert points_to(rotate(arrow(), angle, sign=1, **options)) == pytest.approx(-angle, abs=3)
 
@@ -216,7 +234,9 @@ def test_a_fixed_direction_draws_nothing():
 
 
 def test_what_is_part_of_the_key():
-    """A stage after a rotation to the left draws otherwise than after one to the right; how pixels are read does not matter."""
+    """A stage after a rotation to the left draws otherwise than after one to the right; how pixels are read does not
+    matter.
+    """
     table = shipped("cifar")
 
     def key(**options):
@@ -224,14 +244,23 @@ def test_what_is_part_of_the_key():
         return chain_keys([*stages, resolve_stage("salt_pepper", table, parameters={"density": 0.1})], 0)[1]
 
     assert len({key(), key(direction="clockwise"), key(direction="counterclockwise"), key(angle_deg=-30.0)}) == 4
-    assert key() == key(interpolation="nearest") == key(canvas="loose") == key(fill=9) == key(resize="nearest") == key(direction="random")
+    assert (
+        key()
+        == key(interpolation="nearest")
+        == key(canvas="loose")
+        == key(fill=9)
+        == key(resize="nearest")
+        == key(direction="random")
+    )
 
 
 # --- the canvas ------------------------------------------------------------------------------------------------------
 
 
 def test_the_canvas_is_imrotate_s():
-    """ceil(h |cos| + w |sin|), in exact decimals: whole only at multiples of 90 degrees, where doubles would be in doubt."""
+    """ceil(h |cos| + w |sin|), in exact decimals: whole only at multiples of 90 degrees, where doubles would be in
+    doubt.
+    """
     assert loose_size(224, 224, 30.0) == loose_size(224, 224, -60.0) == (306, 306)
     assert loose_size(32, 32, 45.0) == (46, 46)
     assert loose_size(20, 30, 30.0) == (33, 36)
@@ -244,7 +273,9 @@ def test_the_canvas_is_imrotate_s():
         (20, 30),
     ]
     rng = np.random.default_rng(0)
-    for height, width, angle in zip(rng.integers(8, 600, 300), rng.integers(8, 600, 300), rng.uniform(-360, 360, 300), strict=True):
+    for height, width, angle in zip(
+        rng.integers(8, 600, 300), rng.integers(8, 600, 300), rng.uniform(-360, 360, 300), strict=True
+    ):
         got = loose_size(int(height), int(width), float(angle))
         assert got == canvas_size(int(height), int(width), float(angle))
         assert loose_size(int(height), int(width), -float(angle)) == got
@@ -289,7 +320,8 @@ def test_nothing_of_the_image_is_lost():
 
 @pytest.mark.parametrize("method", ["area", "bilinear", "nearest"])
 @pytest.mark.parametrize(
-    ("small", "large"), [((8, 8), (8, 8)), ((9, 31), (16, 80)), ((31, 9), (8, 11)), ((40, 12), (13, 57)), ((64, 64), (91, 91))]
+    ("small", "large"),
+    [((8, 8), (8, 8)), ((9, 31), (16, 80)), ((31, 9), (8, 11)), ((40, 12), (13, 57)), ((64, 64), (91, 91))],
 )
 def test_resizing_is_exact(small, large, method):
     """Larger, smaller, and both at once; flat stays flat, and rounding is of the exact value."""

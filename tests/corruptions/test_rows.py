@@ -33,7 +33,8 @@ def edited(tmp_path, monkeypatch):
         monkeypatch.setattr(calibrations, "files", lambda package: tmp_path)
         for cached in ("shipped", "ladder"):
             monkeypatch.setattr(calibrations, cached, functools.cache(getattr(calibrations, cached).__wrapped__))
-        monkeypatch.setattr(resolution, "_remembered", functools.cache(resolution._resolved))  # what earlier tests resolved
+        # what earlier tests resolved
+        monkeypatch.setattr(resolution, "_remembered", functools.cache(resolution._resolved))
 
     return edit
 

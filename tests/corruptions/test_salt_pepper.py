@@ -38,7 +38,9 @@ def p_of_shares(kinds, density):
 
 
 def p_of_independence(kinds, density):
-    """Return the p-value of the counts of all 27 outcomes of a pixel's three channels, had each been drawn by itself."""
+    """Return the p-value of the counts of all 27 outcomes of a pixel's three channels, had each been drawn by
+    itself.
+    """
     joint = np.bincount((kinds @ np.array([9, 3, 1])).ravel(), minlength=27)
     share = expected(density)
     each = (share[:, None, None] * share[:, None] * share).ravel()
@@ -64,7 +66,10 @@ def test_the_same_tests_refuse_what_is_wrong(density):
     assert p_of_independence(two, density) == 0
     assert p_of_shares(struck(min(2 * density, 1), 0), density) == 0
     assert p_of_shares(struck(density * 1.02, 0), density) < LEAST
-    assert p_of_shares(np.where((kinds == 2) & (np.arange(kinds.size).reshape(kinds.shape) % 20 == 0), 0, kinds), density) < LEAST
+    assert (
+        p_of_shares(np.where((kinds == 2) & (np.arange(kinds.size).reshape(kinds.shape) % 20 == 0), 0, kinds), density)
+        < LEAST
+    )
 
 
 @pytest.mark.parametrize("density", [0.0, 1e-9, 0.1, 0.5, 0.999, 1.0])
@@ -97,13 +102,17 @@ def test_a_higher_density_strikes_anew_unless_a_table_couples_them():
     assert abs((high[low != KEPT] != KEPT).mean() - 0.2) < 0.02
     rows = "".join(f'[[salt_pepper]]\nseverity = {s}\ndensity = {d}\nsource = "me"\n' for s, d in ((1, 0.1), (2, 0.2)))
     own = parse_table(f'name = "own"\nside = 32\n[sources]\nme = "myself"\n{rows}', "own.toml")
-    low, high = (corruptset.corrupt(image, "salt_pepper", severity=s, calibration=own, coupling="severity") for s in (1, 2))
+    low, high = (
+        corruptset.corrupt(image, "salt_pepper", severity=s, calibration=own, coupling="severity") for s in (1, 2)
+    )
     np.testing.assert_array_equal(high[low != KEPT], low[low != KEPT])
 
 
 def test_what_has_no_rows_says_so():
     assert calibrations_of("salt_pepper") == []
-    with pytest.raises(ParameterError, match=r"salt_pepper has no published severities; give its parameters instead: density\."):
+    with pytest.raises(
+        ParameterError, match=r"salt_pepper has no published severities; give its parameters instead: density\."
+    ):
         corruptset.corrupt(painted(32, 32), "salt_pepper", severity=1)
     for bad in (-0.1, 1.1, float("nan"), "much"):
         with pytest.raises(ParameterError, match="density"):

@@ -55,4 +55,6 @@ def test_grey_images_are_copied():
 def test_gain_one_changes_nothing_and_gain_zero_leaves_the_value():
     image = photograph("coffee")
     np.testing.assert_array_equal(corruptset.corrupt(image, "saturate", gain=1.0, shift=0.0), image)
-    np.testing.assert_array_equal(corruptset.corrupt(image, "saturate", gain=0.0, shift=0.0), np.repeat(image.max(2, keepdims=True), 3, 2))
+    np.testing.assert_array_equal(
+        corruptset.corrupt(image, "saturate", gain=0.0, shift=0.0), np.repeat(image.max(2, keepdims=True), 3, 2)
+    )

@@ -1,4 +1,6 @@
-"""The filter that gaussian blurs, spatter, canny edges and elastic fields share: not a bit may differ from the sums one by one."""
+"""The filter that gaussian blurs, spatter, canny edges and elastic fields share: not a bit may differ from the sums one
+by one.
+"""
 
 from __future__ import annotations
 

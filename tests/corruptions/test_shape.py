@@ -77,7 +77,9 @@ def test_published_and_large_sizes(name, size, channels):
 @every
 def test_three_equal_channels_are_grey(name):
     grey = painted(33, 40, 1)
-    np.testing.assert_array_equal(corrupt(np.repeat(grey, 3, axis=2), name, key="0"), np.repeat(corrupt(grey, name, key="0"), 3, axis=2))
+    np.testing.assert_array_equal(
+        corrupt(np.repeat(grey, 3, axis=2), name, key="0"), np.repeat(corrupt(grey, name, key="0"), 3, axis=2)
+    )
 
 
 @every
@@ -122,7 +124,9 @@ def test_shear_and_rotate_are_the_published_maps(picture, sign, severity):
     image, angle = PICTURES[picture], sign * 0.2 * severity
     sine, cosine = math.sin(angle), math.cos(angle)
     assert_near(corrupt(image, "shear", severity, sign=sign), mapped(image, np.array([[1, -sine], [0, cosine]])))
-    assert_near(corrupt(image, "rotate", severity, sign=sign), mapped(image, np.array([[cosine, -sine], [sine, cosine]])))
+    assert_near(
+        corrupt(image, "rotate", severity, sign=sign), mapped(image, np.array([[cosine, -sine], [sine, cosine]]))
+    )
 
 
 @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
@@ -144,7 +148,10 @@ def test_directions_as_they_are_documented():
     np.testing.assert_array_equal(corruptset.corrupt(dot, "rotate", angle_deg=180.0), dot[::-1, ::-1])
     # the content moves against the signs; half a pixel is shared
     assert corruptset.corrupt(dot, "translate", distance=3.0, signs=[1, -1])[7, 11, 0] == 255
-    assert corruptset.corrupt(dot, "translate", distance=0.5, signs=[1, 1])[3:5, 13:15, 0].tolist() == [[64, 64], [64, 64]]
+    assert corruptset.corrupt(dot, "translate", distance=0.5, signs=[1, 1])[3:5, 13:15, 0].tolist() == [
+        [64, 64],
+        [64, 64],
+    ]
     assert np.count_nonzero(corruptset.corrupt(np.full((20, 20, 1), 200, np.uint8), "scale", factor=0.5)) == 10 * 10
     np.testing.assert_array_equal(corruptset.corrupt(dot, "scale", factor=1.0), dot)
 
@@ -205,7 +212,9 @@ def test_strokes_are_the_published_ones(picture):
 
 
 def test_where_strokes_are_drawn():
-    """Where the ends fall, over 3000 images: no row beyond 26, columns 0..4 and 22..26, the zigzag's ends -5..4 apart."""
+    """Where the ends fall, over 3000 images: no row beyond 26, columns 0..4 and 22..26, the zigzag's ends -5..4
+    apart.
+    """
     black = np.zeros((3000, 28, 28, 1), np.uint8)
     out = corrupt(black, "line", key=numbers(3000))[..., 0].astype(int)
     inked_columns = out.max(axis=1) > 0
@@ -293,7 +302,9 @@ def test_lengths_scale_and_keys_do_not():
     assert wide[:, 60].astype(bool).sum() == 11
     assert thin[:, 60].astype(bool).sum() == 3
     moved = corrupt(np.repeat(numeral().repeat(4, 0).repeat(4, 1), 1, 2), "translate", 3, scale="side", signs=[1, 1])
-    np.testing.assert_array_equal(moved, np.pad(numeral().repeat(4, 0).repeat(4, 1)[12:, 12:], ((0, 12), (0, 12), (0, 0))))
+    np.testing.assert_array_equal(
+        moved, np.pad(numeral().repeat(4, 0).repeat(4, 1)[12:, 12:], ((0, 12), (0, 12), (0, 0)))
+    )
     keys = {name: chain_keys([resolve_stage(name, table, severity=1)], 0)[0] for name in ELEVEN}
     assert len(set(keys.values())) == len(ELEVEN)
     assert sample_keys(["x"]).dtype == np.uint64

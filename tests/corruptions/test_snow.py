@@ -30,7 +30,9 @@ def enlarged(layer: np.ndarray, zoom: float) -> np.ndarray:
     return big[trim[0] : trim[0] + layer.shape[0], trim[1] : trim[1] + layer.shape[1]]
 
 
-def slow(image: np.ndarray, normals: np.ndarray, angle: float, *, mean, std, zoom, threshold, radius, sigma, mix) -> np.ndarray:
+def slow(
+    image: np.ndarray, normals: np.ndarray, angle: float, *, mean, std, zoom, threshold, radius, sigma, mix
+) -> np.ndarray:
     """The definition, in doubles."""
     layer = enlarged(mean + std * normals, zoom)
     layer = np.floor(np.clip(np.where(layer < threshold, 0, layer), 0, 1) * 255).astype(np.uint8)
@@ -41,7 +43,9 @@ def slow(image: np.ndarray, normals: np.ndarray, angle: float, *, mean, std, zoo
     return np.floor(np.clip(x + streaks + streaks[::-1, ::-1], 0, 1) * 255).astype(np.uint8)
 
 
-@pytest.mark.parametrize("row", [ROW, ROW | {"zoom": 4.5}, ROW | {"mean": 0.1, "threshold": 0.5, "zoom": 1.0, "radius": 8.0}], ids=str)
+@pytest.mark.parametrize(
+    "row", [ROW, ROW | {"zoom": 4.5}, ROW | {"mean": 0.1, "threshold": 0.5, "zoom": 1.0, "radius": 8.0}], ids=str
+)
 @pytest.mark.parametrize("shape", [(64, 64, 3), (31, 75, 3), (75, 31, 1), (8, 8, 3)])
 def test_equals_the_definition(row, shape):
     image = photograph("coffee", 96)[: shape[0], : shape[1], : shape[2]]
@@ -87,7 +91,9 @@ def test_a_given_layer_serves_the_batch_while_each_image_draws_its_angle():
     outs = corruptset.corrupt(images, "snow", key=numbers(3), normals=normals, **ROW)
     assert len({o.tobytes() for o in outs}) == 3
     for i in range(3):
-        np.testing.assert_array_equal(outs[i], corruptset.corrupt(images[i], "snow", key=str(i), normals=normals, **ROW))
+        np.testing.assert_array_equal(
+            outs[i], corruptset.corrupt(images[i], "snow", key=str(i), normals=normals, **ROW)
+        )
     fixed = corruptset.corrupt(images, "snow", key=numbers(3), normals=normals, angle_deg=-60.0, **ROW)
     assert len({o.tobytes() for o in fixed}) == 1
 
@@ -119,7 +125,9 @@ def test_psnr_is_the_published_one(case):
     count = 6 if size > 100 else 24
     for name in ("astronaut", "coffee", "chelsea", "rocket"):
         image = photograph(name, size)
-        outs = corruptset.corrupt(np.stack([image] * count), "snow", severity=severity, calibration=calibration, key=numbers(count))
+        outs = corruptset.corrupt(
+            np.stack([image] * count), "snow", severity=severity, calibration=calibration, key=numbers(count)
+        )
         errors = np.mean((outs.astype(float) - image) ** 2, axis=(1, 2, 3))
         got.append(np.mean(10 * np.log10(255**2 / errors)))
     assert np.mean(got) == pytest.approx(np.mean(want), abs=4 * spread)

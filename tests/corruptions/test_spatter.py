@@ -53,7 +53,9 @@ def slow(image: np.ndarray, normals: np.ndarray, *, mean, std, sigma, threshold,
         distance = np.minimum(brute_force(cv2.Canny(liquid, 50, 150)), 20 * 65536)
         total = 9 * ndimage.uniform_filter(distance.astype(np.float64), 3, mode="mirror")
         level = (np.rint(total).astype(np.int64) // (9 * 65536)).astype(np.uint8)
-        light = ndimage.correlate(cv2.equalizeHist(level).astype(int), np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]), mode="mirror")
+        light = ndimage.correlate(
+            cv2.equalizeHist(level).astype(int), np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]), mode="mirror"
+        )
         light = np.rint(ndimage.uniform_filter(np.clip(light, 0, 255).astype(np.float64), 3, mode="mirror"))
         depth = (liquid * light)[..., None]
         out = x + depth / depth.max() * intensity * np.array([175, 238, 238]) / 255
@@ -61,7 +63,9 @@ def slow(image: np.ndarray, normals: np.ndarray, *, mean, std, sigma, threshold,
     return np.floor(np.clip(out, 0, 1) * 255 + 1e-5).astype(np.uint8)
 
 
-@pytest.mark.parametrize("columns", [WATER, WATER | {"sigma": 4.0, "threshold": 0.69}, MUD, MUD | {"mean": 0.67, "std": 0.4}], ids=str)
+@pytest.mark.parametrize(
+    "columns", [WATER, WATER | {"sigma": 4.0, "threshold": 0.69}, MUD, MUD | {"mean": 0.67, "std": 0.4}], ids=str
+)
 @pytest.mark.parametrize("shape", [(64, 64), (30, 75), (75, 30)])
 def test_equals_the_definition(columns, shape):
     image = photograph("coffee", 96)[: shape[0], : shape[1]]
@@ -111,7 +115,9 @@ def test_scale_by_side_scales_every_distance_of_the_liquid():
     normals = np.random.default_rng(3).standard_normal((448, 450))
     for severity in (2, 4):
         table = (WATER | {"sigma": 3.0, "intensity": 0.6} if severity == 2 else MUD) | {"normals": normals}
-        got = corruptset.corrupt(image, "spatter", severity=severity, calibration="imagenet", scale="side", normals=normals)
+        got = corruptset.corrupt(
+            image, "spatter", severity=severity, calibration="imagenet", scale="side", normals=normals
+        )
         doubled = table | {"sigma": 2 * table["sigma"]}
         np.testing.assert_array_equal(got, corruptset.corrupt(image, "spatter", liquid_scale=2.0, **doubled))
         assert not np.array_equal(got, corruptset.corrupt(image, "spatter", **(doubled | {"std": 0.6})))
@@ -131,7 +137,10 @@ def test_a_given_layer_serves_the_batch_and_is_standard():
         for image, out in zip(images, outs, strict=True):
             np.testing.assert_array_equal(out, corruptset.corrupt(image, "spatter", normals=normals, **columns))
         shifted = corruptset.corrupt(
-            images[0], "spatter", normals=normals * 2 - 0.5, **(columns | {"std": 0.15, "mean": columns["mean"] + 0.075})
+            images[0],
+            "spatter",
+            normals=normals * 2 - 0.5,
+            **(columns | {"std": 0.15, "mean": columns["mean"] + 0.075}),
         )
         np.testing.assert_array_equal(shifted, outs[0])
 
@@ -157,7 +166,9 @@ def test_psnr_is_the_published_one(case):
     count = 6 if size > 100 else 24
     for name in ("astronaut", "coffee", "chelsea", "rocket"):
         image = photograph(name, size)
-        outs = corruptset.corrupt(np.stack([image] * count), "spatter", severity=severity, calibration=calibration, key=numbers(count))
+        outs = corruptset.corrupt(
+            np.stack([image] * count), "spatter", severity=severity, calibration=calibration, key=numbers(count)
+        )
         errors = np.mean((outs.astype(float) - image) ** 2, axis=(1, 2, 3))
         got.append(np.mean(10 * np.log10(255**2 / errors)))
     assert np.mean(got) == pytest.approx(np.mean(want), abs=4.5 * spread + 0.03)

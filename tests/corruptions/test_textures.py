@@ -26,10 +26,11 @@ PINNED_UPRIGHT = [
     ("pane", "sha256:6e5b92f83aec0bd7e73a2c9c60ae806c7baf7f968d0d3a025523837ce92058f3"),
     ("feathers", "sha256:a7f10988e26b7084a68bc7cf6175c2dbfce8263d5cb8845f5ed117aeb9514bed"),
 ]
-# Of the photographs that the released generators use (frost1.png, frost2.png, frost4.jpg, frost5.jpg), of the mean of the
-# channels but for `mean`: percentiles 1 5 25 50 75 95 99, standard deviation, skew, kurtosis; mean |horizontal| and
-# |vertical difference| as they are and at x0.2; mean standard deviation within crops of 32 px at x0.2, 64 at x0.3, 224 at x1;
-# mean and standard deviation of the means of crops of 32 px; slope of the log power spectrum; mean spread of the channels.
+# Of the photographs that the released generators use (frost1.png, frost2.png, frost4.jpg, frost5.jpg), of the mean of
+# the channels but for `mean`: percentiles 1 5 25 50 75 95 99, standard deviation, skew, kurtosis; mean |horizontal| and
+# |vertical difference| as they are and at x0.2; mean standard deviation within crops of 32 px at x0.2, 64 at x0.3, 224
+# at x1; mean and standard deviation of the means of crops of 32 px; slope of the log power spectrum; mean spread of the
+# channels.
 PHOTOGRAPHS = {
     "sheet": {
         "mean": (77.7, 149.1, 165.7), "percentiles": (97.0, 104.0, 117.7, 129.0, 142.3, 163.3, 177.3),
@@ -71,9 +72,13 @@ def test_default_textures_are_pinned():
 
 
 def crop_moments(grey: np.ndarray, side: int) -> tuple[float, float, float]:
-    """Return the mean standard deviation within crops, and mean and standard deviation of their means, over all that frost takes."""
+    """Return the mean standard deviation within crops, and mean and standard deviation of their means, over all that
+    frost takes.
+    """
     sums = [np.pad(power.cumsum(0).cumsum(1), ((1, 0), (1, 0))) for power in (grey, grey * grey)]
-    mean, square = ((s[side:, side:] - s[:-side, side:] - s[side:, :-side] + s[:-side, :-side])[:-1, :-1] / side**2 for s in sums)
+    mean, square = (
+        (s[side:, side:] - s[:-side, side:] - s[side:, :-side] + s[:-side, :-side])[:-1, :-1] / side**2 for s in sums
+    )
     return float(np.sqrt(square - mean * mean).mean()), float(mean.mean()), float(mean.std())
 
 
@@ -82,7 +87,9 @@ def figures(texture: np.ndarray) -> dict[str, object]:
     grey = texture.astype(float).mean(2)
     small = [cv2.resize(texture, (0, 0), fx=scale, fy=scale).astype(float).mean(2) for scale in (0.2, 0.3)]
     from_mean = (grey - grey.mean()) / grey.std()
-    windows = [grey[y : y + 224, x : x + 224] for y in (0, 140, 280) for x in (0, 170, 340, 540) if x + 224 <= grey.shape[1]]
+    windows = [
+        grey[y : y + 224, x : x + 224] for y in (0, 140, 280) for x in (0, 170, 340, 540) if x + 224 <= grey.shape[1]
+    ]
     crops = [crop_moments(picture, side) for picture, side in ((small[0], 32), (small[1], 64), (grey, 224))]
     return {
         "mean": texture.mean((0, 1)),

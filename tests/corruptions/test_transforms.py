@@ -51,12 +51,17 @@ def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]
         assert transform(image) is not image
     batch = np.stack([PHOTO, PHOTO[::-1]])
     np.testing.assert_array_equal(transform(batch), corruptset.corrupt(batch, name, **options))
-    np.testing.assert_array_equal(transform(batch, key=["a", "b"]), corruptset.corrupt(batch, name, key=["a", "b"], **options))
+    np.testing.assert_array_equal(
+        transform(batch, key=["a", "b"]), corruptset.corrupt(batch, name, key=["a", "b"], **options)
+    )
 
 
 def test_reprs_are_short() -> None:
     assert repr(Corrupt("fog", severity=3, seed=0, scale="none")) == "Corrupt('fog', severity=3)"
-    assert repr(RandomCorrupt(["fog"], severities=range(1, 4), p=0.25)) == "RandomCorrupt(['fog'], severities=range(1, 4), p=0.25)"
+    assert (
+        repr(RandomCorrupt(["fog"], severities=range(1, 4), p=0.25))
+        == "RandomCorrupt(['fog'], severities=range(1, 4), p=0.25)"
+    )
 
 
 def test_an_index_is_a_key() -> None:
@@ -139,7 +144,11 @@ def test_an_epoch_and_a_seed_draw_anew() -> None:
     same = [RandomCorrupt("gaussian_noise", severities=[3], p=1.0).with_epoch(e)(PHOTO) for e in range(3)]
     assert len({image.tobytes() for image in same}) == 3
     second = first.with_epoch(2)
-    assert repr(second.with_epoch(1)) == repr(first.with_epoch(1)) == "RandomCorrupt(['gaussian_noise', 'fog'], p=0.9, epoch=1)"
+    assert (
+        repr(second.with_epoch(1))
+        == repr(first.with_epoch(1))
+        == "RandomCorrupt(['gaussian_noise', 'fog'], p=0.9, epoch=1)"
+    )
 
 
 def test_all_and_none() -> None:
@@ -160,19 +169,31 @@ def test_all_and_none() -> None:
         (lambda: Corrupt("fog", severity=1, sigma=1), ParameterError, "unknown parameter 'sigma'"),
         (lambda: Corrupt("black_lines", level=100), ParameterError, "level is 100"),
         (lambda: Corrupt(PHOTO, severity=1), ParameterError, "expected a corruption, a set id or a list"),
-        (lambda: Corrupt("fog-1+pgd-2"), ParameterError, r"pgd follows the gradient of a model.*surrogate=\.\.\., label="),
+        (
+            lambda: Corrupt("fog-1+pgd-2"),
+            ParameterError,
+            r"pgd follows the gradient of a model.*surrogate=\.\.\., label=",
+        ),
         (lambda: RandomCorrupt([]), ParameterError, r"names is \[\]; expected"),
         (lambda: RandomCorrupt(7), ParameterError, "names is 7; expected"),
         (lambda: RandomCorrupt(["fog"], p=1.5), ParameterError, "p is 1.5; expected"),
         (lambda: RandomCorrupt(["fog"], p=True), ParameterError, "p is True"),
         (lambda: RandomCorrupt(["fog"], p=float("nan")), ParameterError, "p is nan"),
         (lambda: RandomCorrupt("fog", severities=0), ParameterError, r"severities is \[0\]"),
-        (lambda: RandomCorrupt(["fog"], severities=range(0, 6)), ParameterError, r"severities is range\(0, 6\); expected some of 1 to 5"),
+        (
+            lambda: RandomCorrupt(["fog"], severities=range(0, 6)),
+            ParameterError,
+            r"severities is range\(0, 6\); expected some of 1 to 5",
+        ),
         (lambda: RandomCorrupt(["fog"], severities=[]), ParameterError, r"severities is \[\]"),
         (lambda: RandomCorrupt(["fog"], levels=[True]), ParameterError, r"levels is \[True\]"),
         (lambda: RandomCorrupt(["fog"], epoch=-1), ParameterError, "epoch is -1"),
         (lambda: RandomCorrupt(["fog"], seed=2**53), ParameterError, "seed is 9007199254740992"),
-        (lambda: RandomCorrupt(["fogg", "snwo", "salt_pepper"], p=2), ParameterError, "(?s)4 mistakes.*p is 2.*'fog'.*'snow'.*density"),
+        (
+            lambda: RandomCorrupt(["fogg", "snwo", "salt_pepper"], p=2),
+            ParameterError,
+            "(?s)4 mistakes.*p is 2.*'fog'.*'snow'.*density",
+        ),
     ],
 )
 def test_mistakes_are_named_when_it_is_made(make: Any, kind: type[CorruptsetError], says: str) -> None:

@@ -34,7 +34,9 @@ def test_equals_the_definition_word_by_word(shape, amplitude, rounding):
 def test_every_offset_is_as_frequent_as_the_definition_says(severity):
     """Of 1.2 million elements of one grey level, by channel: floor(255 a u) for u uniform on [-1, 1)."""
     amplitude = [0.01, 0.05, 0.1, 0.2][severity - 1]
-    out = corruptset.corrupt(np.full((800, 500, 3), 100, np.uint8), "uniform_noise", severity=severity, calibration="imagenet", seed=4)
+    out = corruptset.corrupt(
+        np.full((800, 500, 3), 100, np.uint8), "uniform_noise", severity=severity, calibration="imagenet", seed=4
+    )
     span = 255 * amplitude
     low = int(np.floor(-span))
     edges = np.clip(np.arange(low, int(np.floor(span)) + 2), -span, span)
@@ -57,7 +59,13 @@ def test_images_channels_and_severities_draw_for_themselves():
 def test_published_amplitudes_and_those_of_ours():
     rows = shipped("imagenet").rows["uniform_noise"]
     assert [rows[s].parameters["amplitude"] for s in range(1, 6)] == [0.01, 0.05, 0.1, 0.2, 0.4]
-    assert [rows[s].source.startswith("Hendrycks & Dietterich 2018") for s in range(1, 6)] == [True, True, True, False, False]
+    assert [rows[s].source.startswith("Hendrycks & Dietterich 2018") for s in range(1, 6)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert calibrations_of("uniform_noise") == ["imagenet"]
 
 

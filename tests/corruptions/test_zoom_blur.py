@@ -54,7 +54,9 @@ def test_factors_overshoot_as_published() -> None:
 @pytest.mark.parametrize(("stop", "step"), [(1.11, 0.01), (1.31, 0.03), (1.26, 0.01), (2.5, 0.25)])
 @pytest.mark.parametrize("shape", [(8, 8, 1), (9, 31, 3), (31, 9, 1), (32, 32, 3), (64, 90, 3)])
 def test_equals_scipy(shape: tuple[int, int, int], stop: float, step: float) -> None:
-    batch = np.stack([np.random.default_rng(6).integers(0, 256, shape, np.uint8), painted(*shape), np.full(shape, 255, np.uint8)])
+    batch = np.stack(
+        [np.random.default_rng(6).integers(0, 256, shape, np.uint8), painted(*shape), np.full(shape, 255, np.uint8)]
+    )
     before = batch.copy()
     got = corruptset.corrupt(batch, "zoom_blur", stop=stop, step=step)
     assert (batch == before).all()
@@ -89,7 +91,9 @@ def test_photographs_equal_scipy(severity: int) -> None:
 def test_distortion_is_the_published_one(size: int, severity: int, want: tuple[float, float]) -> None:
     for name, psnr in zip(("astronaut", "coffee"), want, strict=True):
         image = photograph(name, size)
-        out = corruptset.corrupt(image, "zoom_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size])
+        out = corruptset.corrupt(
+            image, "zoom_blur", severity=severity, calibration={224: "imagenet", 32: "cifar"}[size]
+        )
         assert 10 * np.log10(255**2 / ((out.astype(float) - image) ** 2).mean()) == pytest.approx(psnr, abs=0.002)
 
 
@@ -122,7 +126,8 @@ def test_no_black_edge_where_scipy_leaves_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [({"stop": 0.9}, "stop"), ({"stop": 3.5}, "stop"), ({"step": 0.0}, "step"), ({"step": 0.001}, "step")]
+    ("given", "message"),
+    [({"stop": 0.9}, "stop"), ({"stop": 3.5}, "stop"), ({"step": 0.0}, "step"), ({"step": 0.001}, "step")],
 )
 def test_nonsense_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):

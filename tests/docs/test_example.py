@@ -21,7 +21,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package in a folder of its own, as pip installs it."""
     folder = tmp_path_factory.mktemp("example")
     shutil.copytree(EXAMPLE, folder / "source")
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--target", "site", "./source"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--target",
+        "site",
+        "./source",
+    ]
     subprocess.run(pip, cwd=folder, check=True)
     return folder
 
@@ -38,11 +50,17 @@ def test_the_example_is_found_checked_and_built_with(installed: Path) -> None:
         checked = run("check-corruption", name, "--no-large")
         assert checked.returncode == 0, checked.stderr
     recipe = str(installed / "source" / "vignette.toml")
-    built = run("build", recipe, "--samples", "2", "--sets", "vignette/3,film_grain/5", "--jobs", "2", "--no-page", "--json")
+    built = run(
+        "build", recipe, "--samples", "2", "--sets", "vignette/3,film_grain/5", "--jobs", "2", "--no-page", "--json"
+    )
     assert built.returncode == 0, built.stderr
     directory = installed / json.loads(built.stdout)["directory"]
     (record,) = json.loads((directory / "manifest.json").read_text())["plugins"]
-    assert (record["module"], record["version"], record["corruptions"]) == ("corruptset_vignette", "1.0.0", ["film_grain", "vignette"])
+    assert (record["module"], record["version"], record["corruptions"]) == (
+        "corruptset_vignette",
+        "1.0.0",
+        ["film_grain", "vignette"],
+    )
     assert run("verify", str(directory), "--rederive", "1").returncode == 0
     without = run("verify", str(directory), "--rederive", "1", site=False)
     assert without.returncode == 1

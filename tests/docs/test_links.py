@@ -20,13 +20,17 @@ def markdown(page: Path) -> str:
     """Return the text that is shown: of a notebook, that of its cells of text."""
     text = page.read_text("utf-8")
     if page.suffix == ".ipynb":
-        return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+        return "\n".join(
+            "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"
+        )
     return text
 
 
 def anchors(page: Path) -> set[str]:
     """Return what a page's headings are called in links, by GitHub's rules."""
-    headings = re.findall(r"^#+ +(.*?) *$", re.sub(r"^```.*?^```", "", markdown(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    headings = re.findall(
+        r"^#+ +(.*?) *$", re.sub(r"^```.*?^```", "", markdown(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
     shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in shown}
 

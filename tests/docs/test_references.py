@@ -10,7 +10,19 @@ import pytest
 from corruptset.references import REFERENCES
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("api", "benchmarks", "cli", "corruptions", "docs", "generate", "manifests", "models", "scores", "README.md", "CITATION.cff")
+ROOMS = (
+    "api",
+    "benchmarks",
+    "cli",
+    "corruptions",
+    "docs",
+    "generate",
+    "manifests",
+    "models",
+    "scores",
+    "README.md",
+    "CITATION.cff",
+)
 SUFFIXES = {".py", ".md", ".toml", ".html", ".ipynb", ".cff"}
 AUTHOR = r"(Hendrycks|Mu|Srivastava|Dai|Swingler|Madry|Mintun)\b"
 QUOTED = re.compile(AUTHOR + r'[^".;|]{0,60}?\b(20\d\d)\b[),:]?[^".;|]{0,12}?["“]([A-Z][^"”]{14,})["”]')
@@ -26,7 +38,9 @@ def wrong_titles(text: str) -> list[str]:
     text = re.sub(r"\s+(?:# ?)?", " ", text)
     wrong = [m[0] for m in QUOTED.finditer(text) if m[3] not in titles(m[1], m[2])]
     named = [m for m in UNQUOTED.finditer(text) if len(m[3].split()) >= 5]
-    return wrong + [m[0] for m in named if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))]
+    return wrong + [
+        m[0] for m in named if not any(m[3].startswith(title.partition(",")[0]) for title in titles(m[1], m[2]))
+    ]
 
 
 def files() -> list[Path]:
@@ -54,4 +68,6 @@ def test_invented_titles_are_noticed():
 
 def test_the_docs_have_the_whole_list():
     page = (ROOT / "docs/citing.md").read_text("utf-8")
-    assert [line[2:] for line in page.splitlines() if line.startswith("* ")] == [f"{reference}." for reference in REFERENCES]
+    assert [line[2:] for line in page.splitlines() if line.startswith("* ")] == [
+        f"{reference}." for reference in REFERENCES
+    ]

@@ -24,7 +24,9 @@ CELLS = re.compile(r"<td>(?:<code>)?(.*?)(?:</code>.*?)?</td>", re.DOTALL)
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -67,8 +69,14 @@ def test_every_command_has_its_page_with_all_options_and_their_defaults(site):
     shared = (site / "command-line/index.html").read_text("utf-8")
     for name, command in commands.items():
         page = (site / "commands" / name / "index.html").read_text("utf-8")
-        rows = {row[0].split()[0]: row for row in (CELLS.findall(row) for row in page.split("<tr>")) if row and row[0].startswith("--")}
-        options = {max(p.opts, key=len): p for p in command.params if p.param_type_name == "option" and p.name != "help"}
+        rows = {
+            row[0].split()[0]: row
+            for row in (CELLS.findall(row) for row in page.split("<tr>"))
+            if row and row[0].startswith("--")
+        }
+        options = {
+            max(p.opts, key=len): p for p in command.params if p.param_type_name == "option" and p.name != "help"
+        }
         assert rows.keys() == options.keys(), name
         for word, option in options.items():
             default = "" if option.is_flag or option.default is None else str(option.default)

@@ -30,7 +30,11 @@ class Recipe(Target):
 
     def make(self) -> Sequence[bytes]:
         folder = resources("corruptset.generate") / "recipes"
-        return [f.read_bytes() for f in sorted(folder.iterdir(), key=str) if f.name.endswith(".toml") and len(f.read_bytes()) < 6000]
+        return [
+            f.read_bytes()
+            for f in sorted(folder.iterdir(), key=str)
+            if f.name.endswith(".toml") and len(f.read_bytes()) < 6000
+        ]
 
     def try_one(self, data: bytes) -> None:
         path = self.put("x.toml", data)
@@ -66,7 +70,9 @@ class Table(Target):
 
 
 class Built(Target):
-    """A small finished build, of which one file is mutated; `open` must give right pixels or an error, `verify` must find it."""
+    """A small finished build, of which one file is mutated; `open` must give right pixels or an error, `verify` must
+    find it.
+    """
 
     text = True
     name = MANIFEST

@@ -17,13 +17,17 @@ LIMIT_S = 120.0
 
 
 def difference(files: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> str | None:
-    """Return what is wrong with files; None where they are those that are wanted: a temporary one or a lock is one too many."""
+    """Return what is wrong with files; None where they are those that are wanted: a temporary one or a lock is one too
+    many.
+    """
     wrong = sorted(path for path in files.keys() | wanted.keys() if files.get(path) != wanted.get(path))
     return f"other bytes, missing or left over: {wrong[:5]}" if wrong else None
 
 
 def run_script(module: Any, *arguments: str) -> str:
-    """Run a script of this folder in a process of its own, for it forks and pytest has threads; return what it prints."""
+    """Run a script of this folder in a process of its own, for it forks and pytest has threads; return what it
+    prints.
+    """
     done = subprocess.run([sys.executable, module.__file__, *arguments], capture_output=True, text=True)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -119,11 +123,15 @@ def _processes() -> list[tuple[int, int, int, str]]:
 
 def workers_of(pid: int) -> list[int]:
     """Return the loky workers of a process."""
-    return [p for p, parent, _, command in _processes() if parent == pid and "loky" in command and "tracker" not in command]
+    return [
+        p for p, parent, _, command in _processes() if parent == pid and "loky" in command and "tracker" not in command
+    ]
 
 
 def wait_for_end(group: int) -> bool:
-    """Wait until nobody of a killed build's group is left; after twenty seconds end them, and say that they were there."""
+    """Wait until nobody of a killed build's group is left; after twenty seconds end them, and say that they
+    were there.
+    """
     deadline = time.monotonic() + 20
     while any(g == group and "tracker" not in command for _, _, g, command in _processes()):
         if time.monotonic() > deadline:

@@ -1,4 +1,6 @@
-"""A source that ends the worker that reads it, as a machine that is out of memory does; in a module that workers can import."""
+"""A source that ends the worker that reads it, as a machine that is out of memory does; in a module that workers can
+import.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from corruptset.generate.sources.source import Loaded, Sample, open_source
 
 
 class DeadlySource:
-    """A folder; while a file says so, reading one sample in a worker kills it (``kill``) or takes all memory (``memory``)."""
+    """A folder; while a file says so, reading one sample in a worker kills it (``kill``) or takes all memory
+    (``memory``).
+    """
 
     def __init__(self, folder: Path, victim: str, flag: Path) -> None:
         self._inner: Any = open_source(f"folder:{folder}")

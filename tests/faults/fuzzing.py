@@ -3,8 +3,9 @@
     python tests/faults/fuzzing.py run --count 5000        every target, counts printed
     python tests/faults/fuzzing.py show TARGET NUMBER      one mutation again, with the traceback
 
-Mutations are tried in worker processes whose memory is limited and who are ended when one of them hangs, so that a crash,
-a hang or a full memory is counted against the mutation that caused it. What is tried depends on (target, seed, number) alone.
+Mutations are tried in worker processes whose memory is limited and who are ended when one of them hangs, so that a
+crash, a hang or a full memory is counted against the mutation that caused it. What is tried depends on (target, seed,
+number) alone.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Counts:
     def __str__(self) -> str:
         worst = f"slowest {self.slowest:.2f} s, most memory {self.memory / 2**20:.0f} MiB"
         return (
-            f"{self.target:14} {self.tried:6} mutations: {self.refused:5} refused, {self.right:5} right, {len(self.failed)} failed; {worst}"
+            f"{self.target:14} {self.tried:6} mutations: {self.refused:5} refused, {self.right:5} right, "
+            f"{len(self.failed)} failed; {worst}"
         )
 
 
@@ -68,7 +70,18 @@ def run(target: str, count: int, *, seed: int = 0, first: int = 0, hang: float =
 
 def _one_worker(counts: Counts, seed: int, first: int, stop: int, hang: float) -> int:
     """Try mutations in one worker; return the number of the first that was not tried."""
-    command = [sys.executable, __file__, "worker", counts.target, "--seed", str(seed), "--first", str(first), "--count", str(stop - first)]
+    command = [
+        sys.executable,
+        __file__,
+        "worker",
+        counts.target,
+        "--seed",
+        str(seed),
+        "--first",
+        str(first),
+        "--count",
+        str(stop - first),
+    ]
     command += ["--hang", str(hang)]
     number = first
     with tempfile.TemporaryFile("w+") as said:
@@ -107,7 +120,8 @@ def worker(target: str, seed: int, numbers: range, hang: float) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         subject = {**targets.TARGETS, **targets.SELF_TEST}[target](Path(folder))
-        subject.try_one(subject.files[0])  # everything that is imported or made on first use; a valid file must be accepted
+        # everything that is imported or made on first use; a valid file must be accepted
+        subject.try_one(subject.files[0])
         print("ready", file=sys.stderr, flush=True)
         limit = _virtual() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -24,7 +24,9 @@ def saved(value: Any, protocol: int) -> bytes:
 
 
 class Icons(Target):
-    """``icons50:FILE``, in styles and in subtypes. Without numpy's own reader as an oracle: it would run what a mutation names."""
+    """``icons50:FILE``, in styles and in subtypes. Without numpy's own reader as an oracle: it would run what a
+    mutation names.
+    """
 
     def make(self) -> Sequence[bytes]:
         lists = icons.fields(12)

@@ -36,7 +36,12 @@ def strict(data: bytes) -> np.ndarray | None:
     picture = Image.open(io.BytesIO(data))
     picture.load()
     array = np.asarray(picture)
-    plain = {"L": lambda: array[..., None], "RGB": lambda: array, "RGBA": lambda: array[..., :3], "LA": lambda: array[..., :1]}
+    plain = {
+        "L": lambda: array[..., None],
+        "RGB": lambda: array,
+        "RGBA": lambda: array[..., :3],
+        "LA": lambda: array[..., :1],
+    }
     plain["1"] = lambda: array.astype(np.uint8)[..., None] * 255
     plain["P"] = lambda: np.asarray(picture.convert("RGBA"))[..., :3]
     plain["CMYK"] = plain["YCbCr"] = lambda: np.asarray(picture.convert("RGB"))
@@ -60,13 +65,15 @@ def save(kind: str, *, mode: str = "RGB", which: int = 0, **options: Any) -> byt
 class Jpeg(Images):
     variants = (
         ("JPEG", {"quality": 85}), ("JPEG", {"which": 1, "quality": 95, "subsampling": 0}), ("JPEG", {"mode": "L"}),
-        ("JPEG", {"progressive": True}), ("JPEG", {"mode": "CMYK"}), ("JPEG", {"optimize": True, "restart_marker_blocks": 1}),
+        ("JPEG", {"progressive": True}), ("JPEG", {"mode": "CMYK"}), ("JPEG", {"optimize": True,
+        "restart_marker_blocks": 1}),
     )  # fmt: skip
 
 
 class Png(Images):
     variants = (
-        ("PNG", {}), ("PNG", {"mode": "L"}), ("PNG", {"mode": "P"}), ("PNG", {"mode": "RGBA"}), ("PNG", {"mode": "I;16"}),
+        ("PNG", {}), ("PNG", {"mode": "L"}), ("PNG", {"mode": "P"}), ("PNG", {"mode": "RGBA"}), ("PNG",
+        {"mode": "I;16"}),
         ("PNG", {"mode": "1"}), ("PNG", {"mode": "LA", "which": 1}),
     )  # fmt: skip
 
@@ -95,7 +102,8 @@ class Gif(Images):
 class Tiff(Images):
     variants = (
         ("TIFF", {}), ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"compression": "tiff_adobe_deflate"}),
-        ("TIFF", {"compression": "packbits", "mode": "L"}), ("TIFF", {"mode": "I;16"}), ("TIFF", {"compression": "jpeg"}),
+        ("TIFF", {"compression": "packbits", "mode": "L"}), ("TIFF", {"mode": "I;16"}), ("TIFF",
+        {"compression": "jpeg"}),
         ("TIFF", {"mode": "1", "compression": "group4"}), ("TIFF", {"mode": "CMYK"}),
     )  # fmt: skip
 

@@ -2,9 +2,9 @@
 
     python tests/faults/interrupting.py --moments 8           of each command, counts printed
 
-The installed command runs in a process group of its own, and the signals go to the group, as a terminal sends them: workers get them
-too. The earliest moment is when the command has taken the signals; before that only Python itself runs, which nobody can ask
-for another answer.
+The installed command runs in a process group of its own, and the signals go to the group, as a terminal sends them:
+workers get them too. The earliest moment is when the command has taken the signals; before that only Python itself
+runs, which nobody can ask for another answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 TIMES, APART_S = 6, 0.05
 LIMIT_S = 120.0
-ONE_SENTENCE = re.compile(r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?")
+ONE_SENTENCE = re.compile(
+    r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?"
+)
 """What may stand on standard error: lines of progress, the sentence, and the command that goes on."""
 LEFT = ("build", "build-2", "rebuild", "unpack")
 """Commands that may leave temporary files, which the same command takes away."""
@@ -81,7 +83,9 @@ def listens(process: subprocess.Popen[bytes]) -> bool:
 
 
 def interrupt(arguments: Sequence[str], later: float, folder: Path, *, said: str = "") -> Done:
-    """Run a command, and press Ctrl-C so many seconds after it has taken the signals, and `said` something, and again, and again."""
+    """Run a command, and press Ctrl-C so many seconds after it has taken the signals, and `said` something, and again,
+    and again.
+    """
     process = start(arguments, folder)
     while process.poll() is None and not (listens(process) and said in (folder / "err.txt").read_text()):
         time.sleep(0.0005)
@@ -179,7 +183,9 @@ class Harness:
         return done, wrong
 
     def sweep(self, name: str, moments: int) -> tuple[Counter[int], int, list[str]]:
-        """Interrupt a command at moments spread over its length; return exit codes, how many met it running, and what was wrong."""
+        """Interrupt a command at moments spread over its length; return exit codes, how many met it running, and what
+        was wrong.
+        """
         self.begin()
         length = self.run(self.commands[name])
         codes: Counter[int] = Counter()

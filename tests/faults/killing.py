@@ -37,7 +37,9 @@ from layouts import files_of
 from corruptset.manifests.layout import FINISH
 
 WAYS = ("main", "all", "worker", "term", "int")
-"""SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the group."""
+"""SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the
+group.
+"""
 SINKS = ("folder", "hdf5", "view")
 WITH_WORKERS = 0.08
 """Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
@@ -92,7 +94,8 @@ class Counts:
         lines = [f"{name}: {count} moments" for name, count in sorted(self.stops.items())]
         lines.append(f"stopped while: {', '.join(f'{name} {count}' for name, count in self.during.most_common())}")
         lines.append(
-            f"{sum(self.stops.values())} moments, {self.done_before} of them after the build's end; {self.committed_kept} committed parts "
+            f"{sum(self.stops.values())} moments, {self.done_before} of them after the build's end; "
+            f"{self.committed_kept} committed parts "
             f"found again untouched, {self.files_compared} files compared, {len(self.wrong)} moments wrong"
         )
         return "\n".join(lines + self.wrong)
@@ -191,12 +194,15 @@ class Harness:
             counts.done_before += 1
         else:
             counts.during[phase] += 1
-            allowed = {"main": {-9}, "all": {-9}, "worker": {0, 3}, "term": {130, 0, -15}, "int": {130, 0, -2}}[stop.way]
+            allowed = {"main": {-9}, "all": {-9}, "worker": {0, 3}, "term": {130, 0, -15}, "int": {130, 0, -2}}[
+                stop.way
+            ]
             if code not in allowed:
                 counts.wrong.append(f"{where}: exit code {code}: {process.said()}")
             if code == 130 and "same command again to resume" not in process.said():
                 counts.wrong.append(f"{where}: does not say how to resume: {process.said()}")
-        # Python says "Exception ignored" where Ctrl-C comes in the middle of a destructor, and goes on; nothing can be done there.
+        # Python says "Exception ignored" where Ctrl-C comes in the middle of a destructor, and goes on; nothing can be
+        # done there.
         if "Traceback" in process.said() and "Exception ignored" not in process.said():
             counts.wrong.append(f"{where}: a traceback: {process.said()}")
         # Its workers go by themselves; to read sidecars, they must have.
@@ -294,7 +300,10 @@ def run(folder: Path, stops: Sequence[Stop], tell: Callable[[str], None] = lambd
     for sink in dict.fromkeys(s.sink for s in stops):
         harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}))
     tell(f"a build has: {', '.join(f'{sink} {n} parts' for sink, n in harness.parts.items())}")
-    tell(f"a build takes: {', '.join(f'{sink} with {jobs} jobs {s:.2f} s' for (sink, jobs), s in harness.length.items())}")
+    tell(
+        "a build takes: "
+        f"{', '.join(f'{sink} with {jobs} jobs {s:.2f} s' for (sink, jobs), s in harness.length.items())}"
+    )
     counts = Counts()
     for stop in stops:
         known = len(counts.wrong)

@@ -1,9 +1,11 @@
-"""Kill jobs of arrays at random moments, run all jobs again, finish, and compare every byte with a build of one process.
+"""Kill jobs of arrays at random moments, run all jobs again, finish, and compare every byte with a build of one
+process.
 
     python tests/faults/killing_arrays.py --moments 30
 
-Each moment is a fresh directory: jobs of one or two arrays, two at a time and some of them twice, are forked, and stopped by
-SIGKILL, by SIGTERM, or not at all. Then all jobs of another array run, in any order, and the build is finished.
+Each moment is a fresh directory: jobs of one or two arrays, two at a time and some of them twice, are forked, and
+stopped by SIGKILL, by SIGTERM, or not at all. Then all jobs of another array run, in any order, and the build is
+finished.
 """
 
 from __future__ import annotations
@@ -102,7 +104,10 @@ def main() -> None:
                 harness.prepare(sink, [1])
             more, found, problems = harness.moment(sink, rng)
             stopped, kept, wrong = stopped + more, kept + found, wrong + problems
-        print(f"{arguments.moments} arrays, {stopped} jobs stopped, {kept} committed parts found again, {len(wrong)} moments wrong")
+        print(
+            f"{arguments.moments} arrays, {stopped} jobs stopped, {kept} committed parts found again, {len(wrong)} "
+            "moments wrong"
+        )
         print("\n".join(wrong))
         sys.exit(bool(wrong))
 

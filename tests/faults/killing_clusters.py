@@ -1,10 +1,11 @@
-"""Kill the workers, the scheduler or the client of builds by Dask at random moments, resume them, and compare every byte.
+"""Kill the workers, the scheduler or the client of builds by Dask at random moments, resume them, and compare every
+byte.
 
     python tests/faults/killing_clusters.py --moments 30
 
-Real processes and SIGKILL, after a number of committed parts that is drawn from the whole build and up to 0.2 s later. A
-scheduler and two workers (another is started for one that is killed) make a small build whose source takes its time. What was
-committed must be found again untouched.
+Real processes and SIGKILL, after a number of committed parts that is drawn from the whole build and up to 0.2 s later.
+A scheduler and two workers (another is started for one that is killed) make a small build whose source takes its time.
+What was committed must be found again untouched.
 """
 
 from __future__ import annotations

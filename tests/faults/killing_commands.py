@@ -1,10 +1,11 @@
-"""Kill `pack`, `unpack`, `rebuild` and `verify --repair`, run the same command again, and compare with one that nobody stopped.
+"""Kill `pack`, `unpack`, `rebuild` and `verify --repair`, run the same command again, and compare with one that nobody
+stopped.
 
     python tests/faults/killing_commands.py --moments 12        of each, counts printed
 
-The harness of `killing` makes the processes. Half of the moments are at a time, drawn from the whole length of the command; the
-others are just before a file takes its place (`os.replace`) or a work folder goes, for that is where what is on the disk changes its
-meaning; the last two of these are always tried.
+The harness of `killing` makes the processes. Half of the moments are at a time, drawn from the whole length of the
+command; the others are just before a file takes its place (`os.replace`) or a work folder goes, for that is where what
+is on the disk changes its meaning; the last two of these are always tried.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ class Harness:
         return {
             "pack": Command(["pack", str(self.build), "--out", str(out), "--by", "set"], out, nothing),
             "unpack": Command(["unpack", *archives, "--out", str(out)], made, nothing),
-            "rebuild": Command(["rebuild", str(self.build), "--source", self.source, "--out", str(out), "--jobs", "1"], made, nothing),
+            "rebuild": Command(
+                ["rebuild", str(self.build), "--source", self.source, "--out", str(out), "--jobs", "1"], made, nothing
+            ),
             "repair": Command(["verify", str(made), "--repair", "--source", self.source, "--jobs", "1"], made, damaged),
         }[name]
 
@@ -128,7 +131,9 @@ class Harness:
         return Child(work, self.folder / "said")
 
     def try_all(self, name: str, moments: int, seed: int) -> tuple[int, int, list[str]]:
-        """Kill a command at so many moments; return how many met it running, how many files were compared, and what was wrong."""
+        """Kill a command at so many moments; return how many met it running, how many files were compared, and what was
+        wrong.
+        """
         command, rng = self.command(name), random.Random(f"{name}/{seed}")
         command.begin()
         counted = self.folder / "counted"
@@ -180,7 +185,11 @@ def main(arguments: Sequence[str]) -> int:
         harness = Harness(Path(folder))
         for name in given.commands.split(","):
             met, compared, wrong = harness.try_all(name, given.moments, given.seed)
-            print(f"{name:8} {given.moments} moments, {met} met it running; {compared} files compared, {len(wrong)} wrong", flush=True)
+            print(
+                f"{name:8} {given.moments} moments, {met} met it running; {compared} files compared, {len(wrong)} "
+                "wrong",
+                flush=True,
+            )
             for line in wrong:
                 print(f"  {line}", flush=True)
             bad += len(wrong)

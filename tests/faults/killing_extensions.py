@@ -1,9 +1,11 @@
-"""Stop extensions of finished builds at random moments; what was finished is open and verifies, and nothing is lost either way.
+"""Stop extensions of finished builds at random moments; what was finished is open and verifies, and nothing is lost
+either way.
 
     python tests/faults/killing_extensions.py --moments 60
 
-Real processes and real signals, as in killing.py. After each stop the data set is opened and verified as a reader would; then the
-extension is taken to its end, which must equal one build of all sets, or taken back, which must leave the bytes that were there before.
+Real processes and real signals, as in killing.py. After each stop the data set is opened and verified as a reader
+would; then the extension is taken to its end, which must equal one build of all sets, or taken back, which must leave
+the bytes that were there before.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ from killing import RECIPE
 from layouts import files_of
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
-SINKS: dict[str, dict[str, Any]] = {"both": {"format": "both"}, "arrays": {"view": "cifar-c"}, "files": {"view": "imagefolder"}}
+SINKS: dict[str, dict[str, Any]] = {
+    "both": {"format": "both"},
+    "arrays": {"view": "cifar-c"},
+    "files": {"view": "imagefolder"},
+}
 BASE = ["contrast/*"]
 
 
@@ -111,7 +117,9 @@ class Extensions:
             wrong.append(f"{where}: {e}")
         back = rng.random() < 0.4
         manifest = (root / "manifest.json").read_bytes()
-        decided = (root / ".corruptset/finish.json").exists() or manifest == self.after[sink][f"{root.name}/manifest.json"]
+        decided = (root / ".corruptset/finish.json").exists() or manifest == self.after[sink][
+            f"{root.name}/manifest.json"
+        ]
         second = self.child(lambda: corruptset.abandon(root) if back else self.make(sink, out, ["*"]))
         if second.wait() != 0:
             wrong.append(f"{where}: {'abandoning' if back else 'the resume'} failed: {second.said()}")

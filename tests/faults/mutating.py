@@ -6,11 +6,32 @@ import random
 import struct
 from collections.abc import Callable, Sequence
 
-NUMBERS = (0, 1, 2, 7, 8, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 40, (1 << 63) - 1)
+NUMBERS = (
+    0,
+    1,
+    2,
+    7,
+    8,
+    127,
+    128,
+    255,
+    256,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x10000,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    1 << 40,
+    (1 << 63) - 1,
+)
 """What length fields are most often wrong by."""
 WORDS = (
-    b"0", b"-1", b"1e999", b"nan", b"-inf", b"true", b"null", b'""', b'"../../x"', b'"/etc/passwd"', b"[]", b"{}", b"99999999999999999999",
-    b"1e400", b"2024-02-30", b"1979-05-27T07:32:00", b"'\\u0000'", b'"\\ud800"', b"0x7fffffffffffffff", b"[[[[[[[[", b"{{{{", b"\x00",
+    b"0", b"-1", b"1e999", b"nan", b"-inf", b"true", b"null", b'""', b'"../../x"', b'"/etc/passwd"', b"[]", b"{}",
+    b"99999999999999999999",
+    b"1e400", b"2024-02-30", b"1979-05-27T07:32:00", b"'\\u0000'", b'"\\ud800"', b"0x7fffffffffffffff", b"[[[[[[[[",
+    b"{{{{", b"\x00",
     b"\xff\xfe", b"\r\n", b"#", b'"a":', b"a.b.c = 1\n", b"[[sets]]\n", b"9" * 5000, b"[" * 3000, b'{"a":' * 3000,
 )  # fmt: skip
 """What text formats are most often wrong by: numbers out of range, other types, deep nesting, paths that lead out."""
@@ -29,7 +50,17 @@ def mutate(data: bytes, rng: random.Random, *, others: Sequence[bytes] = (), tex
     text : bool
         Whether words of text formats are put in too.
     """
-    edits: list[Callable[[bytearray, random.Random], None]] = [_flip, _flip, _set, _length, _length, _cut, _insert, _remove, _repeat]
+    edits: list[Callable[[bytearray, random.Random], None]] = [
+        _flip,
+        _flip,
+        _set,
+        _length,
+        _length,
+        _cut,
+        _insert,
+        _remove,
+        _repeat,
+    ]
     edits += [_word, _word, _digit] if text else []
     while True:
         changed = bytearray(data)

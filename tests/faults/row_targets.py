@@ -1,4 +1,6 @@
-"""Fuzzed readers of archives and rows: tar, IDX, CIFAR, .npy, HDF5; tarfile, pickle, numpy and a few lines of struct are the oracles."""
+"""Fuzzed readers of archives and rows: tar, IDX, CIFAR, .npy, HDF5; tarfile, pickle, numpy and a few lines of struct
+are the oracles.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,19 @@ class TarFolder(Target):
     """``folder:x.tar``."""
 
     def make(self) -> Sequence[bytes]:
-        pictures = {f"{c}/{i}.{s}": save(k, which=i % 2) for i, (c, k, s) in enumerate(
-            [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")])}  # fmt: skip
+        pictures = {
+            f"{c}/{i}.{s}": save(k, which=i % 2)
+            for i, (c, k, s) in enumerate(
+                [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
+            )
+        }
         made = []
         for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
             long = pictures | {f"dog/{'ü' * 60}{form}.png": pictures["dog/2.png"]}
             made.append(
-                archives.tar(self.folder / "made.tar", pictures if form == tarfile.USTAR_FORMAT else long, format=form).read_bytes()
+                archives.tar(
+                    self.folder / "made.tar", pictures if form == tarfile.USTAR_FORMAT else long, format=form
+                ).read_bytes()
             )
         return made
 
@@ -55,7 +63,10 @@ class TarFolder(Target):
         good = 0
         for sample in source.samples:
             place = sample.place
-            assert data[place.offset : place.offset + place.size] == held[next(n for n, p in tar.files.items() if p == place)]
+            assert (
+                data[place.offset : place.offset + place.size]
+                == held[next(n for n, p in tar.files.items() if p == place)]
+            )
             try:
                 image = source.load(sample).image
             except BadSample:
@@ -210,7 +221,9 @@ class _Stub:
         _, shape, dtype, fortran, data = self.state
         assert not fortran or shape[0] == 1
         name = text(dtype.given[0]).lstrip("<>|")
-        return np.frombuffer(data.encode("latin-1") if isinstance(data, str) else data, dtype.order() + name).reshape(shape)
+        return np.frombuffer(data.encode("latin-1") if isinstance(data, str) else data, dtype.order() + name).reshape(
+            shape
+        )
 
     def order(self) -> str:
         return text(self.state[1]).replace("|", "=")
@@ -227,7 +240,9 @@ class _Plain(pickle._Unpickler):  # type: ignore[name-defined]
         if module.split(".")[0] == "numpy" and name in ("_reconstruct", "ndarray", "dtype"):
             return _Stub
         if module.split(".")[0] == "numpy" and name == "_frombuffer":
-            return lambda data, dtype, shape, order: np.frombuffer(data, dtype.order() + text(dtype.given[0])).reshape(shape)
+            return lambda data, dtype, shape, order: np.frombuffer(data, dtype.order() + text(dtype.given[0])).reshape(
+                shape
+            )
         raise pickle.UnpicklingError(name)
 
 
@@ -278,7 +293,12 @@ class CifarArchive(Cifar):
 class Npy(Target):
     def make(self) -> Sequence[bytes]:
         made = []
-        for letter, values in ((b"I", RGB), (b"I", RGB[..., 0]), (b"L", np.array([1, 4])), (b"L", np.array([2, 0], np.uint8))):
+        for letter, values in (
+            (b"I", RGB),
+            (b"I", RGB[..., 0]),
+            (b"L", np.array([1, 4])),
+            (b"L", np.array([2, 0], np.uint8)),
+        ):
             for version in ((1, 0), (2, 0)):
                 out = io.BytesIO()
                 np.lib.format.write_array(out, np.ascontiguousarray(values), version=version)
@@ -329,7 +349,13 @@ class Hdf5(Target):
                     for i in range(2):
                         rows[i] = np.frombuffer(save("JPEG", which=i), np.uint8)
                 else:
-                    more = {"compression": "gzip"} if which == "compressed" else {"fletcher32": True} if which == "checked" else {}
+                    more = (
+                        {"compression": "gzip"}
+                        if which == "compressed"
+                        else {"fletcher32": True}
+                        if which == "checked"
+                        else {}
+                    )
                     file.create_dataset("images", data=RGB, chunks=(1, 32, 32, 3) if more else None, **more)
                 file["labels"] = np.array([1, 0])
             made.append(path.read_bytes())

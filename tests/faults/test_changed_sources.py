@@ -42,7 +42,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("finished", [False, True])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path: Path, change: Callable[[Path], None], finished: bool) -> None:
+def test_a_source_that_has_changed_is_refused_with_the_list(
+    tmp_path: Path, change: Callable[[Path], None], finished: bool
+) -> None:
     source, recipe, out = layouts.write_crops(tmp_path / "source"), layouts.write_recipe(tmp_path), tmp_path / "out"
 
     def stop(event: ProgressEvent) -> None:
@@ -82,6 +84,8 @@ def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path: Path, cha
             change(source)
 
     done: list[int] = []
-    with pytest.raises(SourceError, match=r"03_class/im\.1\.png (has changed since the source was checked|was readable when)"):
+    with pytest.raises(
+        SourceError, match=r"03_class/im\.1\.png (has changed since the source was checked|was readable when)"
+    ):
         layouts.make(recipe, source, out, sets=SETS, progress=progress)
     assert not list(out.glob("*/manifest.json"))

@@ -1,4 +1,6 @@
-"""Disks that are full or read-only, directories that go, workers without memory: a clear error, and the same bytes afterwards."""
+"""Disks that are full or read-only, directories that go, workers without memory: a clear error, and the same bytes
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
 from corruptset.generate.sinks import set_writer
 
-SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
+SINKS: dict[str, dict[str, Any]] = {
+    "folder": {"format": "folder"},
+    "hdf5": {"format": "hdf5"},
+    "view": {"view": "cifar-c"},
+}
 SETS = ["contrast/*", "brightness/*"]
 
 
@@ -44,7 +50,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     path.mkdir()
     mounted = (
         shutil.which("mount") is not None
-        and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], capture_output=True).returncode == 0
+        and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)], capture_output=True
+        ).returncode
+        == 0
     )
     yield path
     if mounted:
@@ -63,9 +72,17 @@ def after(parts: int, act: Callable[[], None]) -> Callable[[ProgressEvent], None
     return progress
 
 
-@pytest.mark.parametrize(("sink", "jobs"), [*((s, 1) for s in SINKS), *(pytest.param(s, 2, marks=pytest.mark.ci) for s in SINKS)])
+@pytest.mark.parametrize(
+    ("sink", "jobs"), [*((s, 1) for s in SINKS), *(pytest.param(s, 2, marks=pytest.mark.ci) for s in SINKS)]
+)
 def test_a_disk_that_becomes_full(
-    crops: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], disk: Path, monkeypatch: pytest.MonkeyPatch, sink: str, jobs: int
+    crops: Path,
+    recipe: Path,
+    whole: Callable[[str], dict[str, bytes]],
+    disk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sink: str,
+    jobs: int,
 ) -> None:
     ballast = disk / "ballast"
     out = disk / "out"
@@ -168,7 +185,8 @@ def test_an_error_injected_where_files_are_written(
 def drop_privileges() -> None:
     """Take from root the right to pass over permissions.
 
-    Another user would be bound by them too, and could often not reach the installed package, which may lie below root's own folders.
+    Another user would be bound by them too, and could often not reach the installed package, which may lie below root's
+    own folders.
     """
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -179,7 +197,9 @@ def drop_privileges() -> None:
 
 
 def bound_by_permissions(folder: Path, work: Callable[[], object]) -> tuple[int, str]:
-    """Run something in a process whom permissions bind, also where tests are root; return its exit code and what it said."""
+    """Run something in a process whom permissions bind, also where tests are root; return its exit code and what it
+    said.
+    """
 
     def run() -> int:
         drop_privileges()
@@ -209,7 +229,9 @@ def owned(crops: Path) -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-def test_a_directory_that_must_not_be_written_to(owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]]) -> None:
+def test_a_directory_that_must_not_be_written_to(
+    owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]]
+) -> None:
     text = recipe.read_text()
     whole("folder")  # kernels are loaded here, and the child inherits them
     (owned / "recipe.toml").write_text(text)
@@ -227,13 +249,17 @@ def test_a_directory_that_must_not_be_written_to(owned: Path, recipe: Path, whol
     assert "Mend the path" in said
     assert not list(out.iterdir())
     out.chmod(0o755)
-    code, said = bound_by_permissions(owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder"))
+    code, said = bound_by_permissions(
+        owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder")
+    )
     assert code == 0, said
     assert files_of(out) == whole("folder")
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_permission_that_is_lost_while_a_build_runs(owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str) -> None:
+def test_permission_that_is_lost_while_a_build_runs(
+    owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str
+) -> None:
     whole(sink)
     (owned / "recipe.toml").write_text(recipe.read_text())
     out = owned / "mine" / "out"
@@ -275,7 +301,10 @@ def test_a_directory_that_is_removed_under_a_build(
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("memory", "ran out of memory"), pytest.param("kill", "Workers were killed 4 times without finishing", marks=pytest.mark.ci)],
+    [
+        ("memory", "ran out of memory"),
+        pytest.param("kill", "Workers were killed 4 times without finishing", marks=pytest.mark.ci),
+    ],
 )
 def test_a_worker_without_memory(
     crops: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], tmp_path: Path, how: str, said: str

@@ -1,4 +1,6 @@
-"""Every field of a real build's manifest.json, edited one at a time: found at once, and mostly also if its hash is put right."""
+"""Every field of a real build's manifest.json, edited one at a time: found at once, and mostly also if its hash is put
+right.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import pytest
 from corruptset.manifests.verify.ladder import verify_directory
 
 UNDERIVABLE = {
-    "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale", "encoding.quality",
+    "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale",
+    "encoding.quality",
     "encoding.optimize", "encoding.subsampling", "sets.metrics", "views", "recipe",
 }  # fmt: skip
 """What follows from no other record: SHA256SUMS speaks for it, and for what shapes pixels, samples made again."""
@@ -89,5 +92,8 @@ def test_every_edited_field_is_found(built: Path, tmp_path: Path, sealed: bool, 
             missed.add(field(path))
         elif not sealed:
             assert "manifest.json" in named, path
-    print(f"{len(picked)} of {len(every)} fields edited, {'sealed again' if sealed else 'not sealed'}: not found {sorted(missed)}")
+    print(
+        f"{len(picked)} of {len(every)} fields edited, {'sealed again' if sealed else 'not sealed'}: not found "
+        f"{sorted(missed)}"
+    )
     assert {m for m in missed if not any(m == u or m.startswith(f"{u}.") for u in UNDERIVABLE)} == set()

@@ -1,4 +1,5 @@
-"""Bytes flipped at random in every kind of file of real builds: each is found, the file is named, and a repair puts it back.
+"""Bytes flipped at random in every kind of file of real builds: each is found, the file is named, and a repair puts it
+back.
 
 A few dozen by default, 80 of each build under ``ci``; the full count is recorded in docs/repairing.md and is run by
 
@@ -138,4 +139,7 @@ def test_each_flipped_byte_is_mended(builds: dict[str, Small], tmp_path: Path, n
             assert report.mended == [path]
             mended[kind] += 1
         assert layouts.files_of(root) == good, (path, at, mask)
-    print(f"{name}: {count} bytes flipped one at a time, {sum(mended.values())} files mended: {dict(sorted(mended.items()))}")
+    print(
+        f"{name}: {count} bytes flipped one at a time, {sum(mended.values())} files mended: "
+        f"{dict(sorted(mended.items()))}"
+    )

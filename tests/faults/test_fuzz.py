@@ -1,6 +1,7 @@
 """Mutated files of every format that is read: right values or a listed error, in ten seconds and a gigabyte.
 
-The full count: ``python tests/faults/fuzzing.py run --count 5000``, or ``python -m pytest -m long -s tests/faults/test_fuzz.py``.
+The full count: ``python tests/faults/fuzzing.py run --count 5000``, or ``python -m pytest -m long -s
+tests/faults/test_fuzz.py``.
 """
 
 from __future__ import annotations

@@ -65,13 +65,21 @@ def within(data: bytes, code: str) -> subprocess.CompletedProcess[str]:
     limit = "import resource, sys\ndata = sys.stdin.buffer.read()\n"
     limit += "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
     head, _, rest = code.partition("# limited\n")
-    limit = head + "\n" + limit + "resource.setrlimit(resource.RLIMIT_AS, (now + (256 << 20), resource.RLIM_INFINITY))\n" + rest
+    limit = (
+        head
+        + "\n"
+        + limit
+        + "resource.setrlimit(resource.RLIMIT_AS, (now + (256 << 20), resource.RLIM_INFINITY))\n"
+        + rest
+    )
     done = subprocess.run([sys.executable, "-c", limit], input=data, capture_output=True, timeout=120)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.parametrize("bomb", [png_bomb, tiff_bomb])
-def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(bomb: Callable[[], bytes]) -> None:
+def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(
+    bomb: Callable[[], bytes],
+) -> None:
     data = bomb()
     assert len(data) < 200_000
     assert SIDE * SIDE > MAX_PIXELS
@@ -180,7 +188,9 @@ def stranger(built: Path, tmp_path: Path) -> Path:
 
 
 def outside(root: Path) -> set[str]:
-    return {p.relative_to(root.parent.parent).as_posix() for p in root.parent.parent.rglob("*") if root not in p.parents}
+    return {
+        p.relative_to(root.parent.parent).as_posix() for p in root.parent.parent.rglob("*") if root not in p.parents
+    }
 
 
 def resealed(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -243,10 +253,16 @@ def test_samples_of_a_stranger_write_nothing_outside(stranger: Path, edit: str) 
             assert outside(stranger) - before <= {
                 p for p in outside(stranger) if p.startswith(("home/imagenet-c", "home/imagefolder", "home/web"))
             }
-    assert not any("evil" in p for p in outside(stranger) if not p.startswith(("home/imagenet-c", "home/imagefolder", "home/webdataset")))
+    assert not any(
+        "evil" in p
+        for p in outside(stranger)
+        if not p.startswith(("home/imagenet-c", "home/imagefolder", "home/webdataset"))
+    )
 
 
-@pytest.mark.parametrize("name", ["samples.jsonl", "sets/contrast/1.jsonl", "image", "shard", "images", "images/contrast"])
+@pytest.mark.parametrize(
+    "name", ["samples.jsonl", "sets/contrast/1.jsonl", "image", "shard", "images", "images/contrast"]
+)
 def test_links_that_lead_out_are_not_followed(stranger: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "image":
         path = next((stranger / "images/contrast/1").rglob("*.png"))

@@ -13,7 +13,20 @@ import layouts
 import pytest
 from children import run_script
 
-BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
+BUILD = [
+    "build",
+    "cifar10-c",
+    "--source",
+    "sample",
+    "--samples",
+    "2",
+    "--sets",
+    "contrast/*",
+    "--jobs",
+    "2",
+    "--any-shape",
+    "--json",
+]
 
 
 @pytest.mark.parametrize(("said", "later"), [("", 0.0), ("build: checking", 0.2)], ids=["imports", "workers start"])
@@ -31,7 +44,13 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path: Path
 
     good = "build: checking\nInterrupted. What was committed stands:\n  corruptset build x\n"
     assert interrupting.problem("build", done(130, good), tmp_path) is None
-    for bad in (done(-2, ""), done(130, ""), done(130, good * 2), done(130, good + "KeyError: 3\n"), done(130, good, alone=False)):
+    for bad in (
+        done(-2, ""),
+        done(130, ""),
+        done(130, good * 2),
+        done(130, good + "KeyError: 3\n"),
+        done(130, good, alone=False),
+    ):
         assert interrupting.problem("build", bad, tmp_path) is not None
     (tmp_path / ".x.part").touch()
     assert "left behind" in (interrupting.problem("corrupt", done(130, good), tmp_path) or "")
@@ -44,7 +63,9 @@ def test_moments_of_every_command(moments: int) -> None:
 
 def test_sigterm_stops_every_command_as_ctrl_c_does(tmp_path: Path) -> None:
     picture = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
-    process = interrupting.start(["corrupt", str(picture), "fog", "-s", "3", "--out", str(tmp_path / "fog.png")], tmp_path)
+    process = interrupting.start(
+        ["corrupt", str(picture), "fog", "-s", "3", "--out", str(tmp_path / "fog.png")], tmp_path
+    )
     while process.poll() is None and not interrupting.listens(process):
         pass
     process.send_signal(signal.SIGTERM)

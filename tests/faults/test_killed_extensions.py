@@ -1,4 +1,5 @@
-"""Extensions that are stopped at random moments: the finished sets stay open, and nothing is lost whichever way it goes on.
+"""Extensions that are stopped at random moments: the finished sets stay open, and nothing is lost whichever way it goes
+on.
 
 The full count: ``python tests/faults/killing_extensions.py --moments 200``.
 """

@@ -1,6 +1,7 @@
 """Builds that are killed or interrupted at random moments, resumed, and compared byte for byte with one that was not.
 
-The full count: ``python tests/faults/killing.py --moments 270``, or ``python -m pytest -m long -s tests/faults/test_kills.py``.
+The full count: ``python tests/faults/killing.py --moments 270``, or ``python -m pytest -m long -s
+tests/faults/test_kills.py``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Listening:
         """Nothing is fetched."""
 
     def probe(self, sample: Sample) -> Probe:
-        status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
+        status = dict(
+            line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line
+        )
         return Probe(f"{os.getpid()} {int(status['SigBlk'], 16) >> (signal.SIGINT - 1) & 1}", 8, 8, 3)
 
 

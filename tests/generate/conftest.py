@@ -85,7 +85,9 @@ def whole(small_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Built
 @pytest.fixture(scope="session")
 def lossless(lossless_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """All sets of the small recipe and clean, stored as PNG and as raw shards."""
-    return build(lossless_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1, sets=["*", "clean"], format="both")
+    return build(
+        lossless_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1, sets=["*", "clean"], format="both"
+    )
 
 
 @pytest.fixture

@@ -28,14 +28,22 @@ def test_it_verifies_and_is_complete(whole: Built, small_sets: set[str]) -> None
     assert not list(whole.directory.rglob("*.part"))
     assert whole.contact_sheet.read_bytes().startswith(b"\x89PNG")
     assert {p.name for p in whole.directory.iterdir()} == {
-        "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "index.html", "README.md", "LICENSE", "SHA256SUMS",
+        "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "index.html", "README.md",
+        "LICENSE", "SHA256SUMS",
     }  # fmt: skip
 
 
 def test_the_manifest_names_no_machine(whole: Built) -> None:
     text = (whole.directory / "manifest.json").read_text(encoding="utf-8")
     assert str(whole.directory) not in text
-    assert set(json.loads(text)["environment"]) >= {"corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "h5py"}
+    assert set(json.loads(text)["environment"]) >= {
+        "corruptset",
+        "numpy",
+        "numba",
+        "opencv-python-headless",
+        "pillow",
+        "h5py",
+    }
 
 
 def test_folder_and_shard_hold_the_same_jpeg_bytes(whole: Built) -> None:
@@ -95,7 +103,12 @@ def test_the_plan_is_what_is_built(whole: Built, small_recipe: Path) -> None:
 def test_progress_counts_up_to_everything(make: Callable[..., Built]) -> None:
     events: list[ProgressEvent] = []
     make(sets=["contrast/*"], jobs=1, progress=events.append)
-    assert list(dict.fromkeys(e.phase for e in events if e.phase != "building")) == ["checking", "preparing", "finishing", "done"]
+    assert list(dict.fromkeys(e.phase for e in events if e.phase != "building")) == [
+        "checking",
+        "preparing",
+        "finishing",
+        "done",
+    ]
     building = [e for e in events if e.phase == "building"]
     assert (building[0].images_done, building[-1].images_done, building[-1].images_total) == (0, 16, 16)
     assert [e.images_done for e in building] == sorted(e.images_done for e in building)
@@ -153,13 +166,17 @@ def test_a_full_disk_is_the_machines_fault_and_resumable(
         ({"samples": 0}, "samples is 0"),
     ],
 )
-def test_options_that_cannot_be_used(make: Callable[..., Built], tmp_path: Path, options: dict[str, Any], text: str) -> None:
+def test_options_that_cannot_be_used(
+    make: Callable[..., Built], tmp_path: Path, options: dict[str, Any], text: str
+) -> None:
     with pytest.raises(CorruptsetError, match=text):
         make(**options)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_optimize_is_for_jpeg_and_keeps_the_pixels(make: Callable[..., Built], lossless_recipe: Path, whole: Built, tmp_path: Path) -> None:
+def test_optimize_is_for_jpeg_and_keeps_the_pixels(
+    make: Callable[..., Built], lossless_recipe: Path, whole: Built, tmp_path: Path
+) -> None:
     with pytest.raises(BuildError, match="--optimize is for JPEG"):
         build(lossless_recipe, out=tmp_path, optimize=True)
     small = make(sets=["contrast/*"], optimize=True)
@@ -184,9 +201,9 @@ def test_images_of_several_shapes(tmp_path: Path) -> None:
         folder = tmp_path / "photos" / f"c{i % 2}"
         folder.mkdir(parents=True, exist_ok=True)
         picture = np.add.outer(np.arange(height) * 3, np.arange(width) * 5).astype(np.uint8)
-        Image.fromarray(picture if i == 0 else np.stack([picture, picture.T.reshape(picture.shape), 255 - picture], 2)).save(
-            folder / f"{i}.png"
-        )
+        Image.fromarray(
+            picture if i == 0 else np.stack([picture, picture.T.reshape(picture.shape), 255 - picture], 2)
+        ).save(folder / f"{i}.png")
     text = (
         'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {kind = "none", channels = "keep"}\n'
         'encoding = {format = "png"}\n'
@@ -200,10 +217,17 @@ def test_images_of_several_shapes(tmp_path: Path) -> None:
     built = build(tmp_path / "any.toml", source, tmp_path / "out", format="folder", jobs=1)
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
     data = corruptset.open(built.directory)
-    assert {image.shape for image in data["gaussian_noise/2"].images()} == {(30, 40, 1), (40, 30, 3), (30, 40, 3), (8, 9, 3)}
+    assert {image.shape for image in data["gaussian_noise/2"].images()} == {
+        (30, 40, 1),
+        (40, 30, 3),
+        (30, 40, 3),
+        (8, 9, 3),
+    }
     samples = data.samples
     for i, sample in enumerate(samples):
-        again = corruptset.corrupt(data["clean"].image(i), "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
+        again = corruptset.corrupt(
+            data["clean"].image(i), "gaussian_noise", severity=2, calibration="cifar", key=sample.id
+        )
         assert np.array_equal(again, data["gaussian_noise/2"].image(i))
 
 

@@ -1,4 +1,6 @@
-"""A build from each source's own file format is verified, and its digest does not depend on the form that the source came in."""
+"""A build from each source's own file format is verified, and its digest does not depend on the form that the source
+came in.
+"""
 
 from __future__ import annotations
 

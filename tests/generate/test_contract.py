@@ -15,7 +15,11 @@ from corruptset.corruptions.registry import corruption_names
 from corruptset.errors import ParameterError
 
 DETERMINISTIC = ", deterministic=True"
-CALLS, BATCH, ORDER = "makes other pixels in a second call", "in a batch than of the image alone", "of a batch in another order"
+CALLS, BATCH, ORDER = (
+    "makes other pixels in a second call",
+    "in a batch than of the image alone",
+    "of a batch in another order",
+)
 WRONG: dict[str, tuple[str, list[str]]] = {
     "seeded": (
         function("seeded", "return images ^ np.random.randint(0, 9, images.shape, np.uint8)"),
@@ -26,7 +30,8 @@ WRONG: dict[str, tuple[str, list[str]]] = {
         ["draws from a global generator", CALLS, "makes the same of one image whatever its key", BATCH, ORDER],
     ),
     "kept": (
-        "rng = np.random.default_rng(0)\n" + function("kept", "return images ^ rng.integers(0, 9, images.shape, np.uint8)"),
+        "rng = np.random.default_rng(0)\n"
+        + function("kept", "return images ^ rng.integers(0, 9, images.shape, np.uint8)"),
         [CALLS, BATCH, ORDER],
     ),
     "first_key": (
@@ -38,11 +43,23 @@ WRONG: dict[str, tuple[str, list[str]]] = {
         function("keyed", "return images ^ (keys.uniforms(1)[:, :, None, None] * 255).astype(np.uint8)", DETERMINISTIC),
         ["says that it draws nothing"],
     ),
-    "mean_of_all": (function("mean_of_all", "return images // 2 + np.uint8(images.mean() / 2)", DETERMINISTIC), [BATCH]),
-    "in_place": (function("in_place", "images += 1\n    return images", DETERMINISTIC), ["work on a copy, at 8x8 with 1 channel"]),
+    "mean_of_all": (
+        function("mean_of_all", "return images // 2 + np.uint8(images.mean() / 2)", DETERMINISTIC),
+        [BATCH],
+    ),
+    "in_place": (
+        function("in_place", "images += 1\n    return images", DETERMINISTIC),
+        ["work on a copy, at 8x8 with 1 channel"],
+    ),
     "colour_only": (function("colour_only", "return 255 - images[..., [2, 1, 0]]", DETERMINISTIC), ["IndexError"]),
-    "even_only": (function("even_only", "return 255 - images[:, : images.shape[1] // 2 * 2]", DETERMINISTIC), ["returned the shape"]),
-    "large_only": (function("large_only", "return 255 - images + 0 * images[:, 9:10]", DETERMINISTIC), ["raised ValueError"]),
+    "even_only": (
+        function("even_only", "return 255 - images[:, : images.shape[1] // 2 * 2]", DETERMINISTIC),
+        ["returned the shape"],
+    ),
+    "large_only": (
+        function("large_only", "return 255 - images + 0 * images[:, 9:10]", DETERMINISTIC),
+        ["raised ValueError"],
+    ),
     "floats": (function("floats", "return images / 2", DETERMINISTIC), ["returned an array of float64"]),
     "nothing": (function("nothing", "return images", DETERMINISTIC), ["changes nothing"]),
     "processes": (
@@ -50,11 +67,14 @@ WRONG: dict[str, tuple[str, list[str]]] = {
         ["another process"],
     ),
     "growing": (
-        function("growing", "seen.append(1)\n    return images ^ np.uint8(len(seen))", DETERMINISTIC, "images, keys, seen=[]"),
+        function(
+            "growing", "seen.append(1)\n    return images ^ np.uint8(len(seen))", DETERMINISTIC, "images, keys, seen=[]"
+        ),
         [CALLS, BATCH, ORDER],
     ),
     "alike": (
-        "@corruption(revision=1, reference='x', parameters=(Parameter('by', int, 0, 9),), deterministic=True, tables='.')\n"
+        "@corruption(revision=1, reference='x', parameters=(Parameter('by', int, 0, 9),), deterministic=True, "
+        "tables='.')\n"
         "def alike(images, keys, *, by):\n    return 255 - images\n",
         ["makes the same at alike-1 and at alike-2"],
     ),
@@ -67,11 +87,15 @@ def forgotten() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.ci] if name == "processes" else []) for name in WRONG])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.ci] if name == "processes" else []) for name in WRONG]
+)
 def test_what_is_wrong_is_said_once(name: str, tmp_path: Path) -> None:
     source, expected = WRONG[name]
     (tmp_path / "trying.py").write_text(HEAD + source)
-    (tmp_path / "cifar.toml").write_text(TABLE + "".join(f'[[alike]]\nseverity = {s}\nby = {s}\nsource = "own"\n' for s in (1, 2)))
+    (tmp_path / "cifar.toml").write_text(
+        TABLE + "".join(f'[[alike]]\nseverity = {s}\nby = {s}\nsource = "own"\n' for s in (1, 2))
+    )
     checked = corruptset.check_corruption(name, plugins=[tmp_path / "trying.py"], large=False)
     assert not checked.ok
     assert len(checked.failures) == len(expected), checked.failures
@@ -111,7 +135,9 @@ def test_a_large_image_is_tried_last(tmp_path: Path) -> None:
         HEAD + function("small_only", "assert images.size < 10**7, 'too large'\n    return 255 - images", DETERMINISTIC)
     )
     checked = corruptset.check_corruption("small_only", plugins=[tmp_path / "large.py"])
-    assert checked.failures == ("small_only raised AssertionError: too large (large.py, line 5), at 4000x6000 with 3 channels.",)
+    assert checked.failures == (
+        "small_only raised AssertionError: too large (large.py, line 5), at 4000x6000 with 3 channels.",
+    )
 
 
 @pytest.mark.ci

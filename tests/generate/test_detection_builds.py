@@ -1,4 +1,6 @@
-"""Builds of images without labels: paths, formats and annotation files are the source's, and all that a build can do works."""
+"""Builds of images without labels: paths, formats and annotation files are the source's, and all that a build can do
+works.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(recipe: Path | str, source: str, out: Path, **options: Any) -> corruptset.generate.build.Built:
-    return corruptset.build(recipe, source, out, **{"jobs": 1, "metrics": 0, "page": False, "progress": False, **options})
+    return corruptset.build(
+        recipe, source, out, **{"jobs": 1, "metrics": 0, "page": False, "progress": False, **options}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +58,13 @@ def test_paths_sizes_and_other_files_are_the_sources(built: Path, coco: Path) ->
     assert len(list((built / "images").rglob("*.jpg"))) == len(SETS) * len(SIZES)
     manifest = corruptset.open(built).manifest
     listed = {f.path: f.sha256 for f in manifest.files}
-    kept = ["annotations/captions_val2017.json", "annotations/instances_val2017.json", "annotations/instances_other.json"]
-    for path in (*kept, "train2017/999999999999.jpg"):  # an image that the pattern does not name is copied, not corrupted
+    kept = [
+        "annotations/captions_val2017.json",
+        "annotations/instances_val2017.json",
+        "annotations/instances_other.json",
+    ]
+    # an image that the pattern does not name is copied, not corrupted
+    for path in (*kept, "train2017/999999999999.jpg"):
         assert (built / path).read_bytes() == (coco / path).read_bytes()
         assert listed[path] == sha256_file(coco / path)
     assert manifest.selection["images"] == IMAGES
@@ -121,7 +130,10 @@ def test_an_image_in_anothers_place_is_found(built: Path, tmp_path: Path) -> Non
     data = shutil.copytree(built, tmp_path / "data")
     rows = data / "sets/contrast/3.jsonl"
     rows.write_text(
-        rows.read_text().replace("000000000001", "x").replace("000000000002", "000000000001").replace("/x.jpg", "/000000000002.jpg")
+        rows.read_text()
+        .replace("000000000001", "x")
+        .replace("000000000002", "000000000001")
+        .replace("/x.jpg", "/000000000002.jpg")
     )
     said = [p.detail for p in verify(data, progress=False).problems if p.path == "sets/contrast/3.jsonl"]
     assert any("expected is images/contrast/3/val2017/000000000001.jpg" in detail for detail in said)
@@ -131,7 +143,9 @@ def test_a_row_of_no_sample_is_found(built: Path, tmp_path: Path) -> None:
     data = shutil.copytree(built, tmp_path / "data")
     rows = data / "sets/contrast/3.jsonl"
     rows.write_text(rows.read_text().replace('"index": 1,', '"index": 999,'))
-    assert "row 1 has index 999" in [p.detail for p in verify(data, progress=False).problems if p.path == "sets/contrast/3.jsonl"]
+    assert "row 1 has index 999" in [
+        p.detail for p in verify(data, progress=False).problems if p.path == "sets/contrast/3.jsonl"
+    ]
 
 
 def test_pack_unpack_export_rebuild_and_virtual(built: Path, coco: Path, tmp_path: Path) -> None:
@@ -167,7 +181,9 @@ def test_it_is_extended(recipe: Path, coco: Path, built: Path, tmp_path: Path) -
         made(recipe, f"tree:{root}", tmp_path / "out", images="val2017/*")
 
 
-def test_one_archive_of_one_set_has_the_annotations(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_archive_of_one_set_has_the_annotations(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What `fetch --sets contrast/3` brings: the archives of the other sets, and that of metadata, are not there."""
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     corruptset.pack(built, tmp_path / "packed", by="set", progress=False)
@@ -198,7 +214,9 @@ def test_any_tree_keeps_names_and_formats(recipe: Path, tmp_path: Path) -> None:
                 assert not image.getexif()
     with Image.open(out / "images/clean/x.png") as image, Image.open(root / "x.png") as before:
         np.testing.assert_array_equal(np.asarray(image), np.asarray(before))
-        expected = corruptset.corrupt(np.array(before), "contrast", severity=3, calibration="imagenet", scale="none", key="x.png")
+        expected = corruptset.corrupt(
+            np.array(before), "contrast", severity=3, calibration="imagenet", scale="none", key="x.png"
+        )
     np.testing.assert_array_equal(np.asarray(Image.open(out / "images/contrast/3/x.png")), expected)
     report = verify(out, rederive=20, source=f"tree:{root}", progress=False)
     assert report.ok, report.problems
@@ -271,7 +289,9 @@ def test_scores_need_labels(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.ci
 def test_pycocotools_opens_it_as_the_docs_say(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (snippet,) = [text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "COCOeval" in text]
+    (snippet,) = [
+        text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "COCOeval" in text
+    ]
     truth = json.loads((built / "annotations/instances_val2017.json").read_text())
     seen = []
 
@@ -280,7 +300,10 @@ def test_pycocotools_opens_it_as_the_docs_say(built: Path, tmp_path: Path, monke
             seen.append(image.size)
         found = [a for a in truth["annotations"] if a["image_id"] == image_id]
         wrong = "contrast/3" in path
-        return [{"image_id": image_id, "category_id": a["category_id"], "bbox": a["bbox"], "score": 0.9} for a in found[wrong:]]
+        return [
+            {"image_id": image_id, "category_id": a["category_id"], "bbox": a["bbox"], "score": 0.9}
+            for a in found[wrong:]
+        ]
 
     (tmp_path / "detection-c-1.0.0").symlink_to(built)
     monkeypatch.chdir(tmp_path)

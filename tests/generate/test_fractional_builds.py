@@ -34,7 +34,15 @@ orders = "given"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """All of them but pairs of glass blur, of two photographs."""
-    return build(recipe(SETS), "sample", tmp_path_factory.mktemp("fractions"), samples=2, jobs=1, sets=["clean", "f*", "g*"], metrics=1)
+    return build(
+        recipe(SETS),
+        "sample",
+        tmp_path_factory.mktemp("fractions"),
+        samples=2,
+        jobs=1,
+        sets=["clean", "f*", "g*"],
+        metrics=1,
+    )
 
 
 def test_ids_and_manifest(built: Built) -> None:
@@ -80,11 +88,17 @@ def test_scores_know_them(built: Built, tmp_path: Path) -> None:
 
 
 def test_sets_are_chosen_with_a_dot_or_a_p() -> None:
-    shown = preview("sample:astronaut", "imagenet-c", sets=["fog/2.25", "fog-0.5+jpeg_compression-3", "contrast/0p25", "brightness/1"])
+    shown = preview(
+        "sample:astronaut",
+        "imagenet-c",
+        sets=["fog/2.25", "fog-0.5+jpeg_compression-3", "contrast/0p25", "brightness/1"],
+    )
     assert set(shown.images) == {"fog/2p25", "fog-0p5+jpeg_compression-3", "contrast/0p25", "brightness/1"}
 
 
 def test_a_recipe_refuses_other_severities() -> None:
     for wrong in ("-1", "5.25", "2.125", "true", '"2"'):
-        with pytest.raises(RecipeError, match="expected a severity from 1 to 5, or a fraction with at most two decimals"):
+        with pytest.raises(
+            RecipeError, match="expected a severity from 1 to 5, or a fraction with at most two decimals"
+        ):
             recipe(f'[[sets]]\ncorruptions = ["fog"]\nseverities = [{wrong}]\n')

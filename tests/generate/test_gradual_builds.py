@@ -1,4 +1,6 @@
-"""Ladders of levels as sets of a build: one pass, the same alone, resumed, with other workers; the fraction changed is recorded."""
+"""Ladders of levels as sets of a build: one pass, the same alone, resumed, with other workers; the fraction changed is
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,35 @@ GLOBS = [f"{o}/*" for o in OPERATORS]
 @pytest.fixture(scope="module")
 def ladders(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Five operators at all levels, and clean, of two photographs."""
-    return build("image-degrade-30", "sample", tmp_path_factory.mktemp("ladders"), samples=2, jobs=1, format="hdf5", sets=["clean", *GLOBS])
+    return build(
+        "image-degrade-30",
+        "sample",
+        tmp_path_factory.mktemp("ladders"),
+        samples=2,
+        jobs=1,
+        format="hdf5",
+        sets=["clean", *GLOBS],
+    )
 
 
 def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_level_0() -> None:
-    gradual = [c for c in corruption_names() if get_corruption(c).gradual is not None and not get_corruption(c).needs_model]
-    for name, ladder in (("image-degrade-30", "evaluated"), ("image-degrade-30-299", "evaluated"), ("image-degrade-30-text", "text")):
+    gradual = [
+        c for c in corruption_names() if get_corruption(c).gradual is not None and not get_corruption(c).needs_model
+    ]
+    for name, ladder in (
+        ("image-degrade-30", "evaluated"),
+        ("image-degrade-30-299", "evaluated"),
+        ("image-degrade-30-text", "text"),
+    ):
         recipe = load_recipe(name)
         assert recipe.table().ladder == ladder
         ids = [s.id for s in recipe.resolve().sets]
         assert ids[0] == "clean"
         assert sorted(ids[1:]) == sorted(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))
-    boxes = {n: load_recipe(n).table().rung("random_boxes", 1).parameters for n in ("image-degrade-30", "image-degrade-30-text")}
+    boxes = {
+        n: load_recipe(n).table().rung("random_boxes", 1).parameters
+        for n in ("image-degrade-30", "image-degrade-30-text")
+    }
     assert boxes["image-degrade-30"] != boxes["image-degrade-30-text"]
 
 
@@ -67,7 +86,9 @@ def test_a_ladder_is_planned_as_one_pass() -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_level_alone_is_the_level_of_the_thirty(ladders: Built, operator: str, tmp_path: Path) -> None:
-    alone = build("image-degrade-30", "sample", tmp_path, samples=2, jobs=1, format="hdf5", sets=[f"{operator}/17"], metrics=0)
+    alone = build(
+        "image-degrade-30", "sample", tmp_path, samples=2, jobs=1, format="hdf5", sets=[f"{operator}/17"], metrics=0
+    )
     known = {s.id: s.pixel_digest for s in ladders.manifest.sets}
     (one,) = alone.manifest.sets
     assert one.pixel_digest == known[one.id]

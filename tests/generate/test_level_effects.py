@@ -13,7 +13,11 @@ from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.generate.build import build
 from corruptset.generate.level_effects import Change, _photographs, change_table
 
-GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual is not None and not get_corruption(name).needs_model]
+GRADUAL = [
+    name
+    for name in corruption_names()
+    if get_corruption(name).gradual is not None and not get_corruption(name).needs_model
+]
 # name -> level -> per cent of pixels changed, in the paper's tables
 PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "adjacent_pixel_swap": {2: 56.6, 4: 76.8}}
 
@@ -55,4 +59,10 @@ def test_the_photographs_are_those_of_a_build(tmp_path) -> None:
 
 def test_a_row_as_json_is_rounded() -> None:
     row = Change(3, "3 lines", 100 / 3, 98.76543, 7.0).as_json()
-    assert json.loads(json.dumps(row)) == {"level": 3, "change": "3 lines", "changed": 33.3333, "mean": 98.7654, "colours": 7.0}
+    assert json.loads(json.dumps(row)) == {
+        "level": 3,
+        "change": "3 lines",
+        "changed": 33.3333,
+        "mean": 98.7654,
+        "colours": 7.0,
+    }

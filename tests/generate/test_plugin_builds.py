@@ -21,7 +21,10 @@ from corruptset.generate.build import Built
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.layout import WORK_FOLDER
 
-SETS = '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", "blinds-4"]\n'
+SETS = (
+    '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", '
+    '"blinds-4"]\n'
+)
 OPTIONS: dict[str, Any] = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
 
 
@@ -96,16 +99,22 @@ def test_the_source_is_asked_for_by_name(built: Built, mine: Path, source: str, 
             assert report.ok if call is corruptset.verify else report.identical
     changed = tmp_path / "mine.py"
     changed.write_text(template().replace("* 16", "* 15"))
-    with pytest.raises(VerificationError, match=r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"):
+    with pytest.raises(
+        VerificationError, match=r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"
+    ):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
-def test_a_plugin_of_another_name_and_the_same_source_will_do(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
+def test_a_plugin_of_another_name_and_the_same_source_will_do(
+    built: Built, mine: Path, source: str, tmp_path: Path
+) -> None:
     shutil.copy(mine.with_name("mine.py"), tmp_path / "renamed.py")
     assert corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[tmp_path / "renamed.py"]).ok
 
 
-def test_a_virtual_data_set_makes_the_same(built: Built, mine: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_virtual_data_set_makes_the_same(
+    built: Built, mine: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path)
     release = packed(built.directory, tmp_path, family_of=lambda name: "all", manifest_only=True).path
     with pytest.raises(VerificationError, match="is not loaded"):
@@ -119,7 +128,9 @@ def test_a_stopped_build_is_not_resumed_with_changed_code(mine: Path, source: st
     shutil.copytree(mine.parent, tmp_path / "here")
     recipe, out = tmp_path / "here" / mine.name, tmp_path / "out"
     made = corruptset.build(recipe, source, out, sets=["blinds/2"], **OPTIONS)
-    assert corruptset.build(recipe, source, out, sets=["contrast/2"], **OPTIONS).manifest.plugins == made.manifest.plugins
+    assert (
+        corruptset.build(recipe, source, out, sets=["contrast/2"], **OPTIONS).manifest.plugins == made.manifest.plugins
+    )
     with (recipe.parent / "mine.py").open("a") as file:
         file.write("# new\n")
     with without_plugins(), pytest.raises(BuildError, match=r"plugins\[0\]\.sha256"):
@@ -159,7 +170,9 @@ def test_a_plan_measures_what_a_slow_corruption_takes(source: str, tmp_path: Pat
 def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path: Path) -> None:
     recipe = layouts.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
-    with pytest.raises(RecipeError, match=r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded") as raised:
+    with pytest.raises(
+        RecipeError, match=r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded"
+    ) as raised:
         corruptset.build(recipe, "sample", tmp_path / "out")
     assert "there is no corruption 'blinds'" in str(raised.value)
 
@@ -177,5 +190,7 @@ def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tm
     else:
         with Cluster(tmp_path / "cluster") as cluster:
             cluster.add()
-            again = corruptset.build(mine, source, tmp_path / "out", scheduler=cluster.address, **{**OPTIONS, "jobs": None})
+            again = corruptset.build(
+                mine, source, tmp_path / "out", scheduler=cluster.address, **{**OPTIONS, "jobs": None}
+            )
     assert layouts.files_of(again.directory) == layouts.files_of(built.directory)

@@ -29,7 +29,9 @@ Files = Callable[[Path], dict[str, bytes]]
 def test_a_region_is_a_sample(made: Built, photos: Path) -> None:
     data = corruptset.open(made.directory)
     rows = [json.loads(line) for line in (made.directory / "samples.jsonl").read_text().splitlines()]
-    assert rows == sorted(rows, key=lambda r: (r["region"]["source"], r["region"]["side"], r["region"]["y"], r["region"]["x"]))
+    assert rows == sorted(
+        rows, key=lambda r: (r["region"]["source"], r["region"]["side"], r["region"]["y"], r["region"]["x"])
+    )
     assert len({r["id"] for r in rows}) == len(rows) > 3 * 2 * 30
     originals = {p.relative_to(photos).with_suffix("").as_posix(): p for p in photos.rglob("*.*g")}
     pixels = {name: np.array(Image.open(path)) for name, path in originals.items()}
@@ -42,7 +44,9 @@ def test_a_region_is_a_sample(made: Built, photos: Path) -> None:
         assert (region["group"], region["fraction"]) in {("p20", 0.2), ("p80", 0.8)}
     for number, row in enumerate(rows):
         image = pixels[row["region"]["source"]]
-        slow = slow_crop(image if image.ndim == 3 else image[:, :, None], (row["width"], row["region"]["y"], row["region"]["x"]), 24)
+        slow = slow_crop(
+            image if image.ndim == 3 else image[:, :, None], (row["width"], row["region"]["y"], row["region"]["x"]), 24
+        )
         assert np.array_equal(data["clean"].image(number), slow if slow.shape[2] == 3 else np.repeat(slow, 3, axis=2))
     assert (made.directory / f"images/clean/{rows[0]['id']}.png").is_file()
     recorded = made.manifest.recipe["regions"]
@@ -55,7 +59,9 @@ def test_a_corrupted_region_is_what_corrupt_makes_of_the_clean_one(made: Built) 
     data = corruptset.open(made.directory)
     for number in (0, 77):
         clean = data["clean"].image(number)
-        again = corruptset.corrupt(clean, "contrast-3+gaussian_noise-2", calibration="cifar", key=data.samples[number].id)
+        again = corruptset.corrupt(
+            clean, "contrast-3+gaussian_noise-2", calibration="cifar", key=data.samples[number].id
+        )
         assert np.array_equal(data["contrast-3+gaussian_noise-2"].image(number), again)
 
 
@@ -72,8 +78,12 @@ def test_whole_images_and_a_table_give_the_same_crops(made: Built, table: Built)
 
 
 @pytest.mark.parametrize("which", ["made", "table"])
-def test_it_verifies_and_comes_out_of_its_source_again(which: str, request: pytest.FixtureRequest, photos: Path) -> None:
-    report = corruptset.verify(request.getfixturevalue(which).directory, rederive="all", source=f"folder:{photos}", jobs=1)
+def test_it_verifies_and_comes_out_of_its_source_again(
+    which: str, request: pytest.FixtureRequest, photos: Path
+) -> None:
+    report = corruptset.verify(
+        request.getfixturevalue(which).directory, rederive="all", source=f"folder:{photos}", jobs=1
+    )
     assert report.ok, report.problems
     assert report.checked["rederived"] == report.checked["samples"] > 2
 
@@ -84,7 +94,9 @@ def test_jobs_and_other_images_change_nothing(
 ) -> None:
     """Of a region, pixels do not depend on what else is built."""
     recipe, whole = (recipes["photos"], made) if store == "images" else (recipes["plain"], table)
-    built = build(recipe, f"folder:{photos}", tmp_path / "two", jobs=2, store=store, format="both" if store == "images" else None)
+    built = build(
+        recipe, f"folder:{photos}", tmp_path / "two", jobs=2, store=store, format="both" if store == "images" else None
+    )
     assert files(built.directory) == files(whole.directory)
     alone = build(recipe, f"folder:{photos}", tmp_path / "one", jobs=1, store=store, ids=["a/1"], sets=["clean"])
     first, second = corruptset.open(whole.directory).crops("a/1"), corruptset.open(alone.directory).crops("a/1")
@@ -165,17 +177,24 @@ def test_a_build_is_extended(photos: Path, recipes: dict[str, Path], made: Built
     ("which", "path"),
     [
         ("made", "samples.jsonl"),
-        *(pytest.param("made", path, marks=pytest.mark.ci) for path in ("sets/clean.jsonl", "image", "shard", "contact.png", "README.md")),
+        *(
+            pytest.param("made", path, marks=pytest.mark.ci)
+            for path in ("sets/clean.jsonl", "image", "shard", "contact.png", "README.md")
+        ),
         *(("table", path) for path in ("samples.jsonl", "regions.jsonl")),
         pytest.param("table", "image", marks=pytest.mark.ci),
     ],
 )
-def test_it_is_repaired(which: str, path: str, request: pytest.FixtureRequest, photos: Path, tmp_path: Path, files: Files) -> None:
+def test_it_is_repaired(
+    which: str, path: str, request: pytest.FixtureRequest, photos: Path, tmp_path: Path, files: Files
+) -> None:
     good: Path = request.getfixturevalue(which).directory
     root = tmp_path / good.name
     shutil.copytree(good, root)
     suffix = {"image": "*.png", "shard": "*.h5"}.get(path)
-    damaged = root / path if suffix is None else sorted((root / ("images" if path == "image" else "hdf5")).rglob(suffix))[-2]
+    damaged = (
+        root / path if suffix is None else sorted((root / ("images" if path == "image" else "hdf5")).rglob(suffix))[-2]
+    )
     flip(damaged)
     report = corruptset.verify(root, repair=True, source=f"folder:{photos}", jobs=1)
     assert report.ok, report.problems
@@ -203,11 +222,14 @@ def test_it_is_packed_and_unpacked(which: str, request: pytest.FixtureRequest, t
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "mnist-c", "imagenet-c-5k"])
-def test_views_of_whole_images_refuse_regions(view: str, made: Built, photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
+def test_views_of_whole_images_refuse_regions(
+    view: str, made: Built, photos: Path, recipes: dict[str, Path], tmp_path: Path
+) -> None:
     from corruptset.generate.views.export import export
 
     with pytest.raises(
-        BuildError, match=rf"The view {view} is of whole images.*Views that take regions: imagenet-c, tiny-imagenet-c, webd"
+        BuildError,
+        match=rf"The view {view} is of whole images.*Views that take regions: imagenet-c, tiny-imagenet-c, webd",
     ):
         export(view, made.directory, tmp_path)
     if view != "imagenet-c-5k":
@@ -217,7 +239,9 @@ def test_views_of_whole_images_refuse_regions(view: str, made: Built, photos: Pa
 
 
 @pytest.mark.parametrize("view", [pytest.param("imagefolder", marks=pytest.mark.ci), "openood"])
-def test_other_views_take_regions(view: str, made: Built, photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
+def test_other_views_take_regions(
+    view: str, made: Built, photos: Path, recipes: dict[str, Path], tmp_path: Path
+) -> None:
     built = build(recipes["photos"], f"folder:{photos}", tmp_path, jobs=1, view=view)
     assert built.digest == made.digest
     assert corruptset.verify(built.directory, jobs=1).ok
@@ -230,7 +254,9 @@ def test_row_sources(kind: str, recipes: dict[str, Path], tmp_path: Path) -> Non
     report = corruptset.verify(built.directory, rederive=20, source=source, jobs=1)
     assert report.ok, report.problems
     planned = corruptset.plan(recipes[kind], source)
-    assert planned.samples == pytest.approx(len(corruptset.open(built.directory).samples), rel=0.2 if kind == "sampled" else 0)
+    assert planned.samples == pytest.approx(
+        len(corruptset.open(built.directory).samples), rel=0.2 if kind == "sampled" else 0
+    )
 
 
 def test_another_seed_draws_other_blocks(photos: Path, recipes: dict[str, Path], made: Built, tmp_path: Path) -> None:
@@ -245,7 +271,9 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path: Path, phot
     small = corruptset.plan(few, f"folder:{photos}")
     assert small.stores["table"] > small.stores["images"] / 10
     assert (small.store, small.notes) == ("images", ())
-    everything = write_recipe(tmp_path, f'fractions = [0.5]\nmode = "{mode}"\nout = 224' + "\nblocks = 20" * (mode == "sampled"))
+    everything = write_recipe(
+        tmp_path, f'fractions = [0.5]\nmode = "{mode}"\nout = 224' + "\nblocks = 20" * (mode == "sampled")
+    )
     large = corruptset.plan(everything, f"folder:{photos}")
     assert "--store images" in large.notes[0]
     assert (large.store, large.samples, large.bytes) == ("table", 3, large.stores["table"])
@@ -255,7 +283,9 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path: Path, phot
     assert corruptset.plan(everything, f"folder:{photos}", format="folder").store == "images"
 
 
-def test_the_example_of_the_page_finds_the_regions_of_every_anchor(made: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_page_finds_the_regions_of_every_anchor(
+    made: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = (Path(__file__).parents[2] / "docs/regions.md").read_text("utf-8")
     (example,) = (block.partition("```")[0] for block in page.split("```python\n") if "index.get" in block)
     shutil.copytree(made.directory, tmp_path / "fragile-imagenet-1.0.0")
@@ -274,7 +304,9 @@ def test_regions_have_the_group_of_their_image(photos: Path, recipes: dict[str, 
     """So that a hold-out is one of regions, and can be checked and made again."""
     paths = sorted(p.relative_to(photos).as_posix() for p in photos.rglob("*.*g"))
     csv = tmp_path / "groups.csv"
-    csv.write_text("file,group\n" + "".join(f"{path},{'held' if n == 1 else 'others'}\n" for n, path in enumerate(paths)))
+    csv.write_text(
+        "file,group\n" + "".join(f"{path},{'held' if n == 1 else 'others'}\n" for n, path in enumerate(paths))
+    )
     given = {"groups": csv, "hold_out": "group=held"}
     built = build(recipes["plain"], f"folder:{photos}", tmp_path / "out", jobs=1, format="folder", metrics=0, **given)
     rows = corruptset.open(built.directory).samples

@@ -17,7 +17,9 @@ from corruptset.errors import BuildError, SourceError, VerificationError
 from corruptset.generate.build import Built, build
 
 
-def test_what_is_too_small_is_listed_with_all_that_is_wrong(photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
+def test_what_is_too_small_is_listed_with_all_that_is_wrong(
+    photos: Path, recipes: dict[str, Path], tmp_path: Path
+) -> None:
     root = tmp_path / "bad"
     shutil.copytree(photos, root)
     Image.new("RGB", (9, 9)).save(root / "a/small.png")
@@ -47,12 +49,18 @@ def test_options_that_do_not_go_together(photos: Path, recipes: dict[str, Path])
         corruptset.plan(recipes["plain"], source, store="rows")  # type: ignore[arg-type]
 
 
-def test_images_are_disjoint_whatever_their_regions(photos: Path, recipes: dict[str, Path], made: Built, tmp_path: Path) -> None:
+def test_images_are_disjoint_whatever_their_regions(
+    photos: Path, recipes: dict[str, Path], made: Built, tmp_path: Path
+) -> None:
     with pytest.raises(BuildError, match=r"1 of the 1 samples are also samples of regions in .*:\n  a/1\n"):
-        build(recipes["plain"], f"folder:{photos}", tmp_path, jobs=1, ids=["a/1"], seed=5, disjoint_from=[made.directory])
+        build(
+            recipes["plain"], f"folder:{photos}", tmp_path, jobs=1, ids=["a/1"], seed=5, disjoint_from=[made.directory]
+        )
 
 
-@pytest.mark.parametrize(("which", "words"), [("made", "Each sample is a region"), ("table", "`regions.jsonl` says which regions")])
+@pytest.mark.parametrize(
+    ("which", "words"), [("made", "Each sample is a region"), ("table", "`regions.jsonl` says which regions")]
+)
 def test_the_data_card_says_what_the_samples_are(which: str, words: str, request: pytest.FixtureRequest) -> None:
     assert words in (request.getfixturevalue(which).directory / "README.md").read_text("utf-8")
 
@@ -75,7 +83,9 @@ def test_other_regions_are_another_build(photos: Path, recipes: dict[str, Path],
         (lambda rows: rows[3].update(id="a/0"), "has the region of"),
     ],
 )
-def test_a_region_that_is_not_its_samples_is_found(change: Callable[..., Any], detail: str, made: Built, tmp_path: Path) -> None:
+def test_a_region_that_is_not_its_samples_is_found(
+    change: Callable[..., Any], detail: str, made: Built, tmp_path: Path
+) -> None:
     root = tmp_path / made.directory.name
     shutil.copytree(made.directory, root)
     edit_lines(root / "samples.jsonl", change)

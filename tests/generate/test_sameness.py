@@ -41,28 +41,42 @@ def test_batches_change_nothing(
     assert files(make().directory) == files(whole.directory)
 
 
-def test_groups_change_nothing(whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_change_nothing(
+    whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "PARTS_WANTED", 1)
     assert files(make().directory) == files(whole.directory)
 
 
-def test_runs_change_no_image(whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_change_no_image(
+    whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parts, "LEAST_SAMPLES", 3)
     built = make()
     assert built.digest == whole.digest
     assert len(list((built.directory / "hdf5").rglob("*-00002.h5"))) == len(whole.manifest.sets)
     every, cut = files(whole.directory), files(built.directory)
-    assert {p: d for p, d in cut.items() if p.startswith("images/")} == {p: d for p, d in every.items() if p.startswith("images/")}
+    assert {p: d for p, d in cut.items() if p.startswith("images/")} == {
+        p: d for p, d in every.items() if p.startswith("images/")
+    }
     assert corruptset.verify(built.directory, jobs=1).ok
     data, others = corruptset.open(built.directory, prefer="hdf5"), corruptset.open(whole.directory)
-    assert all(np.array_equal(a, b) for a, b in zip(data["contrast/3"].images(), others["contrast/3"].images(), strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(data["contrast/3"].images(), others["contrast/3"].images(), strict=True)
+    )
 
 
 def test_stored_images_are_what_corrupt_makes(lossless: Built) -> None:
     for prefer in ("folder", "hdf5"):
         data = corruptset.open(lossless.directory, prefer=prefer)  # type: ignore[arg-type]
         clean = data["clean"]
-        for one in ("gaussian_noise/1", "gaussian_noise/3", "contrast/1", "brightness/3", "contrast-3+gaussian_noise-1"):
+        for one in (
+            "gaussian_noise/1",
+            "gaussian_noise/3",
+            "contrast/1",
+            "brightness/3",
+            "contrast-3+gaussian_noise-1",
+        ):
             for i, sample in enumerate(data.samples):
                 again = corruptset.corrupt(clean.image(i), one, calibration="tiny", key=sample.id)
                 assert np.array_equal(data[one].image(i), again), (prefer, one, sample.id)
@@ -71,7 +85,9 @@ def test_stored_images_are_what_corrupt_makes(lossless: Built) -> None:
         assert np.array_equal(data["Noise 0.3"].image(5), again)
 
 
-def test_container_and_encoding_are_outside_the_digest(lossless_recipe: Path, make: Callable[..., Built], tmp_path: Path) -> None:
+def test_container_and_encoding_are_outside_the_digest(
+    lossless_recipe: Path, make: Callable[..., Built], tmp_path: Path
+) -> None:
     png = build(lossless_recipe, "sample", tmp_path / "png", jobs=1, sets=["contrast/*"], format="hdf5")
     jpeg = make(sets=["contrast/*"], format="folder")
     assert png.digest == jpeg.digest

@@ -1,4 +1,6 @@
-"""Builds that follow a model's gradient: pgd and model_gradient of handwritten digits, against a network that knows them."""
+"""Builds that follow a model's gradient: pgd and model_gradient of handwritten digits, against a network that knows
+them.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def with_noise(model: Path, folder: Path, noise: float) -> Path:
     shutil.copytree(model.parent, folder)
     generator = torch.Generator().manual_seed(0)
     (weights,) = folder.glob("*.safetensors")
-    save_file({k: w + noise * torch.randn(w.shape, generator=generator) for k, w in load_file(weights).items()}, weights)
+    save_file(
+        {k: w + noise * torch.randn(w.shape, generator=generator) for k, w in load_file(weights).items()}, weights
+    )
     return folder / model.name
 
 
@@ -88,7 +92,9 @@ def chains(model: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, jobs=1)
 
 
-def test_jobs_of_an_array_make_the_same(chains: corruptset.generate.build.Built, model: Path, source: str, tmp_path: Path) -> None:
+def test_jobs_of_an_array_make_the_same(
+    chains: corruptset.generate.build.Built, model: Path, source: str, tmp_path: Path
+) -> None:
     recipe = parse_recipe(CHAINS, "The recipe")
     for i in (2, 0, 1):
         corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1, part=(i, 3))
@@ -98,7 +104,9 @@ def test_jobs_of_an_array_make_the_same(chains: corruptset.generate.build.Built,
     assert layouts.files_of(finished.directory) == layouts.files_of(chains.directory)
 
 
-def accuracies(run: Callable[..., commands.Done], root: Path, model: Path, out: Path, *options: Any) -> dict[str, float]:
+def accuracies(
+    run: Callable[..., commands.Done], root: Path, model: Path, out: Path, *options: Any
+) -> dict[str, float]:
     """Return the accuracy on every set, from the files that `corruptset predict` writes."""
     done = run("predict", root, "--model", model, "--out", out, *options)
     assert done.code == 0, done.err
@@ -127,21 +135,30 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     assert shares[-1] <= shares[0] - 0.05
     verified = run("verify", data.path, "--rederive", 5, "--source", source, "--surrogate", model, "--json")
     assert verified.code == 0, verified.out
-    assert verified.json["notes"] == [f"pgd/{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in range(1, 6)]
+    assert verified.json["notes"] == [
+        f"pgd/{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in range(1, 6)
+    ]
     manifest = json.loads((data.path / "manifest.json").read_text())
     assert manifest["surrogates"] == [corruptset.load_surrogate(model).record()]
-    assert {s["id"]: s.get("reproducible", True) for s in manifest["sets"]} == {"clean": True} | {f"pgd/{s}": False for s in range(1, 6)}
+    assert {s["id"]: s.get("reproducible", True) for s in manifest["sets"]} == {"clean": True} | {
+        f"pgd/{s}": False for s in range(1, 6)
+    }
 
 
 def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
-    """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the mean."""
+    """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the
+    mean.
+    """
     few = "--format hdf5 --metrics 0 --samples 24 --jobs 1 --no-page --json"
     options = ["--source", source, "--surrogate", model, *few.split()]
     whole = run("build", "image-degrade-30-model", "--out", tmp_path, *options)
     assert whole.code == 0, whole.err
     assert whole.json["sets"] == 1 + 15 * 30
     data = corruptset.open(whole.json["directory"])
-    levels = [data["clean"].array().astype(np.int16), *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31))]
+    levels = [
+        data["clean"].array().astype(np.int16),
+        *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31)),
+    ]
     surrogate = corruptset.load_surrogate(model)
     for below, level in itertools.pairwise(levels):
         _, gradient = surrogate.gradient(below.astype(np.float32), data["clean"].labels)
@@ -151,12 +168,16 @@ def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path
     means = [np.mean(shares[at : at + 5]) for at in range(0, 30, 5)]
     assert means == sorted(means, reverse=True)
     assert means[-1] < means[0] - 0.2
-    others = corruptset.build("image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2)
+    others = corruptset.build(
+        "image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2
+    )
     assert others.manifest.surrogates == []
 
 
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
-def test_bytes_do_not_depend_on_workers_or_sets(chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]) -> None:
+def test_bytes_do_not_depend_on_workers_or_sets(
+    chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]
+) -> None:
     again = corruptset.build(parse_recipe(CHAINS, "The recipe"), source, tmp_path, surrogate=model, **options)
     digests = {s.id: s.pixel_digest for s in chains.manifest.sets}
     assert {s.id: s.pixel_digest for s in again.manifest.sets}.items() <= digests.items()
@@ -165,14 +186,18 @@ def test_bytes_do_not_depend_on_workers_or_sets(chains: Any, model: Path, source
 
 
 def test_chains_start_from_what_came_before(chains: Any, model: Path) -> None:
-    """pgd after contrast stays within eps of the image with less contrast; a JPEG of an attacked image is one of the attacked image."""
+    """pgd after contrast stays within eps of the image with less contrast; a JPEG of an attacked image is one of the
+    attacked image.
+    """
     data = corruptset.open(chains.directory)
     low = data["contrast/3"].array().astype(np.int16)
     assert np.abs(data["contrast-3+pgd-4"].array() - low).max() == 8
     sample = data["pgd-4+jpeg_compression-3"].image(3)
     clean = corruptset.open(chains.directory).samples[3]
     attacked = corruptset.corrupt(_clean(data, 3), "pgd", severity=4, label=clean.label, surrogate=model, key=clean.id)
-    assert np.array_equal(sample, corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=clean.id))
+    assert np.array_equal(
+        sample, corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=clean.id)
+    )
 
 
 def _clean(data: corruptset.DataSet, index: int) -> np.ndarray:
@@ -182,7 +207,9 @@ def _clean(data: corruptset.DataSet, index: int) -> np.ndarray:
 
 
 def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: Path, chains: Any) -> None:
-    """A build begun without a model takes one when sets need it; another model is refused by name, and nothing is lost."""
+    """A build begun without a model takes one when sets need it; another model is refused by name, and nothing
+    is lost.
+    """
     recipe = parse_recipe(CHAINS, "The recipe")
     corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["contrast/3"], jobs=1)
     corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["pgd/2"], jobs=1)
@@ -198,7 +225,9 @@ def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: P
 
 
 def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
-    """A model that computes a little otherwise passes while few values differ; one that computes something else does not."""
+    """A model that computes a little otherwise passes while few values differ; one that computes something else does
+    not.
+    """
 
     from corruptset.generate.again.remake_options import RemakeOptions
     from corruptset.generate.again.sample_check import TOLERATED, made_again
@@ -208,7 +237,9 @@ def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp
         data = corruptset.open(chains.directory)
         data.manifest = data.manifest.model_copy(update={"surrogates": [corruptset.load_surrogate(file).record()]})
         notes: list[str] = []
-        problems = made_again(data, None, RemakeOptions(source=source, surrogate=file), progress=lambda *_: None, notes=notes)
+        problems = made_again(
+            data, None, RemakeOptions(source=source, surrogate=file), progress=lambda *_: None, notes=notes
+        )
         return sorted({p.detail for p in problems}), notes
 
     problems, notes = rederived(0.0)

@@ -1,4 +1,6 @@
-"""docs/architecture.md says which functions a build goes through, and in which order: a real build is held against it."""
+"""docs/architecture.md says which functions a build goes through, and in which order: a real build is held
+against it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def documented_walk() -> list[str]:
 
 
 def recorded_walk(walk: list[str], work: Callable[[], Any]) -> list[str]:
-    """Return the calls of the walk's functions while something works, in the order in which they were entered, in all threads."""
+    """Return the calls of the walk's functions while something works, in the order in which they were entered, in all
+    threads.
+    """
     names = set(walk)
     calls: list[str] = []
 
@@ -54,7 +58,18 @@ def recorded_walk(walk: list[str], work: Callable[[], Any]) -> list[str]:
 def test_a_build_goes_through_the_functions_of_the_page_in_its_order(tmp_path: Path) -> None:
     walk = documented_walk()
     assert len(walk) == len(set(walk)) > 15
-    arguments = ["build", "imagenet-c", "--sets", "contrast/1,brightness/*", "--samples", "2", "--jobs", "1", "--out", str(tmp_path)]
+    arguments = [
+        "build",
+        "imagenet-c",
+        "--sets",
+        "contrast/1,brightness/*",
+        "--samples",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
     calls = recorded_walk(walk, lambda: CliRunner().invoke(app, arguments, catch_exceptions=False))
     assert list(dict.fromkeys(calls)) == walk
     start, stop = calls.index(PER_PART), len(calls) - 1 - calls[::-1].index("generate/work/sidecars.py: write_sidecar")

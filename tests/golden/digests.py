@@ -1,7 +1,8 @@
-"""Golden digests: the output bytes of every corruption x severity x calibration, and of some named parameters, on small pictures.
+"""Golden digests: the output bytes of every corruption x severity x calibration, and of some named parameters, on small
+pictures.
 
-``python -m tests.golden [NAME ...]`` compares. ``python -m tests.golden --write [NAME ...]`` records the digests of new corruptions
-and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
+``python -m tests.golden [NAME ...]`` compares. ``python -m tests.golden --write [NAME ...]`` records the digests of new
+corruptions and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from pictures import painted
 
 FILE = Path(__file__).with_name("digests.json")
 RECORDABLE = tuple(name for name in corruption_names() if not get_corruption(name).needs_model)
-"""The corruptions whose bytes are the same on every machine. What follows a model's gradient has others where PyTorch computes otherwise;
-tests/corruptions/test_pgd.py and test_model_gradient.py compare it with its definition instead."""
+"""The corruptions whose bytes are the same on every machine. What follows a model's gradient has others where PyTorch
+computes otherwise; tests/corruptions/test_pgd.py and test_model_gradient.py compare it with its definition instead."""
 # a batch of two in colour, one in grey, not square, not a multiple of anything
 COLOUR, GREY = (61, 83), (45, 37)
 WHOLE: dict[str, object] = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}
@@ -45,7 +46,13 @@ NAMED: dict[str, dict[str, dict[str, object]]] = {
 def ramps() -> np.ndarray:
     """Return linear ramps: all gradients are equal but for rounding, so the order of every sum shows."""
     y, x = np.mgrid[:28, :28]
-    return np.stack([(step * (a * x + b * y) // 4 % 256).astype(np.uint8)[..., None] for step in (9, 21, 50) for a, b in ((4, 0), (3, 1))])
+    return np.stack(
+        [
+            (step * (a * x + b * y) // 4 % 256).astype(np.uint8)[..., None]
+            for step in (9, 21, 50)
+            for a, b in ((4, 0), (3, 1))
+        ]
+    )
 
 
 def digest(name: str, *, on: str = "golden", **options: object) -> str:
@@ -64,8 +71,9 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
 def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
     """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named: {what: one}}.
 
-    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30, or of its last. ``named`` is
-    there for those that `NAMED` has parameters of. Without names, all that are the same on every machine are measured.
+    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30, or of its
+    last. ``named`` is there for those that `NAMED` has parameters of. Without names, all that are the same on every
+    machine are measured.
     """
     measured: dict[str, dict[str, object]] = {}
     for name in sorted(names or RECORDABLE):
@@ -81,7 +89,11 @@ def tabled(name: str) -> dict[str, list[str]]:
     if gradual is not None:
         levels = sorted({min(level, gradual.most) for level in (1, 5, 30)})
         return {ladder: [digest(name, level=level, ladder=ladder) for level in levels] for ladder in LADDERS}
-    return {c: [digest(name, calibration=c, severity=s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows}
+    return {
+        c: [digest(name, calibration=c, severity=s) for s in sorted(shipped(c).rows[name])]
+        for c in SHIPPED
+        if name in shipped(c).rows
+    }
 
 
 def listed(entry: dict[str, object]) -> dict[str, str]:
@@ -102,7 +114,9 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
         if before is None:
             lines.append(f"{name}: has no golden digests; {command}")
             continue
-        fresh = [what for part in ("digests", "named") for what in now.get(part, {}) if what not in before.get(part, {})]  # type: ignore[attr-defined, operator]
+        fresh = [
+            what for part in ("digests", "named") for what in now.get(part, {}) if what not in before.get(part, {})
+        ]  # type: ignore[attr-defined, operator]
         has = listed(now)
         moved = [what for what, value in listed(before).items() if has.get(what) != value]
         if fresh:
@@ -122,7 +136,9 @@ def count(digests: dict[str, dict[str, object]]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("python -m tests.golden", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "python -m tests.golden", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", action="store_true", help="record new corruptions and bumped revisions")
     parser.add_argument("names", nargs="*", metavar="NAME", help="corruptions; by default all")
     chosen = parser.parse_args(arguments)

@@ -1,4 +1,6 @@
-"""docs/adding-a-corruption.md, followed literally in a copy of the package: three files change, and everything else finds them."""
+"""docs/adding-a-corruption.md, followed literally in a copy of the package: three files change, and everything else
+finds them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from corruptset import corruptions
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = (TESTS.parent / "docs" / "adding-a-corruption.md").read_text(encoding="utf-8")
-FILES = {"corruptset/corruptions/digital/vignette.py", "corruptset/corruptions/tables/imagenet.toml", "tests/golden/digests.json"}
+FILES = {
+    "corruptset/corruptions/digital/vignette.py",
+    "corruptset/corruptions/tables/imagenet.toml",
+    "tests/golden/digests.json",
+}
 
 
 def block(language: str) -> str:
@@ -32,7 +38,9 @@ def site(tmp_path):
     """Return a folder with a copy of what the page edits, the package and its tests, laid out as installed."""
     unneeded = shutil.ignore_patterns("__pycache__", "manifests", "generate", "scores", "cli")
     shutil.copytree(Path(corruptset.__file__).parent, tmp_path / "corruptset", ignore=unneeded)
-    shutil.copytree(Path(corruptions.__file__).parent, tmp_path / "corruptset" / "corruptions", ignore=unneeded, dirs_exist_ok=True)
+    shutil.copytree(
+        Path(corruptions.__file__).parent, tmp_path / "corruptset" / "corruptions", ignore=unneeded, dirs_exist_ok=True
+    )
     (tmp_path / "tests" / "corruptions").mkdir(parents=True)
     shutil.copytree(TESTS / "golden", tmp_path / "tests" / "golden", ignore=unneeded)
     for name in ("__init__.py", "pictures.py", "surrogates.py", "corruptions/test_properties.py"):
@@ -78,4 +86,6 @@ def test_the_page_is_followed_literally(site, tmp_path_factory):
         "-o",
         "pythonpath=tests",
     )
-    assert re.search(r"^\d{2,3} passed", python("-m", "pytest", *options, "tests/corruptions/test_properties.py"), re.MULTILINE)
+    assert re.search(
+        r"^\d{2,3} passed", python("-m", "pytest", *options, "tests/corruptions/test_properties.py"), re.MULTILINE
+    )

@@ -33,7 +33,9 @@ def test_only_what_follows_a_model_is_not_recorded():
 
 def test_every_corruption_is_recorded_by_its_tables_or_by_name():
     assert all(golden.listed(entry) for entry in RECORDED.values())
-    assert {name: list(sets) for name, sets in golden.NAMED.items()} == {n: list(e["named"]) for n, e in RECORDED.items() if "named" in e}
+    assert {name: list(sets) for name, sets in golden.NAMED.items()} == {
+        n: list(e["named"]) for n, e in RECORDED.items() if "named" in e
+    }
 
 
 def test_changed_bytes_need_a_revision():
@@ -81,7 +83,10 @@ def test_the_command_records_what_is_new_and_refuses_changed_bytes(tmp_path, mon
     without = {name: entry for name, entry in RECORDED.items() if name not in ("stripe", "inverse")}
     file.write_text(json.dumps(without))
     assert golden.main(["stripe"]) == 1
-    assert capsys.readouterr().out == "stripe: has no golden digests; record them with python -m tests.golden --write stripe\n"
+    assert (
+        capsys.readouterr().out
+        == "stripe: has no golden digests; record them with python -m tests.golden --write stripe\n"
+    )
     assert golden.main(["--write", "stripe"]) == 0
     assert json.loads(file.read_text()) == without | {"stripe": RECORDED["stripe"]}, "and no other corruption"
     assert list(json.loads(file.read_text())) == sorted([*without, "stripe"])
@@ -102,16 +107,32 @@ def test_a_corruption_without_rows_needs_named_parameters():
 
 WITHOUT_IPP = {"OPENCV_IPP": "disabled"}
 WITHOUT_AVX = {"OPENCV_CPU_DISABLE": "AVX2,AVX512_SKX,AVX512-SKX,FP16,FMA3"}
-WITHOUT_SIMD = {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"}
+WITHOUT_SIMD = {
+    "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+}
 VARIANTS = {
     "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", **WITHOUT_IPP, **WITHOUT_AVX, **WITHOUT_SIMD},
     "no-ipp": WITHOUT_IPP,
 }
-"""All that a processor may lack at once; and OpenCV's own AVX code in place of IPP's, which stands before it where IPP is there."""
+"""All that a processor may lack at once; and OpenCV's own AVX code in place of IPP's, which stands before it where IPP
+is there.
+"""
 
 
-SOME = ("contrast", "elastic_transform", "fog", "frost", "glass_blur", "motion_blur", "saturate", "shot_noise", "zoom_blur")
-"""Long sums, divisions, square roots and tables: where processors would differ first. To compile all kernels anew takes minutes."""
+SOME = (
+    "contrast",
+    "elastic_transform",
+    "fog",
+    "frost",
+    "glass_blur",
+    "motion_blur",
+    "saturate",
+    "shot_noise",
+    "zoom_blur",
+)
+"""Long sums, divisions, square roots and tables: where processors would differ first. To compile all kernels anew takes
+minutes.
+"""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Builds and exports for loaders: everything that docs/use-it-with.md types, in one folder, from archives like the published ones."""
+"""Builds and exports for loaders: everything that docs/use-it-with.md types, in one folder, from archives like the
+published ones.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,28 @@ import numpy as np
 import pytest
 from doc_pages import LINES, corruptset_runs, shell
 
-# One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read this when imported.
+# One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read
+# this when imported.
 CACHES = tempfile.TemporaryDirectory(prefix="loaders-")
 os.environ.update(HF_HOME=f"{CACHES.name}/huggingface", CROISSANT_CACHE=f"{CACHES.name}/croissant")
 
 
 def write_archives(root: Path) -> None:
-    """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of both splits."""
+    """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of
+    both splits.
+    """
     images, labels = archives.crops(20)
     archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
     archives.write_photographs(
-        root / "val", [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)]
+        root / "val",
+        [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)],
     )
     grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
     for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
         files = {f"{split}-images-idx3-ubyte": grey[rows], f"{split}-labels-idx1-ubyte": labels[rows]}
-        archives.write(root / "MNIST/raw", {f"{name}.gz": archives.zipped(archives.idx(array)) for name, array in files.items()})
+        archives.write(
+            root / "MNIST/raw", {f"{name}.gz": archives.zipped(archives.idx(array)) for name, array in files.items()}
+        )
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +45,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_archives(root)
     wnids = sorted(archives.WNIDS)
     # as RobustBench's list is written; it leaves the last class out
-    listed = [p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())]
+    listed = [
+        p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())
+    ]
     (root / "imagenet_test_image_ids.txt").write_text("".join(f"{name}\n" for name in listed))
     with contextlib.chdir(root):
         for line in LINES:

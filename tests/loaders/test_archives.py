@@ -26,11 +26,15 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built")
-    return layouts.make(layouts.write_recipe(root, encoding="jpeg"), layouts.write_crops(root / "crops"), root, format="both")
+    return layouts.make(
+        layouts.write_recipe(root, encoding="jpeg"), layouts.write_crops(root / "crops"), root, format="both"
+    )
 
 
 @pytest.mark.parametrize("most", [50_000_000_000, 120_000])
-def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_mlcroissant_reads_packed_files(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
@@ -40,7 +44,9 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
     assert not dataset.metadata.ctx.issues.errors
     data = corruptset.open(built)
     samples = {s.index: s for s in data.samples}
-    assert [(r["samples/id"].decode(), r["samples/label"]) for r in dataset.records("samples")] == [(s.id, s.label) for s in data.samples]
+    assert [(r["samples/id"].decode(), r["samples/label"]) for r in dataset.records("samples")] == [
+        (s.id, s.label) for s in data.samples
+    ]
     assert [r["classes/folder"] for r in dataset.records("classes")] == [c.folder for c in data.classes]
     for set_id in ("contrast/3", "contrast-3+brightness-2"):
         by_path = {f"images/{set_id}/{s.id}.JPEG": i for i, s in samples.items()}
@@ -84,7 +90,9 @@ def test_mlcroissant_reads_a_published_data_set_over_http(
 @pytest.mark.parametrize("encoding", ["jpeg", "png"])
 @pytest.mark.parametrize("format", ["folder", "hdf5"])
 def test_load_dataset_gives_the_images_of_a_published_data_set(tmp_path: Path, encoding: str, format: str) -> None:
-    """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by name."""
+    """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by
+    name.
+    """
     from datasets import ClassLabel, get_dataset_config_names, load_dataset
 
     recipe = layouts.write_recipe(tmp_path, encoding=encoding)

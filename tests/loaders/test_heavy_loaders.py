@@ -71,8 +71,8 @@ def test_torchvision_takes_the_5k_folders(inside: Path) -> None:
 def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
     """RobustBench's folder, where its list and its class numbers lie, once it can be imported.
 
-    As installed it cannot: it imports ``autoattack``, which its own requirement installs as ``pyautoattack``. The page's lines name the
-    one by the other; RobustBench attacks models with it, and its loaders do without.
+    As installed it cannot: it imports ``autoattack``, which its own requirement installs as ``pyautoattack``. The
+    page's lines name the one by the other; RobustBench attacks models with it, and its loaders do without.
     """
     run(snippets("import pyautoattack")[0])
     import robustbench
@@ -103,7 +103,9 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
     archives.tar(tmp_path / f"cifar-{classes}-python.tar.gz", files, "w:gz")
     build, export_line = lines("build cifar10-c")[0], lines("export cifar-c")[0]
     if classes == 100:
-        build, export_line = (line.replace("cifar10", "cifar100").replace("cifar-10-", "cifar-100-") for line in (build, export_line))
+        build, export_line = (
+            line.replace("cifar10", "cifar100").replace("cifar-10-", "cifar-100-") for line in (build, export_line)
+        )
     shell(f"{build} --sets '{','.join(f'{n}/*' for n in SEVERAL)}' --metrics 0 --format hdf5", tmp_path)
     told = shell(export_line, tmp_path)
     assert "Note" not in told
@@ -130,7 +132,9 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
 
 
 def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 5,000 images of RobustBench's own list, and one of each of the three classes that it leaves empty, by the page's commands."""
+    """All 5,000 images of RobustBench's own list, and one of each of the three classes that it leaves empty, by the
+    page's commands.
+    """
     helpers = robustbench / "helper_files"
     listed = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()
     numbers = json.loads((helpers / "imagenet_class_to_id_map.json").read_text("utf-8"))

@@ -1,4 +1,6 @@
-"""Keras and TensorFlow, in an environment with the extra ``tensorflow``: the lines of the page decode as Pillow does."""
+"""Keras and TensorFlow, in an environment with the extra ``tensorflow``: the lines of the page decode as Pillow
+does.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytes
     np.testing.assert_array_equal(numbers, labels)
 
     folder = "data-in/ImageNet-C/contrast/3"
-    read = found["tf"].keras.utils.image_dataset_from_directory(folder, image_size=pixels.shape[1:3], shuffle=False, verbose=False)
+    read = found["tf"].keras.utils.image_dataset_from_directory(
+        folder, image_size=pixels.shape[1:3], shuffle=False, verbose=False
+    )
     away = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
     assert 1 < away.max() <= 6
     assert 0.25 < (away == 0).mean() < 0.45

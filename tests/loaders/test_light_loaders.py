@@ -64,10 +64,14 @@ def test_mlcroissant(inside: Path) -> None:
 
 
 def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns, URLs and JSON-LD."""
+    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns,
+    URLs and JSON-LD.
+    """
     crops = layouts.write_crops(tmp_path / "crops")
     data = corruptset.open(
-        layouts.make(layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", encoding="jpeg"), crops, tmp_path)
+        layouts.make(
+            layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", encoding="jpeg"), crops, tmp_path
+        )
     )
     assert CHAIN in data.set_ids
     for view, out in (("webdataset", "shards"), ("imagefolder", "hub"), ("croissant", "croissant")):
@@ -77,7 +81,10 @@ def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.M
     images = dict(zip(by_id, data[CHAIN].images(), strict=True))
 
     (text,) = snippets("import webdataset")
-    found = {about["id"]: np.round(image).astype(np.uint8) for image, _, about in run(text.replace("contrast/3", CHAIN))["dataset"]}
+    found = {
+        about["id"]: np.round(image).astype(np.uint8)
+        for image, _, about in run(text.replace("contrast/3", CHAIN))["dataset"]
+    }
     folder, tars = snippets("load_dataset")
     rows = run(folder)["dataset"].filter(lambda row: row["corruption"] == CHAIN and row["severity"] == 0)
     by_folder = {row["id"]: np.array(row["image"]) for row in rows}

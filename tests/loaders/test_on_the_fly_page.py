@@ -27,7 +27,9 @@ def test_the_blocks_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "images": [image, image[::-1].copy()],
         "labels": [3, 4],
         "index": 0,
-        "dataset": datasets.Dataset.from_dict({"image": [image.tolist(), image[::-1].tolist()]}).with_format("numpy", dtype=np.uint8),
+        "dataset": datasets.Dataset.from_dict({"image": [image.tolist(), image[::-1].tolist()]}).with_format(
+            "numpy", dtype=np.uint8
+        ),
     }
     for kind, text in blocks(ROOT / "docs/on-the-fly.md"):
         assert kind == "python"

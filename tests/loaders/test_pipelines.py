@@ -1,4 +1,6 @@
-"""`Corrupt` and `RandomCorrupt` in the pipelines that people have: torch's DataLoader, torchvision's v2, Hugging Face datasets."""
+"""`Corrupt` and `RandomCorrupt` in the pipelines that people have: torch's DataLoader, torchvision's v2, Hugging Face
+datasets.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,30 @@ from pictures import painted
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 MANY = [painted(32, 40, which=i) for i in range(12)]
 DRAWN = corruptset.RandomCorrupt(["gaussian_noise", "contrast", "frost", "fog-3+impulse_noise-2", "white_lines"], p=0.8)
-REST = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "snow", "fog", "brightness", "elastic_transform", "pixelate", "spatter"]
+REST = [
+    "defocus_blur",
+    "glass_blur",
+    "motion_blur",
+    "zoom_blur",
+    "snow",
+    "fog",
+    "brightness",
+    "elastic_transform",
+    "pixelate",
+    "spatter",
+]
 ALL = corruptset.RandomCorrupt(
-    [*REST, "jpeg_compression", "saturate", "gaussian_noise", "contrast", "frost", "fog-3+impulse_noise-2", "white_lines"], p=0.9
+    [
+        *REST,
+        "jpeg_compression",
+        "saturate",
+        "gaussian_noise",
+        "contrast",
+        "frost",
+        "fog-3+impulse_noise-2",
+        "white_lines",
+    ],
+    p=0.9,
 )
 
 
@@ -45,7 +68,8 @@ def test_workers_make_the_same(method: str, indexed: bool) -> None:
     from torch.utils.data import DataLoader
 
     transform = ALL
-    want = [transform(image, key=i) if indexed else transform(image) for i, image in enumerate(MANY)]  # this process used them before
+    # this process used them before
+    want = [transform(image, key=i) if indexed else transform(image) for i, image in enumerate(MANY)]
     loader: Any = DataLoader(
         Photographs(transform, indexed), batch_size=3, num_workers=2, multiprocessing_context=method, shuffle=True,
         generator=torch.Generator().manual_seed(1), timeout=300,

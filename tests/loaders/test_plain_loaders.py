@@ -41,11 +41,19 @@ def test_every_snippet_of_the_page_belongs_to_a_test() -> None:
 
 
 def test_what_the_page_installs_is_what_the_tests_install() -> None:
-    """The page's ``pip install`` lines and pyproject.toml's extras name the same packages, and hold the same ones back."""
+    """The page's ``pip install`` lines and pyproject.toml's extras name the same packages, and hold the same
+    ones back.
+    """
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     trainers = dict.fromkeys(["lightning", "fastai", "mmpretrain"], "trainers")
     for word, extra in {"robustbench": "loaders", "tensorflow-datasets": "tensorflow", **trainers}.items():
-        (line,) = (line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.startswith("pip ") and word in line)
+        (line,) = (
+            line
+            for kind, text in BLOCKS
+            if kind == "sh"
+            for line in text.splitlines()
+            if line.startswith("pip ") and word in line
+        )
         known = {re.split("[=<>]", one)[0].replace("tensorflow-cpu", "tensorflow"): one for one in extras[extra]}
         for package in shlex.split(line)[2:]:
             name, held, _ = package.partition("<")
@@ -77,7 +85,9 @@ def test_shards_are_read_all_and_in_order(inside: Path) -> None:
 
 
 @pytest.mark.parametrize("build", ["cifar10-c", "imagenet-c"])
-def test_a_build_of_folders_is_not_read_as_an_empty_one(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_of_folders_is_not_read_as_an_empty_one(
+    build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (text,) = (text for text in snippets("import h5py") if build in text)
     with pytest.raises(AssertionError, match="--format hdf5"):
@@ -108,7 +118,9 @@ def test_arrays_and_lists(inside: Path) -> None:
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run(snippets("lists/contrast")[0])
     straight = corruptset.open("built/cifar10-c-1.1.0")  # without the clean images, which the layout has no place for
-    assert {s.id: s.pixel_digest for s in straight.manifest.sets} == {s.id: s.pixel_digest for s in data.manifest.sets if s.stages}
+    assert {s.id: s.pixel_digest for s in straight.manifest.sets} == {
+        s.id: s.pixel_digest for s in data.manifest.sets if s.stages
+    }
     assert corruptset.open("built/mnist-c-1.0.0").digest == digits.digest
     for top in (Path("data-mnist/mnist_c"), Path("built/mnist-c-1.0.0/mnist_c")):
         found = {p: len(np.load(p)) for p in top.rglob("*.npy")}
@@ -117,7 +129,9 @@ def test_arrays_and_lists(inside: Path) -> None:
 
 
 def test_the_documented_rules_of_class_folders(inside: Path) -> None:
-    """ImageFolder's: sorted class folders, files walked in sorted order; restated here where torchvision is not installed."""
+    """ImageFolder's: sorted class folders, files walked in sorted order; restated here where torchvision is not
+    installed.
+    """
     photographs = corruptset.open("imagenet-c-1.1.0")
     root = Path("data-in/ImageNet-C/contrast/3")
     classes = sorted(p.name for p in root.iterdir() if p.is_dir())
@@ -132,7 +146,9 @@ def test_the_documented_rules_of_class_folders(inside: Path) -> None:
 
 
 def test_exports_of_the_page_tell_what_loaders_would_make_of_them(here: Path, tmp_path: Path) -> None:
-    """On a terminal, as the page says: RobustBench's rows of 10,000; nothing of timm, which numbers wnids as torchvision does."""
+    """On a terminal, as the page says: RobustBench's rows of 10,000; nothing of timm, which numbers wnids as
+    torchvision does.
+    """
     (cifar,), (folders,) = lines("export cifar-c"), lines("export imagenet-c ")
     told = shell(cifar.replace("--out data", f"--out {tmp_path / 'data'}"), here)
     assert "Note: RobustBench takes 10,000 rows" in told

@@ -1,7 +1,7 @@
 """Several data sets, one after the other, through the caches that a user's home has: each comes back as it was built.
 
-The sources have the names that real ones have, and names chosen to hurt. Loaders run in a process of their own with a home of its own, and
-no variable that moves their caches.
+The sources have the names that real ones have, and names chosen to hurt. Loaders run in a process of their own with a
+home of its own, and no variable that moves their caches.
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ for build, folder in json.loads(sys.argv[1]):
         for row, (set_id, sample) in zip(rows, expected):
             image = arrays[set_id][sample.index]
             np.testing.assert_array_equal(np.array(row["image"]).reshape(image.shape), image)
-            assert (row["set"], row["id"], row["label"], row["class"]) == (set_id, sample.id, sample.label, sample.class_), row
+            found = row["set"], row["id"], row["label"], row["class"]
+            assert found == (set_id, sample.id, sample.label, sample.class_), row
             assert row.get("split") == sample.split, row
             stages = next(s.stages for s in data.manifest.sets if s.id == set_id)
             plain = len(stages) == 1 and stages[0].severity is not None
-            assert (row["corruption"], row["severity"]) == ((stages[0].corruption, stages[0].severity) if plain else (set_id, 0)), row
+            wanted = (stages[0].corruption, stages[0].severity) if plain else (set_id, 0)
+            assert (row["corruption"], row["severity"]) == wanted, row
 """
 
 READ_CROISSANT = """
@@ -65,13 +67,14 @@ for build, file in json.loads(sys.argv[1]):
         assert len(rows) == len(images), (file, set_id)
         for sample, row in zip(data.samples, rows):
             image = images[sample.index]
-            np.testing.assert_array_equal(np.array(row[f"{set_id}/image"]).reshape(image.shape), image, err_msg=f"{file} {set_id}")
+            pixels = np.array(row[f"{set_id}/image"]).reshape(image.shape)
+            np.testing.assert_array_equal(pixels, image, err_msg=f"{file} {set_id}")
             assert row[f"{set_id}/label"] == sample.label, row
             assert row[f"{set_id}/class"].decode() == data.classes[sample.label].folder, row
     if "samples" in {r.id for r in dataset.metadata.record_sets}:
-        assert [(r["samples/id"].decode(), r["samples/label"], r["samples/class"].decode()) for r in dataset.records("samples")] == [
-            (s.id, s.label, s.class_) for s in data.samples
-        ]
+        rows = dataset.records("samples")
+        found = [(r["samples/id"].decode(), r["samples/label"], r["samples/class"].decode()) for r in rows]
+        assert found == [(s.id, s.label, s.class_) for s in data.samples]
 """
 
 
@@ -88,7 +91,9 @@ def read(script: str, pairs: Sequence[tuple[Path, Path]], home: Path) -> None:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Photographs as ILSVRC calls them, CIFAR-10 and MNIST with both splits, and photographs whose names are words of splits."""
+    """Photographs as ILSVRC calls them, CIFAR-10 and MNIST with both splits, and photographs whose names are words of
+    splits.
+    """
     root = tmp_path_factory.mktemp("sources")
     picture = photograph("astronaut", 300)
     number = 0
@@ -96,7 +101,16 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in range(2):
             number += 1
             save(root / f"val/{wnid}/ILSVRC2012_val_{number:08d}.JPEG", picture[number : number + 260, : 280 - number])
-    hurting = ("toy_train_2", "ILSVRC2012_val_00000001", "test", "train.test", "eval-1 dev", "metadata.jsonl", "2020-01-01", "validation")
+    hurting = (
+        "toy_train_2",
+        "ILSVRC2012_val_00000001",
+        "test",
+        "train.test",
+        "eval-1 dev",
+        "metadata.jsonl",
+        "2020-01-01",
+        "validation",
+    )
     for i, name in enumerate(hurting):
         folder = ("test", "train", "__val", "data")[i % 4]
         save(root / f"hurt/{folder}/{name}.png", picture[i : i + 256, i : i + 240])
@@ -105,7 +119,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels), train), "w:gz")
     digits = images[:, :28, :28].mean(-1).astype(np.uint8)
     for split, part in (("t10k", slice(0, 5)), ("train", slice(5, 12))):
-        files = {f"{split}-images-idx3-ubyte": archives.idx(digits[part]), f"{split}-labels-idx1-ubyte": archives.idx(labels[part])}
+        files = {
+            f"{split}-images-idx3-ubyte": archives.idx(digits[part]),
+            f"{split}-labels-idx1-ubyte": archives.idx(labels[part]),
+        }
         archives.write(root / "MNIST/raw", files)
     return root
 
@@ -119,7 +136,8 @@ BUILDS = {
     "ilsvrc": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1",
     "another-seed": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1 --seed 1",
     "hurt": "imagenet-c --source folder:{0}/hurt --sets contrast/3,gaussian_noise/1",
-    "cifar": "cifar10-c --source cifar10:{0}/cifar-10-python.tar.gz --split all --sets contrast/3,contrast/5 --format both",
+    "cifar": "cifar10-c --source cifar10:{0}/cifar-10-python.tar.gz --split all --sets contrast/3,contrast/5 --format "
+    "both",
     "mnist": "mnist-c --source mnist:{0}/MNIST/raw --split all --sets clean,brightness --format both",
     "words": "two-factor-train --source cifar10:{0}/cifar-10-python.tar.gz --split train --samples 5 --format folder",
 }
@@ -146,7 +164,9 @@ def test_imagefolder_gives_every_row_of_every_data_set(built: dict[str, Path], s
         pairs.append((directory, out / directory.name))
     for name in STRAIGHT:
         line = BUILDS[name].format(sources).replace("--format both", "").replace("--format folder", "")
-        corruptset_runs(f"corruptset build {line} --jobs 1 --metrics 1 --view imagefolder --out {tmp_path / 'straight' / name}")
+        corruptset_runs(
+            f"corruptset build {line} --jobs 1 --metrics 1 --view imagefolder --out {tmp_path / 'straight' / name}"
+        )
         directory = next((tmp_path / "straight" / name).iterdir())
         corruptset_runs(f"corruptset verify {directory}")
         pairs.append((directory, directory / directory.name))
@@ -163,8 +183,12 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built: dict[str
     crops = layouts.write_crops(tmp_path / "crops", each=1)
     builds = dict(built)
     for encoding in ("png", "jpeg"):
-        recipe = layouts.write_recipe(tmp_path, encoding=encoding, more='[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n')
-        corruptset_runs(f"corruptset build {recipe} --source folder:{crops} --jobs 1 --out {tmp_path / encoding} --format both")
+        recipe = layouts.write_recipe(
+            tmp_path, encoding=encoding, more='[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
+        )
+        corruptset_runs(
+            f"corruptset build {recipe} --source folder:{crops} --jobs 1 --out {tmp_path / encoding} --format both"
+        )
         builds[encoding] = tmp_path / encoding / "small-c-1.0.0"
     pairs = []
     for name, directory in builds.items():

@@ -1,4 +1,6 @@
-"""tensorflow_datasets itself, in an environment with the extra ``tensorflow``: the page's lines, from exports of both splits, offline."""
+"""tensorflow_datasets itself, in an environment with the extra ``tensorflow``: the page's lines, from exports of both
+splits, offline.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     archives.tar(tmp_path / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
     grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
     for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
-        files = {f"{split}-images-idx3-ubyte": archives.idx(grey[rows]), f"{split}-labels-idx1-ubyte": archives.idx(labels[rows])}
+        files = {
+            f"{split}-images-idx3-ubyte": archives.idx(grey[rows]),
+            f"{split}-labels-idx1-ubyte": archives.idx(labels[rows]),
+        }
         archives.write(tmp_path / "MNIST/raw", files)
     monkeypatch.chdir(tmp_path)
     for line in (*lines("build cifar10-c")[:1], *lines("build mnist-c")[:1]):
@@ -77,7 +82,9 @@ def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> Non
 
 
 def test_imagenet_is_corrupted_by_its_own_code() -> None:
-    """What the page says of ``imagenet2012_corrupted``: it reads ImageNet's images, and its corruptions are a module of its own."""
+    """What the page says of ``imagenet2012_corrupted``: it reads ImageNet's images, and its corruptions are a module of
+    its own.
+    """
     import tensorflow_datasets as tfds
 
     builder = sys.modules[tfds.builder_cls("imagenet2012_corrupted").__module__]

@@ -1,4 +1,6 @@
-"""PyTorch's own DataLoader takes a set as it is: images and labels, in two workers of either kind; and as docs/format.md types it."""
+"""PyTorch's own DataLoader takes a set as it is: images and labels, in two workers of either kind; and as
+docs/format.md types it.
+"""
 
 from __future__ import annotations
 

@@ -52,8 +52,14 @@ def test_fastai(inside: Path, net: Any) -> None:
 
     images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     labels = fastai.CategoryBlock(vocab=sorted(path.name for path in Path("val").iterdir()))
-    getters = {"get_items": fastai.get_image_files, "get_y": fastai.parent_label, "splitter": fastai.RandomSplitter(0.5)}
-    loaders = fastai.DataBlock((fastai.ImageBlock, labels), **getters).dataloaders("data-in/ImageNet-C/brightness/1", bs=1)
+    getters = {
+        "get_items": fastai.get_image_files,
+        "get_y": fastai.parent_label,
+        "splitter": fastai.RandomSplitter(0.5),
+    }
+    loaders = fastai.DataBlock((fastai.ImageBlock, labels), **getters).dataloaders(
+        "data-in/ImageNet-C/brightness/1", bs=1
+    )
     learner = fastai.Learner(loaders, net, loss_func=fastai.CrossEntropyLossFlat(), metrics=fastai.accuracy)
     (text,) = snippets("from fastai")
     found = run(text, learner=learner)

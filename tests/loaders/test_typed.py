@@ -1,4 +1,6 @@
-"""A user's file under mypy --strict: a set goes where PyTorch's stubs ask for a `Dataset`, and is a sequence without PyTorch."""
+"""A user's file under mypy --strict: a set goes where PyTorch's stubs ask for a `Dataset`, and is a sequence without
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,15 @@ def told(folder: Path, program: str, *packages: str) -> list[str]:
     """Return what mypy says of a program in an environment of these packages beside corruptset."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=folder, check=True)
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(folder / "env")}))
-    for name in ("numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions", *packages):
+    for name in (
+        "numpy",
+        "pydantic",
+        "pydantic_core",
+        "annotated_types",
+        "typing_inspection",
+        "typing_extensions",
+        *packages,
+    ):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
@@ -82,5 +92,8 @@ def test_without_pytorch_a_set_is_a_sequence(tmp_path: Path) -> None:
 def test_with_pytorch_a_set_is_a_data_set(tmp_path: Path) -> None:
     wrong, *rest = told(tmp_path, PLAIN + TORCH, "torch")
     last = (PLAIN + TORCH).count("\n")
-    assert wrong.startswith(f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"'), [wrong, *rest]
+    assert wrong.startswith(f'program.py:{last}: error: Argument 1 to "evaluate" has incompatible type "str"'), [
+        wrong,
+        *rest,
+    ]
     assert rest == ["Found 1 error in 1 file (checked 1 source file)"]

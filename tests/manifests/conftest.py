@@ -53,14 +53,18 @@ def draw(set_number: int, index: int, shape: tuple[int, int, int]) -> np.ndarray
 def encode(image: np.ndarray, encoding_format: str) -> bytes:
     out = io.BytesIO()
     picture = Image.fromarray(image[..., 0] if image.shape[2] == 1 else image)
-    picture.save(out, "JPEG" if encoding_format == "jpeg" else "PNG", **({"quality": 85} if encoding_format == "jpeg" else {}))
+    picture.save(
+        out, "JPEG" if encoding_format == "jpeg" else "PNG", **({"quality": 85} if encoding_format == "jpeg" else {})
+    )
     return out.getvalue()
 
 
 BUILD = "tiny-c 1.0.0"
 
 
-def shard_bytes(rows: list[bytes] | np.ndarray, labels: list[int], index: list[int], digests: list[str], set_id: str) -> bytes:
+def shard_bytes(
+    rows: list[bytes] | np.ndarray, labels: list[int], index: list[int], digests: list[str], set_id: str
+) -> bytes:
     out = io.BytesIO()
     with h5py.File(out, "w", libver=("earliest", "v110"), track_order=False) as f:
         f.attrs["corruptset_schema"] = np.int64(1)
@@ -83,15 +87,20 @@ def shard_bytes(rows: list[bytes] | np.ndarray, labels: list[int], index: list[i
 
 def image_path(set_id: str, sample: SampleRecord, encoding_format: str) -> str:
     folder = CLASSES[sample.label].folder
-    return f"images/{set_id}/{folder}/{sample.id.removeprefix(folder + '/')}.{'JPEG' if encoding_format == 'jpeg' else 'png'}"
+    suffix = "JPEG" if encoding_format == "jpeg" else "png"
+    return f"images/{set_id}/{folder}/{sample.id.removeprefix(folder + '/')}.{suffix}"
 
 
 def finish(root: Path, manifest: dict[str, Any]) -> None:
     """Write manifest.json and SHA256SUMS over what lies in the directory."""
     whole = [
-        p for p in sorted(root.rglob("*")) if p.is_file() and p.relative_to(root).parts[0] not in ("images", "manifest.json", "SHA256SUMS")
+        p
+        for p in sorted(root.rglob("*"))
+        if p.is_file() and p.relative_to(root).parts[0] not in ("images", "manifest.json", "SHA256SUMS")
     ]
-    files = [FileRecord(path=p.relative_to(root).as_posix(), bytes=p.stat().st_size, sha256=sha256_file(p)) for p in whole]
+    files = [
+        FileRecord(path=p.relative_to(root).as_posix(), bytes=p.stat().st_size, sha256=sha256_file(p)) for p in whole
+    ]
     files.sort(key=lambda f: f.path)
     data = manifest_bytes(Manifest(**{**manifest, "files": files}))
     write_atomic(root / "manifest.json", data)
@@ -122,7 +131,8 @@ def write_dataset(
         samples.append(
             SampleRecord(
                 index=i, id=id, label=label, split=None, path=f"{id}.jpg", sha256=sha256_bytes(id.encode()),
-                width=clean.shape[1], height=clean.shape[0], pixels=pixel_digest(clean), **{"class": CLASSES[label].name},
+                width=clean.shape[1], height=clean.shape[0], pixels=pixel_digest(clean),
+                **{"class": CLASSES[label].name},
             )
         )  # fmt: skip
     (root / "samples.jsonl").write_bytes(b"".join(map(json_line, samples)))
@@ -141,24 +151,35 @@ def write_dataset(
                 stored[i].append(StoredRecord(path=where, row=None, bytes=len(data), sha256=sha256_bytes(data)))
         if "hdf5" in containers:
             runs = [list(range(b, min(b + shard_rows, len(images)))) for b in range(0, len(images), shard_rows)]
-            runs = [[i for i in run if images[i].shape == s] for run in runs for s in sorted({images[i].shape for i in run}, reverse=True)]
+            runs = [
+                [i for i in run if images[i].shape == s]
+                for run in runs
+                for s in sorted({images[i].shape for i in run}, reverse=True)
+            ]
             runs.sort()
             for shard, run in enumerate(runs):
                 path = root / f"hdf5/{set_id}-{shard:05d}.h5"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                rows = [encode(images[i], "jpeg") for i in run] if encoding_format == "jpeg" else [images[i].tobytes() for i in run]
+                rows = (
+                    [encode(images[i], "jpeg") for i in run]
+                    if encoding_format == "jpeg"
+                    else [images[i].tobytes() for i in run]
+                )
                 whole = rows if encoding_format == "jpeg" else np.stack([images[i] for i in run])
                 path.write_bytes(shard_bytes(whole, [labels[i] for i in run], run, [digests[i] for i in run], set_id))
                 for row, i in enumerate(run):
                     where = path.relative_to(root).as_posix()
-                    stored[i].append(StoredRecord(path=where, row=row, bytes=len(rows[row]), sha256=sha256_bytes(rows[row])))
+                    stored[i].append(
+                        StoredRecord(path=where, row=row, bytes=len(rows[row]), sha256=sha256_bytes(rows[row]))
+                    )
         rows = [ImageRecord(index=i, pixels=d, files=s) for i, (d, s) in enumerate(zip(digests, stored, strict=True))]
         (root / set_path(set_id)).parent.mkdir(parents=True, exist_ok=True)
         (root / set_path(set_id)).write_bytes(b"".join(map(json_line, rows)))
         flat = [f for s in stored for f in s]
         sets.append(
             SetRecord(
-                id=set_id, aliases=aliases, stages=[StageRecord(**s) for s in stages], role="test", count=len(images), files=len(flat),
+                id=set_id, aliases=aliases, stages=[StageRecord(**s) for s in stages], role="test", count=len(images),
+                files=len(flat),
                 bytes=sum(f.bytes for f in flat), pixel_digest=set_digest(digests),
                 metrics={"images": len(images), "psnr": None, "ssim": 0.9, "changed": 1.0} if stages else None,
             )

@@ -18,7 +18,11 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
 
 
 @pytest.mark.parametrize(
-    "name", [*"Manifest SetRecord StageRecord SampleRecord RegionRecord ImageRecord RegionRow StoredRecord FileRecord Metrics".split()]
+    "name",
+    [
+        *"Manifest SetRecord StageRecord SampleRecord RegionRecord ImageRecord RegionRow StoredRecord FileRecord "
+        "Metrics".split()
+    ],
 )
 def test_every_field_is_documented(name: str) -> None:
     text = PAGE.read_text("utf-8")

@@ -17,7 +17,8 @@ def test_paths_of_sets_and_back(set_id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["hdf5/fog/3-0007.h5", "hdf5/-00007.h5", "hdf5/fog/3-00007.h5.part", "fog/3-00007.h5", "hdf5/fog/3-٠٠٠٠٧.h5"]
+    "path",
+    ["hdf5/fog/3-0007.h5", "hdf5/-00007.h5", "hdf5/fog/3-00007.h5.part", "fog/3-00007.h5", "hdf5/fog/3-٠٠٠٠٧.h5"],
 )
 def test_what_is_no_shard(path: str) -> None:
     assert set_of_shard(path) is None

@@ -40,8 +40,8 @@ def test_equal_manifests_have_equal_bytes(templates: Make) -> None:
 
 def test_fields_come_in_the_order_of_the_design(templates: Make) -> None:
     wanted = """
-        schema_version name version digest seed coupling scale recipe source preprocessing encoding textures revisions classes sets
-        files excluded selection views environment
+        schema_version name version digest seed coupling scale recipe source preprocessing encoding textures revisions
+        classes sets files excluded selection views environment
     """
     assert list(json.loads((templates() / "manifest.json").read_bytes())) == wanted.split()
 
@@ -65,7 +65,9 @@ def test_incomplete_builds_say_how_to_go_on(tmp_path: Path, templates: Make) -> 
     build = tmp_path / "out/imagenet-c-1.1.0"
     (build / ".corruptset").mkdir(parents=True)
     (build / ".corruptset/build.json").touch()
-    with pytest.raises(IncompleteBuild, match=r"incomplete build.*Resume it by running the same `corruptset build` command"):
+    with pytest.raises(
+        IncompleteBuild, match=r"incomplete build.*Resume it by running the same `corruptset build` command"
+    ):
         load_manifest(build)
     with pytest.raises(IncompleteBuild, match="does not exist"):
         load_manifest(tmp_path / "nowhere")
@@ -78,7 +80,8 @@ def test_a_folder_of_archives_says_how_it_is_opened(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "tiny-c-1.0.0-0123456789ab-metadata.tar").write_bytes(b"")
     with pytest.raises(
-        IncompleteBuild, match=r"holds the archives of a data set\. Unpack them \(`corruptset unpack .*/data/\* --out DIR`\)"
+        IncompleteBuild,
+        match=r"holds the archives of a data set\. Unpack them \(`corruptset unpack .*/data/\* --out DIR`\)",
     ):
         load_manifest(tmp_path)
 

@@ -211,7 +211,9 @@ def test_links_in_shards_are_not_followed(dataset: Make) -> None:
         corruptset.open(root, prefer="hdf5")["fog/3"].image(0)
 
 
-@pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [{**r, "index": 0} for r in rows]])
+@pytest.mark.parametrize(
+    "change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [{**r, "index": 0} for r in rows]]
+)
 def test_rows_that_would_mix_up_labels_are_refused(dataset: Make, change: Any) -> None:
     root = dataset()
     path = root / "sets/fog/3.jsonl"
@@ -221,7 +223,9 @@ def test_rows_that_would_mix_up_labels_are_refused(dataset: Make, change: Any) -
         corruptset.open(root)["fog/3"].image(0)
 
 
-@pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [*rows, rows[-1] | {"index": 5}]])
+@pytest.mark.parametrize(
+    "change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [*rows, rows[-1] | {"index": 5}]]
+)
 @pytest.mark.parametrize("path", ["samples.jsonl", "sets/fog/3.jsonl"])
 def test_records_out_of_order_or_of_another_length(dataset: Make, path: str, change: Any) -> None:
     """Whatever is asked of the set, its images never come with labels of others."""
@@ -230,7 +234,11 @@ def test_records_out_of_order_or_of_another_length(dataset: Make, path: str, cha
     (root / path).write_text("".join(json.dumps(r) + "\n" for r in rows))
     images = corruptset.open(root)["fog/3"]
     asked = [lambda: images[0], lambda: list(images)]
-    asked += [lambda: images.labels, lambda: images.ids] if path == "samples.jsonl" else [images.array, lambda: images.image(0)]
+    asked += (
+        [lambda: images.labels, lambda: images.ids]
+        if path == "samples.jsonl"
+        else [images.array, lambda: images.image(0)]
+    )
     for ask in asked:
         with pytest.raises(VerificationError, match="does not hold rows 0 to 4 in order"):
             ask()
@@ -381,4 +389,6 @@ assert not heavy, heavy
 
 @pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
 def test_a_consumer_imports_nothing_heavy(templates: Make, encoding_format: str) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", LIGHT, str(templates(encoding_format=encoding_format))], check=True)
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", LIGHT, str(templates(encoding_format=encoding_format))], check=True
+    )

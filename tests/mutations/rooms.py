@@ -1,4 +1,6 @@
-"""The wrong variants of everything outside the pixels: sources, builds, data sets, views, the command line; `rooms.txt` has them."""
+"""The wrong variants of everything outside the pixels: sources, builds, data sets, views, the command line; `rooms.txt`
+has them.
+"""
 
 from __future__ import annotations
 

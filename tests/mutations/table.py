@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from xml.etree import ElementTree
 
-PARTS = {"test_a_wrong_variant_is_caught": "pixels", "test_a_mistake_outside_the_pixels_is_caught": "outside the pixels"}
+PARTS = {
+    "test_a_wrong_variant_is_caught": "pixels",
+    "test_a_mistake_outside_the_pixels_is_caught": "outside the pixels",
+}
 
 
 def main() -> None:
@@ -17,7 +20,9 @@ def main() -> None:
             if name in PARTS:
                 found = {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
                 passed = "caught_by" in found and not {"failure", "error", "skipped"} & {c.tag for c in case}
-                rows.append((PARTS[name], variant.removesuffix("]"), found.get("caught_by", "").partition("[")[0], passed))
+                rows.append(
+                    (PARTS[name], variant.removesuffix("]"), found.get("caught_by", "").partition("[")[0], passed)
+                )
     print("| variant | caught by |\n|---|---|")
     for _, variant, by, caught in rows:
         print(f"| {variant} | {f'`{by}`' if caught else '**nobody**'} |")

@@ -1,8 +1,9 @@
 """Wrong variants of the package, each of which the project's own default tests must catch, without the golden digests.
 
-``python -m pytest -m long tests/mutations`` takes an hour or two. Each variant is an edit of a copy of the package; the named tests are run
-against the copy and must fail, and must have passed on the unedited copy. A run that was stopped goes on where it was, as long as neither
-the package nor the tests change. How to print which test caught which variant is told in docs/reliability.md.
+``python -m pytest -m long tests/mutations`` takes an hour or two. Each variant is an edit of a copy of the package; the
+named tests are run against the copy and must fail, and must have passed on the unedited copy. A run that was stopped
+goes on where it was, as long as neither the package nor the tests change. How to print which test caught which variant
+is told in docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -45,9 +46,13 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def known(request, site):
-    """Return a function that finds what was seen before of the same package and tests, or does it and keeps what it returns."""
+    """Return a function that finds what was seen before of the same package and tests, or does it and keeps what it
+    returns.
+    """
     digest = hashlib.sha256()
-    for file in sorted(f for folder in (site, ROOT / "tests") for f in folder.rglob("*") if f.suffix in (".py", ".toml")):
+    for file in sorted(
+        f for folder in (site, ROOT / "tests") for f in folder.rglob("*") if f.suffix in (".py", ".toml")
+    ):
         digest.update(file.read_bytes())
     key = f"mutations/{digest.hexdigest()[:16]}"
     seen = request.config.cache.get(key, {})
@@ -62,13 +67,22 @@ def known(request, site):
 
 
 def files_of(names: str, room: str = "") -> list[str]:
-    """Return the test files of names such as ``generate/parts``, or, of a room, ``noise`` and ``noise::test_extremes``."""
+    """Return the test files of names such as ``generate/parts``, or, of a room, ``noise`` and
+    ``noise::test_extremes``.
+    """
     split = [f"{room}{name}".partition("::") for name in names.split()]
-    return [f"tests/{path.rpartition('/')[0]}/test_{path.rpartition('/')[2]}.py{mark}{test}" for path, mark, test in split]
+    return [
+        f"tests/{path.rpartition('/')[0]}/test_{path.rpartition('/')[2]}.py{mark}{test}" for path, mark, test in split
+    ]
 
 
 def run_tests(site: Path, files: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(site), "CORRUPTSET_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "250"}
+    environment = os.environ | {
+        "PYTHONPATH": str(site),
+        "CORRUPTSET_CACHE": str(cache),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "250",
+    }
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
         cwd=ROOT,
@@ -94,7 +108,9 @@ def caught_by(site: Path, cache: Path, file: str, right: str, wrong: str, times:
     return failed[1]
 
 
-TESTED = sorted({f for v in VARIANTS for f in files_of(v.tests, "corruptions/")} | {f for m in MISTAKES for f in files_of(m.tests)})
+TESTED = sorted(
+    {f for v in VARIANTS for f in files_of(v.tests, "corruptions/")} | {f for m in MISTAKES for f in files_of(m.tests)}
+)
 
 
 @pytest.mark.long
@@ -121,33 +137,55 @@ def test_a_wrong_variant_is_caught(site, known, variant, tmp_path_factory, recor
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.id)
 def test_a_mistake_outside_the_pixels_is_caught(site, known, mistake, tmp_path_factory, record_property):
     cache, files = tmp_path_factory.getbasetemp() / "cache", files_of(mistake.tests)
-    by = known(mistake.id, lambda: caught_by(site, cache, mistake.file.removeprefix("api/"), mistake.right, mistake.wrong, 1, files))
+    by = known(
+        mistake.id,
+        lambda: caught_by(site, cache, mistake.file.removeprefix("api/"), mistake.right, mistake.wrong, 1, files),
+    )
     record_property("caught_by", by)
 
 
 def test_every_variant_applies():
-    """Each edit still finds its place, there are as many as promised, and no corruption of a shipped recipe is left out."""
+    """Each edit still finds its place, there are as many as promised, and no corruption of a shipped recipe is left
+    out.
+    """
     for variant in VARIANTS:
         text = (Path(corruptions.__file__).parent / variant.file).read_text(encoding="utf-8")
-        assert variant.right in text, f"{variant.id}: {variant.file} no longer has {variant.right!r}: bring this variant up to date"
+        assert variant.right in text, (
+            f"{variant.id}: {variant.file} no longer has {variant.right!r}: bring this variant up to date"
+        )
         assert variant.right != variant.wrong
     assert len(VARIANTS) >= 45
     assert len({v.id for v in VARIANTS}) == len(VARIANTS)
-    published = {stage.corruption for name in recipe_names() for spec in load_recipe(name).resolve().sets for stage in spec.stages}
+    published = {
+        stage.corruption
+        for name in recipe_names()
+        for spec in load_recipe(name).resolve().sets
+        for stage in spec.stages
+    }
     without = sorted(published - {v.of for v in VARIANTS})
-    assert not without, f"add a wrong variant of {', '.join(without)} to tests/mutations/variants.py, and the test that notices it"
+    assert not without, (
+        f"add a wrong variant of {', '.join(without)} to tests/mutations/variants.py, and the test that notices it"
+    )
 
 
 def test_every_mistake_applies():
     """Each edit outside the pixels finds its one place, and names tests that there are."""
     problems = []
     for mistake in MISTAKES:
-        times = (ROOT / mistake.file.replace("compat/", "corruptions/compat/")).read_text(encoding="utf-8").count(mistake.right)
+        times = (
+            (ROOT / mistake.file.replace("compat/", "corruptions/compat/"))
+            .read_text(encoding="utf-8")
+            .count(mistake.right)
+        )
         problems += [f"{mistake.id}: stands {times} times in {mistake.file}: {mistake.right!r}"] * (times != 1)
-        problems += [f"{mistake.id}: there is no {file}" for file in files_of(mistake.tests) if not (ROOT / file).is_file()]
+        problems += [
+            f"{mistake.id}: there is no {file}" for file in files_of(mistake.tests) if not (ROOT / file).is_file()
+        ]
     assert not problems, "bring these variants of rooms.txt up to date:\n" + "\n".join(problems)
     assert len(MISTAKES) >= 90
     assert len({m.id for m in MISTAKES}) == len(MISTAKES)
-    assert not any(m.right == m.wrong or (m.file.startswith("corruptions/") and "/models/" not in m.file) for m in MISTAKES)
+    assert not any(
+        m.right == m.wrong or (m.file.startswith("corruptions/") and "/models/" not in m.file) for m in MISTAKES
+    )
     for part in ("generate/sources/", "generate/views/", "generate/sinks/", "generate/", "manifests/", "cli/"):
         assert any(m.file.startswith(part) for m in MISTAKES)

@@ -17,7 +17,9 @@ from corruptset.manifests.layout import PAGE
 
 pytestmark = pytest.mark.ci
 GRID = "".join(f'[[sets]]\nchain = ["{a}"]\n\n' for a in ("contrast-3", "brightness-2"))
-GRID += "".join(f'[[sets]]\nchain = ["{a}", "{b}"]\n\n' for a, b in (("contrast-3", "brightness-2"), ("brightness-2", "contrast-3")))
+GRID += "".join(
+    f'[[sets]]\nchain = ["{a}", "{b}"]\n\n' for a, b in (("contrast-3", "brightness-2"), ("brightness-2", "contrast-3"))
+)
 LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nlevels = 30\n'
 
 
@@ -99,7 +101,13 @@ def test_tabs_by_keyboard(visit: Callable[..., Any]) -> None:
     tabs = page.get_by_role("tab")
     tabs.first.focus()
     names = tabs.all_text_contents()
-    for key, expected in (("ArrowRight", 1), ("End", len(names) - 1), ("ArrowRight", 0), ("ArrowLeft", len(names) - 1), ("Home", 0)):
+    for key, expected in (
+        ("ArrowRight", 1),
+        ("End", len(names) - 1),
+        ("ArrowRight", 0),
+        ("ArrowLeft", len(names) - 1),
+        ("Home", 0),
+    ):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.textContent") == names[expected]
         assert page.get_by_role("tab", selected=True).text_content() == names[expected]
@@ -129,7 +137,8 @@ def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
     assert page.locator("#large-name").text_content() == "contrast: severity 3"
     assert dialog.locator("figcaption").all_text_contents() == ["clean", "severity 3"]
     sides = [dialog.locator(kind).bounding_box() for kind in ("svg", "img")]
-    assert all(box["width"] == pytest.approx(box["height"], abs=2) for box in sides)  # one sample, not all below each other
+    # one sample, not all below each other
+    assert all(box["width"] == pytest.approx(box["height"], abs=2) for box in sides)
     assert dialog.locator("img").evaluate("node => getComputedStyle(node).objectFit") == "cover"
     page.keyboard.press("ArrowRight")
     assert page.locator("#large-name").text_content() == "contrast: severity 4"

@@ -37,7 +37,10 @@ def test_lines_marks_and_intervals() -> None:
 def test_axes() -> None:
     shown = chart([Point(level, level) for level in range(31)])
     assert list(shown.x_texts.values()) == ["0", "10", "20", "30"]
-    assert re.findall(r'<text class="y" x="33.0" y="([\d.]+)">(\d+)<', shown.svg())[:2] == [("142.0", "0"), ("110.0", "25")]
+    assert re.findall(r'<text class="y" x="33.0" y="([\d.]+)">(\d+)<', shown.svg())[:2] == [
+        ("142.0", "0"),
+        ("110.0", "25"),
+    ]
     sizes = chart([Point(0.08, 1), Point(1.08, 2)], x_texts={0.0: "12", 1.0: "16"})
     assert [(sizes.at(x, 0)[0], text) for x, text in sizes.x_texts.items()] == [(48, "12"), (240, "16")]
     assert sizes.summary == "fog: error, % against severity. net-0 begins at 1.0 at 12 and rises to 2.0 at 16."

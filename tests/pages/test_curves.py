@@ -12,7 +12,10 @@ from corruptset.pages.curves import HEIGHT, WIDTH, Curve, Mark, axis_ticks
 
 def points(svg: str) -> list[list[tuple[float, float]]]:
     lines = re.findall(r'<polyline class="line" points="([^"]*)"', svg)
-    return [[(float(x), float(y)) for x, y in (pair.split() for pair in re.findall(r"[\d.]+ [\d.]+", line))] for line in lines]
+    return [
+        [(float(x), float(y)) for x, y in (pair.split() for pair in re.findall(r"[\d.]+ [\d.]+", line))]
+        for line in lines
+    ]
 
 
 def test_points_are_in_proportion() -> None:
@@ -33,7 +36,9 @@ def test_a_gap_cuts_the_line() -> None:
 
 def test_bands_are_as_wide_as_the_spread() -> None:
     curve = Curve("SSIM", "severity", (1, 2), (0.5, 0.5), (0.25, 0.25), (0.0, 1.0))
-    heights = sorted({float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", re.findall(r'class="band" d="([^"]*)"', curve.svg())[0])})
+    heights = sorted(
+        {float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", re.findall(r'class="band" d="([^"]*)"', curve.svg())[0])}
+    )
     (line,) = points(curve.svg())
     assert heights[0] < line[0][1] < heights[1]
     full = Curve("SSIM", "severity", (1, 2), (0.0, 1.0), (0.0, 0.0), (0.0, 1.0))
@@ -42,7 +47,9 @@ def test_bands_are_as_wide_as_the_spread() -> None:
 
 
 def test_everything_lies_inside_and_marks_are_named() -> None:
-    curve = Curve("MS-SSIM", "severity", range(1, 6), (0.95, 0.8, 0.7, 0.6, 0.4), (0.2,) * 5, (0.0, 1.0), (Mark(0.9, "aim at 1"),))
+    curve = Curve(
+        "MS-SSIM", "severity", range(1, 6), (0.95, 0.8, 0.7, 0.6, 0.4), (0.2,) * 5, (0.0, 1.0), (Mark(0.9, "aim at 1"),)
+    )
     svg = read_html(str(curve.svg()).encode()).one("svg")
     assert svg.attributes["role"] == "img"
     assert "0.95 at 1, falls to 0.4 at 5; a line at 0.9, aim at 1" in svg.attributes["aria-label"]

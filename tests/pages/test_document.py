@@ -39,19 +39,31 @@ def test_the_policy_names_the_script_and_the_style_by_their_hashes(page: bytes) 
         (child,) = tree.one(tag).children
         assert isinstance(child, str)
         assert rules[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(child.encode()).digest()).decode()}'"
-    assert (rules["default-src"], rules["img-src"], rules["base-uri"], rules["form-action"]) == ("'none'", "data:", "'none'", "'none'")
+    assert (rules["default-src"], rules["img-src"], rules["base-uri"], rules["form-action"]) == (
+        "'none'",
+        "data:",
+        "'none'",
+        "'none'",
+    )
     assert page.index(b"Content-Security-Policy") < page.index(b"<style>") < page.index(b"<script>")
 
 
 def test_the_script_makes_no_markup_of_text() -> None:
     script = text_file("page.js")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|fetch\(|XMLHttp|import\(", script)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|fetch\(|XMLHttp|import\(", script
+    )
     assert "</script" not in script.lower()
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("plain – größer", "plain – größer"), ("a\u202eb", "a\\u202eb"), ("a\x00\x1b[0m", "a\\x00\\x1b[0m"), ("line\nline", "line\nline")],
+    [
+        ("plain – größer", "plain – größer"),
+        ("a\u202eb", "a\\u202eb"),
+        ("a\x00\x1b[0m", "a\\x00\\x1b[0m"),
+        ("line\nline", "line\nline"),
+    ],
 )
 def test_what_cannot_be_seen_becomes_an_escape(text: str, shown: str) -> None:
     assert visible(text) == shown

@@ -1,14 +1,16 @@
-"""The same digest everywhere: build the golden recipe under other processors, libraries, workers and Pythons, and compare.
+"""The same digest everywhere: build the golden recipe under other processors, libraries, workers and Pythons, and
+compare.
 
-``python tests/sameness/compare.py`` runs every row that this machine can run and prints, for each, the digest and, below it, what was
-really in force, as the libraries say themselves in that environment (`in_force`). ``--only generic,oldest`` runs some. Environments are
-made under ``--environments`` (kept for the next time). Rows that could not be run are listed with the reason, and a row that changes
-nothing on this machine says so and counts for nothing. With ``--golden`` each row must also give the recorded golden digests, of every
-corruption with every calibration. Exits 1 where two digests differ, or a golden one.
+``python tests/sameness/compare.py`` runs every row that this machine can run and prints, for each, the digest and,
+below it, what was really in force, as the libraries say themselves in that environment (`in_force`). ``--only
+generic,oldest`` runs some. Environments are made under ``--environments`` (kept for the next time). Rows that could not
+be run are listed with the reason, and a row that changes nothing on this machine says so and counts for nothing. With
+``--golden`` each row must also give the recorded golden digests, of every corruption with every calibration. Exits 1
+where two digests differ, or a golden one.
 
-Rows that need another release of Python or of the libraries get a virtual environment of their own: ``oldest.txt`` pins the oldest
-allowed releases, ``newest.txt`` the newest that the tests have seen. ``aarch64 emulated`` needs ``--emulated ROOT``, a small arm64 system
-made as docs/reliability.md says.
+Rows that need another release of Python or of the libraries get a virtual environment of their own: ``oldest.txt`` pins
+the oldest allowed releases, ``newest.txt`` the newest that the tests have seen. ``aarch64 emulated`` needs ``--emulated
+ROOT``, a small arm64 system made as docs/reliability.md says.
 """
 
 from __future__ import annotations
@@ -119,7 +121,16 @@ class Comparison:
             # kernels, tables and textures are made anew by every row, for what it changes also makes them
             cache = Path(out, "cache")
             environment["CORRUPTSET_CACHE"] = str(cache)
-            command = [*python, "-c", "from corruptset.cli import main; main()", "build", str(HERE / "golden.toml"), "--out", out, "--json"]
+            command = [
+                *python,
+                "-c",
+                "from corruptset.cli import main; main()",
+                "build",
+                str(HERE / "golden.toml"),
+                "--out",
+                out,
+                "--json",
+            ]
             done, written = written_by_workers([*command, "--jobs", str(row.jobs), "--metrics", "0"], environment)
             if done.returncode != 0:
                 raise CannotRun(f"the build failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
@@ -127,10 +138,16 @@ class Comparison:
             digest = json.loads(manifest.read_text(encoding="utf-8"))["digest"]
             shown = in_force(python, environment, cache / "kernels")
             if self.golden:
-                done = subprocess.run([*python, str(ROOT / "tests/golden")], env=environment, capture_output=True, text=True)
-                shown[GOLDEN] = done.stdout.strip() if done.returncode == 0 else f"WRONG\n{done.stdout}{done.stderr}".strip()
+                done = subprocess.run(
+                    [*python, str(ROOT / "tests/golden")], env=environment, capture_output=True, text=True
+                )
+                shown[GOLDEN] = (
+                    done.stdout.strip() if done.returncode == 0 else f"WRONG\n{done.stdout}{done.stderr}".strip()
+                )
         # one pool compiles, another builds, and each may be seen
-        shown["workers"] = f"{len(written)} processes, which wrote {', '.join(f'{size / 1e6:.1f} MB' for size in written)}"
+        shown["workers"] = (
+            f"{len(written)} processes, which wrote {', '.join(f'{size / 1e6:.1f} MB' for size in written)}"
+        )
         if row.jobs > 1 and len(written) < row.jobs:
             raise NoEffect(f"workers: {shown['workers']}")
         return digest, shown
@@ -151,8 +168,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAMES", help=f"some of: {', '.join(r.name for r in ROWS)}")
     parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "corruptset-sameness")
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter for rows of its version (repeatable)")
-    parser.add_argument("--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for the row 'aarch64 emulated'")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="an interpreter for rows of its version (repeatable)",
+    )
+    parser.add_argument(
+        "--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for the row 'aarch64 emulated'"
+    )
     parser.add_argument("--golden", action="store_true", help="compare the recorded golden digests in every row, too")
     arguments = parser.parse_args()
     wanted = [n.strip() for n in arguments.only.split(",")] if arguments.only else [r.name for r in ROWS]
@@ -161,7 +186,9 @@ def main() -> int:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
     root = Emulated(arguments.emulated.resolve()) if arguments.emulated else None
-    comparison = Comparison(Environments(arguments.environments.resolve(), tuple(arguments.python), root), arguments.golden)
+    comparison = Comparison(
+        Environments(arguments.environments.resolve(), tuple(arguments.python), root), arguments.golden
+    )
     digests: list[str] = []
     missing = without = wrong = 0
     for row in (r for r in ROWS if r.name in wanted):

@@ -1,6 +1,7 @@
 """The Pythons that the rows of `compare` need: found, given a virtual environment, and this checkout installed into it.
 
-A Python under emulation has no virtual environment: wheels for its processor are unpacked into a folder that it is told to import from.
+A Python under emulation has no virtual environment: wheels for its processor are unpacked into a folder that it is told
+to import from.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class CannotRun(Exception):
 
 @dataclass(frozen=True)
 class Emulated:
-    """A Python of another processor: an unpacked system, the emulator that runs its programs, and what its Python says of itself."""
+    """A Python of another processor: an unpacked system, the emulator that runs its programs, and what its Python says
+    of itself.
+    """
 
     root: Path
 
@@ -52,7 +55,9 @@ class Emulated:
         done = subprocess.run([*self.command, "-c", code], capture_output=True, text=True)
         machine, _, version = done.stdout.strip().partition(" ")
         if done.returncode != 0 or machine != "aarch64":
-            raise CannotRun(f"its python does not run: {(done.stderr.strip().splitlines() or [machine or 'no message'])[-1]}")
+            raise CannotRun(
+                f"its python does not run: {(done.stderr.strip().splitlines() or [machine or 'no message'])[-1]}"
+            )
         return version
 
 
@@ -67,7 +72,8 @@ class Environments:
     _ready: dict[str, tuple[list[str], dict[str, str]]] = field(default_factory=dict)
 
     def get(self, lock: str, version: str | None, *, emulated: bool = False) -> tuple[list[str], dict[str, str]]:
-        """Return how to start the Python with this checkout and the releases of a lock file, and what its environment needs.
+        """Return how to start the Python with this checkout and the releases of a lock file, and what its environment
+        needs.
 
         Parameters
         ----------
@@ -104,7 +110,9 @@ class Environments:
         if self.emulated is None:
             raise CannotRun("no root was given: --emulated ROOT, made as docs/reliability.md says")
         version = self.emulated.version
-        locked = hashlib.sha256((HERE / f"{lock}.txt").read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()[:12]
+        locked = hashlib.sha256(
+            (HERE / f"{lock}.txt").read_bytes() + (ROOT / "pyproject.toml").read_bytes()
+        ).hexdigest()[:12]
         site = self.folder / f"{lock}-aarch64-{version}-{locked}"
         # any Python's pip can unpack wheels for another machine
         pip = [*self.get(lock, None)[0], "-m", "pip", "--disable-pip-version-check"]
@@ -117,20 +125,36 @@ class Environments:
             (wheel,) = made.glob("*.whl")
             if not site.exists():
                 half = Path(temporary, "site")
-                arguments = ["install", "-q", "--target", str(half), *wheels, "-c", str(HERE / f"{lock}.txt"), str(wheel)]
+                arguments = [
+                    "install",
+                    "-q",
+                    "--target",
+                    str(half),
+                    *wheels,
+                    "-c",
+                    str(HERE / f"{lock}.txt"),
+                    str(wheel),
+                ]
                 _run([*pip, *arguments], f"{lock}.txt cannot be unpacked for aarch64")
                 shutil.move(half, site)
-            _run([*pip, "install", "-q", "--target", str(site), "--upgrade", "--no-deps", str(wheel)], "this checkout cannot be unpacked")
+            _run(
+                [*pip, "install", "-q", "--target", str(site), "--upgrade", "--no-deps", str(wheel)],
+                "this checkout cannot be unpacked",
+            )
         return list(self.emulated.command), {"PYTHONPATH": str(site)}
 
 
 def interpreter(version: str | None, given: tuple[str, ...] = ()) -> str:
-    """Return a Python of a version that works: this one, one of those given, one on PATH, or one that pyenv keeps off it."""
+    """Return a Python of a version that works: this one, one of those given, one on PATH, or one that pyenv keeps off
+    it.
+    """
     if version is None or version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return sys.executable
     candidates = [*given]
     # a shim of pyenv stands first on PATH and fails where no version is set, while another python may stand behind it
-    candidates += [str(Path(place) / f"python{version}") for place in os.environ.get("PATH", "").split(os.pathsep) if place]
+    candidates += [
+        str(Path(place) / f"python{version}") for place in os.environ.get("PATH", "").split(os.pathsep) if place
+    ]
     candidates += _of_pyenv(version)
     for candidate in candidates:
         if _says(candidate) == version:
@@ -142,7 +166,9 @@ def _says(python: str) -> str | None:
     """Return the version of an interpreter that can make virtual environments, None for all else."""
     try:
         done = subprocess.run(
-            [python, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
+            [python, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
         )
     except OSError:
         return None
@@ -153,7 +179,10 @@ def _of_pyenv(version: str) -> list[str]:
     if shutil.which("pyenv") is None:
         return []
     listed = subprocess.run(["pyenv", "whence", f"python{version}"], capture_output=True, text=True)
-    prefixes = [subprocess.run(["pyenv", "prefix", name], capture_output=True, text=True) for name in reversed(listed.stdout.split())]
+    prefixes = [
+        subprocess.run(["pyenv", "prefix", name], capture_output=True, text=True)
+        for name in reversed(listed.stdout.split())
+    ]
     return [str(Path(p.stdout.strip(), "bin", f"python{version}")) for p in prefixes if p.returncode == 0]
 
 

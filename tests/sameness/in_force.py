@@ -1,8 +1,8 @@
 """What is really in force in a process: run by a row's own Python with a row's own environment, prints JSON.
 
-A switch that is misspelt, or that a library no longer reads, changes nothing and says nothing. So a row shows what the libraries
-themselves report, numba by the registers of machine code that it makes here, and by the processor that the kernels of the row's build
-were compiled for (``python in_force.py KERNELS``, the folder of their cache).
+A switch that is misspelt, or that a library no longer reads, changes nothing and says nothing. So a row shows what the
+libraries themselves report, numba by the registers of machine code that it makes here, and by the processor that the
+kernels of the row's build were compiled for (``python in_force.py KERNELS``, the folder of their cache).
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from typing import Any
 # what an OpenBLAS may call the function that names its kernels, after the build of numpy, scipy or OpenCV
 _CORENAMES = tuple(f"{prefix}openblas_get_corename{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", ""))
 # widest first, of x86-64 and aarch64
-_REGISTERS = {r"%zmm\d": "512 bits (zmm)", r"%ymm\d": "256 bits (ymm)", r"\bz\d+\.d": "scalable (SVE)", r"\bv\d+\.2d": "128 bits (v)"}
+_REGISTERS = {
+    r"%zmm\d": "512 bits (zmm)",
+    r"%ymm\d": "256 bits (ymm)",
+    r"\bz\d+\.d": "scalable (SVE)",
+    r"\bv\d+\.2d": "128 bits (v)",
+}
 _FUSED = re.compile(r"^\s+(vfn?m(?:add|sub)\w*|fn?m(?:add|sub|la|ls))\s", re.MULTILINE)
 # of a kernel's key, as text: (signature, (system, processor, features), hashes)
 _PROCESSOR = re.compile(r"\('[^']+-[^']+', '([^']+)', '")
 
 
 def numba_in_force() -> str:
-    """Return what numba compiles for, the widest registers in a loop over doubles, and how many multiply-adds it fused."""
+    """Return what numba compiles for, the widest registers in a loop over doubles, and how many multiply-adds
+    it fused.
+    """
     import numba
     import numpy as np
     from numba.core.registry import cpu_target
@@ -101,7 +108,9 @@ def blas_in_force() -> str:
 def main() -> None:
     shown = {
         "machine": f"{platform.machine()}, python {platform.python_version()}",
-        "libraries": ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "opencv-python-headless", "pillow")),
+        "libraries": ", ".join(
+            f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "opencv-python-headless", "pillow")
+        ),
         "numba": numba_in_force(),
         "opencv": opencv_in_force(),
         "ipp": ipp_in_force(),

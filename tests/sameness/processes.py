@@ -10,7 +10,9 @@ from pathlib import Path
 _EVERY = 0.02  # seconds between two looks: a worker ends together with its build
 
 
-def written_by_workers(command: list[str], environment: dict[str, str]) -> tuple[subprocess.CompletedProcess[str], list[int]]:
+def written_by_workers(
+    command: list[str], environment: dict[str, str]
+) -> tuple[subprocess.CompletedProcess[str], list[int]]:
     """Run a command to its end.
 
     Parameters

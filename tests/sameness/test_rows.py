@@ -1,4 +1,6 @@
-"""The rows of `compare`: a switch that does nothing is seen, and the Python that works is found behind one that does not."""
+"""The rows of `compare`: a switch that does nothing is seen, and the Python that works is found behind one that does
+not.
+"""
 
 from __future__ import annotations
 

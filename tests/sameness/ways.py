@@ -1,7 +1,7 @@
 """The same data set by every way of building it: ``python tests/sameness/ways.py --images 200``.
 
-imagenet-c of photographs that are made for it, by one process, by two, by the jobs of an array, and by Dask with three workers
-of which two are killed. Prints the digest of each, and exits 1 where two differ, or two files of the builds.
+imagenet-c of photographs that are made for it, by one process, by two, by the jobs of an array, and by Dask with three
+workers of which two are killed. Prints the digest of each, and exits 1 where two differ, or two files of the builds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,19 @@ def two_processes(source: str, out: Path) -> str:
 
 def array_jobs(source: str, out: Path) -> str:
     """Make seven shares, two at a time, the last first, then finish."""
-    command = [sys.executable, "-m", "corruptset", "build", RECIPE, "--source", source, "--out", str(out), "--jobs", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "corruptset",
+        "build",
+        RECIPE,
+        "--source",
+        source,
+        "--out",
+        str(out),
+        "--jobs",
+        "1",
+    ]
     for pair in ((6, 3), (0, 5), (1, 4), (2, 6)):
         shares = ([*command, "--part", f"{i}/{SHARES}"] for i in pair)
         jobs = [subprocess.Popen(share, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for share in shares]

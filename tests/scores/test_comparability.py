@@ -18,7 +18,9 @@ VALIDATION = 50_000
 FROST = [{"name": f"frost{i}.png", "sha256": sha256} for i, sha256 in enumerate(PUBLISHED_FROST)]
 
 
-def notes(data: DataSet, *, condition: str | None = None, baseline: str | None = None, scored: list[str] | None = None) -> list[str]:
+def notes(
+    data: DataSet, *, condition: str | None = None, baseline: str | None = None, scored: list[str] | None = None
+) -> list[str]:
     return comparability_notes(data, data.set_ids if scored is None else scored, condition, baseline)
 
 
@@ -47,7 +49,8 @@ def test_the_published_benchmark_has_no_note(make):
     [
         ({"version": "0.9.0"}, "is of version 0.9.0; the published sets are those of 1.0.0"),
         ({"name": "mine"}, "mine 1.1.0 is no published benchmark"),
-        ({"encoding": {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}},
+        ({"encoding": {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0",
+        "containers": ["folder"]}},
          "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
         ({"scale": "side"}, "Lengths grow with the image's side"),
         ({"coupling": "severity"}, "Severities share their random draws"),
@@ -82,12 +85,16 @@ def test_images_and_sets_that_are_missing(tmp_path, make):
     some = unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection={"chosen": 20, "total": 600})
     assert "It has 20 of the 600 images of its source." in notes(some)
     held = {"chosen": 20, "total": 600, "hold_out": {"groups": ["microsoft"]}}
-    assert not any("of the 600" in note for note in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held)))
+    assert not any(
+        "of the 600" in note for note in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held))
+    )
 
 
 def test_sets_that_follow_a_model(make):
     data = make()
-    followed = [record.as_json() | ({"reproducible": False} if record.id == "fog/1" else {}) for record in data.manifest.sets]
+    followed = [
+        record.as_json() | ({"reproducible": False} if record.id == "fog/1" else {}) for record in data.manifest.sets
+    ]
     (note,) = notes(make(sets=followed, surrogates=[{"name": "resnet50"}]))
     assert "follow the gradients of a model (resnet50): fog/1." in note
 
@@ -103,8 +110,12 @@ def test_a_condition_and_a_baseline_of_ones_own(make):
 def test_imagenet_at_another_size(tmp_path):
     (note,) = notes(unbuilt.data_set(tmp_path / "299", "imagenet-c-299", VALIDATION))
     assert "299x299" in note
-    other = unbuilt.data_set(tmp_path / "96", "imagenet-c", VALIDATION, preprocessing={"kind": "resize-crop", "resize": 110, "crop": 96})
-    assert notes(other) == ["Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."]
+    other = unbuilt.data_set(
+        tmp_path / "96", "imagenet-c", VALIDATION, preprocessing={"kind": "resize-crop", "resize": 110, "crop": 96}
+    )
+    assert notes(other) == [
+        "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
+    ]
 
 
 def test_remarks_stand_beside_the_scores_of_their_recipe(tmp_path):

@@ -24,11 +24,13 @@ def test_what_is_written(tmp_path):
     done = corruptset.compare(files, tmp_path / "out")
     there = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert there == {p.relative_to(tmp_path / "out").as_posix() for p in done.files}
-    assert {f"tables/{table.name}.{kind}" for table in done.tables for kind in ("csv", "md", "tex")} | {"comparison.md"} == {
-        name for name in there if not name.startswith("plots/")
-    }
+    assert {f"tables/{table.name}.{kind}" for table in done.tables for kind in ("csv", "md", "tex")} | {
+        "comparison.md"
+    } == {name for name in there if not name.startswith("plots/")}
     drawn = {
-        f"plots/{name}.{kind}" for name in ("accuracy_and_cv", "error_and_severity", "maude", "order_effects") for kind in ("svg", "png")
+        f"plots/{name}.{kind}"
+        for name in ("accuracy_and_cv", "error_and_severity", "maude", "order_effects")
+        for kind in ("svg", "png")
     }
     assert {name for name in there if name.startswith("plots/")} == drawn
     page = (tmp_path / "out/comparison.md").read_text()
@@ -56,7 +58,10 @@ def test_the_same_scores_give_the_same_files(tmp_path):
     scores = [Scores.model_validate(made_scores.small(i)) for i in range(2)]
     for name in ("a", "b"):
         corruptset.compare(scores, tmp_path / name, plots=False)
-    files = [{p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()} for name in ("a", "b")]
+    files = [
+        {p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()}
+        for name in ("a", "b")
+    ]
     assert files[0] == files[1]
 
 
@@ -107,6 +112,8 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path, text, said):
 
 def test_a_reference_that_is_none_names_those_that_there_are(tmp_path):
     entries = [Scores.model_validate(made_scores.full(i)) for i in range(2)]
-    with pytest.raises(ScoreError, match=r"--reference: no model with two-factor scores is called 'net-7'.* There are: net-0, net-1"):
+    with pytest.raises(
+        ScoreError, match=r"--reference: no model with two-factor scores is called 'net-7'.* There are: net-0, net-1"
+    ):
         compare(entries, reference="net-0,net-7")
     assert compare(entries, reference="net-1").table("two_factor").rows[-1][3] == entries[1].two_factor.mean_accuracy

@@ -12,12 +12,22 @@ from corruptset.scores.error_curves import severity_curves
 
 def record(id: str, *stages: tuple[str, int | None], level: int | None = None) -> SetRecord:
     rows = [{"corruption": c, "revision": 1, "severity": s, "level": level, "parameters": {"p": s}} for c, s in stages]
-    fields: dict[str, Any] = {"id": id, "aliases": [], "stages": rows, "role": "test", "count": 1, "files": 1, "bytes": 1}
+    fields: dict[str, Any] = {
+        "id": id,
+        "aliases": [],
+        "stages": rows,
+        "role": "test",
+        "count": 1,
+        "files": 1,
+        "bytes": 1,
+    }
     return SetRecord.model_validate(fields | {"pixel_digest": unbuilt.BLAKE3, "metrics": None})
 
 
 def test_a_corruption_with_all_five(tmp_path):
-    sets = [record(f"fog/{s}", ("fog", s)) for s in (5, 3, 1, 2, 4)] + [record(f"snow/{s}", ("snow", s)) for s in (1, 2, 3, 4)]
+    sets = [record(f"fog/{s}", ("fog", s)) for s in (5, 3, 1, 2, 4)] + [
+        record(f"snow/{s}", ("snow", s)) for s in (1, 2, 3, 4)
+    ]
     assert severity_curves(sets) == {"fog": [f"fog/{s}" for s in range(1, 6)]}
     assert severity_curves([]) == {}
     data = unbuilt.data_set(tmp_path)

@@ -47,14 +47,25 @@ def test_images_without_a_value(samples):
     assert estimate[0] == 9
     for resample in range(20):
         there = [values[row] for row in plain_scores.drawn(0, 11, resample) if row >= 8]
-        assert estimate[1 + resample] == (pytest.approx(np.mean(there)) if there else pytest.approx(np.nan, nan_ok=True))
+        assert estimate[1 + resample] == (
+            pytest.approx(np.mean(there)) if there else pytest.approx(np.nan, nan_ok=True)
+        )
 
 
 def test_regions_are_drawn_with_their_image(tmp_path):
     sizes = [1, 4, 2]
     rows = []
     for source, size in enumerate(sizes):
-        place = {"group": "s8", "fraction": None, "side": 8, "role": "base", "row": 0, "col": 0, "anchor": False, "y": 0}
+        place = {
+            "group": "s8",
+            "fraction": None,
+            "side": 8,
+            "role": "base",
+            "row": 0,
+            "col": 0,
+            "anchor": False,
+            "y": 0,
+        }
         rows += [{"region": place | {"source": f"photo {source}", "x": x}} for x in range(size)]
     data = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows)
     flags = np.array([1, 0, 1, 0, 0, 1, 1], bool)

@@ -46,7 +46,9 @@ def test_corruption_errors(mine, others):
     assert corruption_error(arrays(errors), arrays(other_errors))[1] == pytest.approx(sum(errors) / sum(other_errors))
     below = sum(e - other_clean for e in other_errors)
     if abs(below) > 1e-9:
-        got = relative_corruption_error(arrays(errors), arrays([clean])[0], arrays(other_errors), arrays([other_clean])[0])
+        got = relative_corruption_error(
+            arrays(errors), arrays([clean])[0], arrays(other_errors), arrays([other_clean])[0]
+        )
         assert got[0] == pytest.approx(sum(e - clean for e in errors) / below, rel=1e-6)
 
 
@@ -71,15 +73,24 @@ def test_what_cannot_be_divided_has_no_value():
 
 ROWS = list(csv.reader((Path(__file__).parent / "robustbench_imagenet_c.csv").read_text("utf-8").splitlines()))
 PRINTED = {"AlexNet": (21.12, 100.0), "Standard_R50": (39.48, 76.38), "Hendrycks2020AugMix": (49.33, 64.17)}
-PRINTED |= {"Hendrycks2020Many": (52.9, 60.04), "Geirhos2018_SIN": (39.92, 76.67), "Tian2022Deeper_DeiT-B": (67.55, 41.7)}
-"""Mean accuracy and mCE in RobustBench's leaderboard of ImageNet-C: 5,000 images, relative to AlexNet's accuracies on the same."""
+PRINTED |= {
+    "Hendrycks2020Many": (52.9, 60.04),
+    "Geirhos2018_SIN": (39.92, 76.67),
+    "Tian2022Deeper_DeiT-B": (67.55, 41.7),
+}
+"""Mean accuracy and mCE in RobustBench's leaderboard of ImageNet-C: 5,000 images, relative to AlexNet's accuracies on
+the same.
+"""
 
 
 @pytest.mark.parametrize("model", PRINTED)
 def test_published_rows_give_the_published_mce(model):
     places = list(zip(ROWS[0][1:], ROWS[1][1:], strict=True))
     rows = {row[0]: dict(zip(places, map(float, row[1:]), strict=True)) for row in ROWS[2:]}
-    errors = {m: {c: [np.array([1 - row[c, str(s)]]) for s in range(1, 6)] for c in plain_scores.FIFTEEN} for m, row in rows.items()}
+    errors = {
+        m: {c: [np.array([1 - row[c, str(s)]]) for s in range(1, 6)] for c in plain_scores.FIFTEEN}
+        for m, row in rows.items()
+    }
     mce = np.mean([corruption_error(errors[model][c], errors["AlexNet"][c])[0] for c in plain_scores.FIFTEEN])
     accuracy, printed = PRINTED[model]
     assert 100 * np.mean(list(rows[model].values())) == pytest.approx(accuracy, abs=0.0051)

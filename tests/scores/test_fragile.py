@@ -22,7 +22,9 @@ SHIFT_RATES = ("loose_shift", "strict_shift", "label_change_shift")
 
 
 def outcome_of(right: Any, predicted: Any = None, **more: Any) -> Outcome:
-    return Outcome(np.array(right, bool), predicted=None if predicted is None else np.array(predicted, np.int32), **more)
+    return Outcome(
+        np.array(right, bool), predicted=None if predicted is None else np.array(predicted, np.int32), **more
+    )
 
 
 def groups_of(data: Any, outcomes: dict[str, Outcome], seed: int = 0) -> dict[str, Fragile]:
@@ -61,7 +63,9 @@ def test_rates_of_random_outcomes(data):
     order = data.draw(st.permutations(range(len(records)))) if data.draw(st.booleans()) else range(len(records))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     right = rng.random(len(records)) < data.draw(st.sampled_from([0.02, 0.5, 0.9]))
-    check(data_of([records[i] for i in order]), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3)))
+    check(
+        data_of([records[i] for i in order]), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3))
+    )
 
 
 @pytest.mark.parametrize("edge", ["left half", "one position", "checkerboard", "smaller ones wrong"])
@@ -84,7 +88,13 @@ def test_the_published_definition_by_hand():
     records = exhaustive("a", 5, [3])
     right = [r.anchor and (r.y, r.x) == (1, 1) for r in records]
     scores = groups_of(data_of(records), {"clean": outcome_of(right)})["s3"]
-    assert scores.loose_shift.model_dump() == {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "interval": None, "anchors": 9}
+    assert scores.loose_shift.model_dump() == {
+        "rate": 1,
+        "positive": 1 / 9,
+        "negative": 8 / 9,
+        "interval": None,
+        "anchors": 9,
+    }
     # a corner has three neighbours; of none but the middle do all differ
     assert (scores.strict_shift.rate, scores.strict_shift.positive) == (1 / 9, 1 / 9)
     assert (scores.loose_shrink.rate, scores.loose_shrink.negative) == (1 / 9, 0)
@@ -95,7 +105,9 @@ def test_the_published_definition_by_hand():
 @pytest.mark.parametrize("right", [True, False])
 def test_a_model_that_is_always_right_or_always_wrong_is_never_fragile(right):
     records = exhaustive("a", 8, [3, 5]) + exhaustive("b", 8, [3, 5])
-    for scores in groups_of(data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}).values():
+    for scores in groups_of(
+        data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}
+    ).values():
         for name in RATES:
             rate = getattr(scores, name)
             assert (rate.rate, rate.positive, rate.negative, rate.interval) == (0, 0, 0, (0, 0))
@@ -163,7 +175,9 @@ def test_notes_and_estimates():
     right = np.random.default_rng(0).random(len(records)) < 0.5
     found = measure_fragile(data_of(records, mode="sampled"), {"clean": outcome_of(right)}, 5)
     assert any("estimates" in note for note in found.notes)
-    assert not any("estimates" in note for note in measure_fragile(data_of(records), {"clean": outcome_of(right)}).notes)
+    assert not any(
+        "estimates" in note for note in measure_fragile(data_of(records), {"clean": outcome_of(right)}).notes
+    )
     assert set(found.estimates) == {f"fragile.s3.{name}" for name in RATES[:4]}
     rate, *values = found.estimates["fragile.s3.loose_shift"]
     assert rate == found.groups["s3"].loose_shift.rate

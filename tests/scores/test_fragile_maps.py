@@ -42,7 +42,11 @@ def test_maps_are_the_slow_versions(shuffled):
             assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
             for y, x in np.ndindex(maps.right.shape):
                 row, index = rows[source, side, y, x], of[source, side, y, x]
-                assert (maps.right[y, x], maps.shift[y, x], maps.shrink[y, x]) == (row["right"], row["loose_shift"], row["loose_shrink"])
+                assert (maps.right[y, x], maps.shift[y, x], maps.shrink[y, x]) == (
+                    row["right"],
+                    row["loose_shift"],
+                    row["loose_shrink"],
+                )
                 assert maps.probability[y, x] == outcome.probability[index]
 
 
@@ -57,7 +61,9 @@ def test_crops_of_a_table():
     records = exhaustive("a", 9, [4])
     outcome = outcome_of(len(records))
     wanted = fragile_maps(data_of(records), {"clean": outcome}, "a", 4)
-    table = SimpleNamespace(**{**vars(data_of(records)), "crops": lambda name: SimpleNamespace(regions=lambda: iter(records))})
+    table = SimpleNamespace(
+        **{**vars(data_of(records)), "crops": lambda name: SimpleNamespace(regions=lambda: iter(records))}
+    )
     found = crop_maps(table, outcome, "a", 4)
     for name in ("right", "shift", "shrink", "probability"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
@@ -68,7 +74,11 @@ def test_crops_of_a_table():
 def test_what_has_no_maps():
     records = exhaustive("a", 9, [4])
     outcome = outcome_of(len(records))
-    for name, side, said in [("b", 4, "no regions of an image 'b'"), ("a", 5, "has 0 of side 5"), ("a", 2, "has 0 of side 2")]:
+    for name, side, said in [
+        ("b", 4, "no regions of an image 'b'"),
+        ("a", 5, "has 0 of side 5"),
+        ("a", 2, "has 0 of side 2"),
+    ]:
         with pytest.raises(ParameterError, match=said):
             fragile_maps(data_of(records), {"clean": outcome}, name, side)
     block = [region("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]
@@ -88,7 +98,8 @@ def test_a_picture_has_the_colours_of_its_positions():
     with Image.open(io.BytesIO(picture([maps]))) as made:
         assert made.size[0] >= 640
         colours = {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
-    # 5 x 5 positions of 5 x 5 pixels, right in columns 0 to 2: fragile are columns 2 (right) and 3 (wrong); of the shrunk, columns 1 to 4
+    # 5 x 5 positions of 5 x 5 pixels, right in columns 0 to 2: fragile are columns 2 (right) and 3 (wrong); of the
+    # shrunk, columns 1 to 4
     assert colours[BLUE] > 5 * 25
     assert colours[ORANGE] > 5 * 25
     assert colours[DARK] > 10 * 25

@@ -1,4 +1,6 @@
-"""What a model says of a data set: files, kinds, resuming, and what is refused. The model is numpy's, but for the tests marked ci."""
+"""What a model says of a data set: files, kinds, resuming, and what is refused. The model is numpy's, but for the tests
+marked ci.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,13 @@ class Model(Linear):
         return SimpleNamespace(least_accuracy=self.least_accuracy)
 
     def record(self) -> dict[str, Any]:
-        return {"weights": f"sha256:{self.name}", "input": {"size": [32, 32]}, "outputs": "logits", "classes": "index", "torch": "9"}
+        return {
+            "weights": f"sha256:{self.name}",
+            "input": {"size": [32, 32]},
+            "outputs": "logits",
+            "classes": "index",
+            "torch": "9",
+        }
 
     def for_classes(self, folders: list[str]) -> Model:
         self.folders = tuple(folders)
@@ -46,7 +54,9 @@ class Model(Linear):
     def logits(self, images: np.ndarray) -> np.ndarray:
         assert 1 <= len(images) <= self.batch
         self.asked += len(images)
-        return np.stack([(self.weights * (image[..., None] / 255)).sum(axis=(0, 1, 2)) for image in images]).astype(np.float32)
+        return np.stack([(self.weights * (image[..., None] / 255)).sum(axis=(0, 1, 2)) for image in images]).astype(
+            np.float32
+        )
 
     def check_accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
         self.shown = len(images)
@@ -67,7 +77,9 @@ def read(file: Path) -> dict[str, np.ndarray]:
 
 def test_a_virtual_data_set_is_taken_as_the_stored_one(directory, shared, tmp_path):
     made = corruptset.open(directory, source=f"folder:{shared.crops()}")
-    done = [corruptset.predict(data, Model(), tmp_path / name) for name, data in (("made", made), ("stored", directory))]
+    done = [
+        corruptset.predict(data, Model(), tmp_path / name) for name, data in (("made", made), ("stored", directory))
+    ]
     assert done[0].accuracy == done[1].accuracy
     assert layouts.files_of(tmp_path / "made") == layouts.files_of(tmp_path / "stored")
 
@@ -85,7 +97,12 @@ def test_each_set_has_a_file_named_by_its_id(directory, tmp_path):
         np.testing.assert_array_equal(arrays["logits"], want)
         assert done.accuracy[name] == (want.argmax(axis=1) == data[name].labels).mean()
     head = json.loads((tmp_path / "p/predictions.json").read_text())
-    assert (head["model"], head["digest"], head["kind"], head["weights"]) == ("stand-in", data.digest, "logits", "sha256:stand-in")
+    assert (head["model"], head["digest"], head["kind"], head["weights"]) == (
+        "stand-in",
+        data.digest,
+        "logits",
+        "sha256:stand-in",
+    )
     assert (done.images, done.kept, done.model, done.digest) == (60, (), "stand-in", data.digest)
     assert told[0] == ("loading the model", 0, 0)
     assert told[1] == ("predicting", 7, 60)
@@ -156,7 +173,10 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
             (directory, Model(name="another")),
             "model 'stand-in' in place of 'another'; weights 'sha256:stand-in' in place of 'sha256:another'",
         ),
-        ((other, Model()), f"digest '{corruptset.open(directory).digest}' in place of '{corruptset.open(other).digest}'"),
+        (
+            (other, Model()),
+            f"digest '{corruptset.open(directory).digest}' in place of '{corruptset.open(other).digest}'",
+        ),
     ):
         with pytest.raises(PredictionError) as caught:
             corruptset.predict(*changed, out)
@@ -173,7 +193,10 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
 
 
 def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
-    assert list(corruptset.predict(directory, Model(), tmp_path, sets=["b*", "contrast-3+brightness-2"]).accuracy) == [SETS[0], SETS[2]]
+    assert list(corruptset.predict(directory, Model(), tmp_path, sets=["b*", "contrast-3+brightness-2"]).accuracy) == [
+        SETS[0],
+        SETS[2],
+    ]
     with pytest.raises(UnknownCorruption, match=r"'brightnes/1' matches no set of .*Did you mean 'brightness/1'\?"):
         corruptset.predict(directory, Model(), tmp_path / "q", sets=["clean", "brightnes/1"])
     with pytest.raises(ParameterError, match="kind is 'best'; expected one of logits, probs, top, rank"):
@@ -193,7 +216,9 @@ def test_a_model_that_asks_for_an_accuracy_is_shown_clean_images(directory, shar
 def test_images_of_another_kind_are_refused_with_their_place(directory, shared, tmp_path):
     with pytest.raises(ModelError) as caught:
         corruptset.predict(directory, Model(size=(224, 224)), tmp_path / "p")
-    assert "takes RGB images of 224x224 (height x width); image 0 of set 'brightness/1' is RGB, 32x32" in str(caught.value)
+    assert "takes RGB images of 224x224 (height x width); image 0 of set 'brightness/1' is RGB, 32x32" in str(
+        caught.value
+    )
     with pytest.raises(ModelError, match="takes grey images of 32x32"):
         corruptset.predict(directory, Model(channels=1), tmp_path / "q")
 
@@ -212,7 +237,12 @@ def model_file(tmp_path_factory) -> Path:
 
     arguments = {"channels": 3, "classes": 10, "side": 32}
     return write_model(
-        tmp_path_factory.mktemp("model"), seeded(lambda: Plain(**arguments)), 32, "small_nets:Plain", arguments=arguments, name="plain"
+        tmp_path_factory.mktemp("model"),
+        seeded(lambda: Plain(**arguments)),
+        32,
+        "small_nets:Plain",
+        arguments=arguments,
+        name="plain",
     )
 
 
@@ -221,7 +251,9 @@ def test_a_network_from_its_file(directory, model_file, tmp_path):
     done = corruptset.predict(directory, model_file, tmp_path / "p", batch=8)
     model, data = corruptset.load_surrogate(model_file), corruptset.open(directory)
     for name in SETS:
-        np.testing.assert_allclose(read(tmp_path / "p" / f"{name}.npz")["logits"], model.logits(data[name].array()), atol=1e-5)
+        np.testing.assert_allclose(
+            read(tmp_path / "p" / f"{name}.npz")["logits"], model.logits(data[name].array()), atol=1e-5
+        )
     assert done.model == "plain"
     (tmp_path / "folders.txt").write_text("".join(f"{c.folder}\n" for c in reversed(data.classes)))
     changed = tmp_path / "model.toml"
@@ -229,7 +261,9 @@ def test_a_network_from_its_file(directory, model_file, tmp_path):
     for name in ("weights.safetensors", "small_nets.py"):
         shutil.copy(model_file.with_name(name), tmp_path)
     corruptset.predict(directory, changed, tmp_path / "q", batch=8, sets=["clean"])
-    np.testing.assert_array_equal(read(tmp_path / "q/clean.npz")["logits"], read(tmp_path / "p/clean.npz")["logits"][:, ::-1])
+    np.testing.assert_array_equal(
+        read(tmp_path / "q/clean.npz")["logits"], read(tmp_path / "p/clean.npz")["logits"][:, ::-1]
+    )
     with pytest.raises(PredictionError, match="classes 'index' in place of 'sha256:"):
         corruptset.predict(directory, changed, tmp_path / "p")
     changed.write_text(model_file.read_text() + "least_accuracy = 1\n")

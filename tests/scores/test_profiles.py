@@ -61,7 +61,11 @@ def test_the_mean_of_all(data):
         assert mean.rank[level] == pytest.approx(np.mean([p.rank[level] for p in scores.profiles.values()]))
     below = mean.first_below["0.9"]
     expected = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
-    assert (below.level, below.change, below.changed) == (expected, "the mean of 14 degradations", pytest.approx(changed(expected)))
+    assert (below.level, below.change, below.changed) == (
+        expected,
+        "the mean of 14 degradations",
+        pytest.approx(changed(expected)),
+    )
 
 
 def test_the_words_of_a_level(data, tmp_path):
@@ -101,7 +105,10 @@ def test_the_mean_of_the_papers_fourteen(data, fifteen, over, left_out):
     assert len(scores.profiles) == 15
     # model_gradient is one of the fourteen, and what is left out would fall too
     assert scores.mean_profile.accuracy[10] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
-    assert f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {left_out}." in scores.notes
+    assert (
+        f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {left_out}."
+        in scores.notes
+    )
     lacking = corruptset.score(data, falling(data, steps), profile_over=over)
     assert lacking.mean_profile is None
     assert any(f"the paper's {over}: the data set has no levels of model_gradient." in note for note in lacking.notes)
@@ -109,7 +116,13 @@ def test_the_mean_of_the_papers_fourteen(data, fifteen, over, left_out):
 
 def test_the_mean_of_ours_is_over_what_is_there(data, fifteen):
     steps = {"random_noise": 1, "model_gradient": 2}
-    assert corruptset.score(data, falling(data, steps)).mean_profile.accuracy[10] == pytest.approx((13 + 1 - 10 / COUNT) / 14)
-    assert corruptset.score(fifteen, falling(fifteen, steps)).mean_profile.accuracy[10] == pytest.approx((13 + 0.75 + 0.5) / 15)
-    with pytest.raises(corruptset.errors.ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"):
+    assert corruptset.score(data, falling(data, steps)).mean_profile.accuracy[10] == pytest.approx(
+        (13 + 1 - 10 / COUNT) / 14
+    )
+    assert corruptset.score(fifteen, falling(fifteen, steps)).mean_profile.accuracy[10] == pytest.approx(
+        (13 + 0.75 + 0.5) / 15
+    )
+    with pytest.raises(
+        corruptset.errors.ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"
+    ):
         corruptset.score(data, falling(data, steps), profile_over="mine")

@@ -21,7 +21,9 @@ VGG-19+BN  61.1 65 67 76 69 74 60 67 61 56 52 41 48 55 66 61
 ResNet-18  63.9 68 70 75 69 72 64 69 68 60 63 47 55 53 62 63
 ResNet-50  57.6 61 64 66 62 69 57 63 61 53 52 40 47 50 60 60
 """
-"""mAUDE and the fifteen AUDE values of the ImageNet-D preprint's Table 1 (hendrycks/robustness, paper.pdf of commit fac385c)."""
+"""mAUDE and the fifteen AUDE values of the ImageNet-D preprint's Table 1 (hendrycks/robustness, paper.pdf of commit
+fac385c).
+"""
 CES = """
 SqueezeNet 104.4 107 106 105 100 103 101 100 101 103 97 97 98 106 109 134
 VGG-11      93.5  97  97 100  92  99  93  91  92  91 84 75 86  97 107 100
@@ -30,7 +32,9 @@ VGG-19+BN   81.6  82  83  88  82  94  84  86  80  78 69 61 74  94  85  83
 ResNet-18   84.7  87  88  91  84  91  87  89  86  84 78 69 78  90  80  85
 ResNet-50   76.7  80  82  83  75  89  78  80  78  75 66 57 71  85  77  77
 """
-"""mCE and the fifteen CE values of Table 1 of the ImageNet-C paper's draft (the same repository, new_draft.pdf of commit de7653a)."""
+"""mCE and the fifteen CE values of Table 1 of the ImageNet-C paper's draft (the same repository, new_draft.pdf of
+commit de7653a).
+"""
 RELATIVE_CES = """
 SqueezeNet 117.9 118 116 114 104 110 106 105 106 110  98 101 100 126 129 229
 VGG-11     123.3 122 121 125 116 129 121 115 114 113  99  86 102 151 161 174
@@ -89,7 +93,9 @@ def networks(name: str) -> dict[str, list[float]]:
     rows = list(csv.DictReader((Path(__file__).parent / name).read_text("utf-8").splitlines()))
     assert len(rows) == 27
     clean = [float(row["model"].endswith("(clean)")) for row in rows]
-    return {"clean": clean} | {key: [float(row[key]) for row in rows] for key in ("cv_percent", "mean_accuracy", "clean_accuracy")}
+    return {"clean": clean} | {
+        key: [float(row[key]) for row in rows] for key in ("cv_percent", "mean_accuracy", "clean_accuracy")
+    }
 
 
 PAPER = networks("two_factor_paper_table3.csv")
@@ -108,7 +114,8 @@ def test_the_reference_point_of_the_two_factor_plot(table):
     assert reference == (pytest.approx(2.94, abs=0.005), pytest.approx(88.31, abs=0.005))
 
 
-CORRELATIONS = [  # Table 2 of the paper, Spearman and Pearson; then as they follow from its Table 3, and from the preprint's
+# Table 2 of the paper, Spearman and Pearson; then as they follow from its Table 3, and from the preprint's
+CORRELATIONS = [
     ("cv_percent", "mean_accuracy", (0.202, 0.096), (0.203, 0.326), (0.180, 0.295)),
     ("cv_percent", "clean_accuracy", (0.345, 0.365), (0.338, 0.366), (0.383, 0.440)),
     ("mean_accuracy", "clean_accuracy", (0.057, 0.052), (-0.057, 0.052), (0.821, 0.889)),
@@ -129,7 +136,12 @@ def test_five_of_six_printed_correlations_follow_from_the_papers_table():
 
 
 def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
-    """Equation 1 of the paper, 1 - 6 sum(d^2) / (n (n^2 - 1)), gives the printed .345 where equal values all have the highest place."""
-    places = [np.array([sum(other <= one for other in PAPER[key]) for one in PAPER[key]]) for key in ("cv_percent", "clean_accuracy")]
+    """Equation 1 of the paper, 1 - 6 sum(d^2) / (n (n^2 - 1)), gives the printed .345 where equal values all have the
+    highest place.
+    """
+    places = [
+        np.array([sum(other <= one for other in PAPER[key]) for one in PAPER[key]])
+        for key in ("cv_percent", "clean_accuracy")
+    ]
     n = len(places[0])
     assert 1 - 6 * float(((places[0] - places[1]) ** 2).sum()) / (n * (n * n - 1)) == pytest.approx(0.345, abs=0.0005)

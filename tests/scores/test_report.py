@@ -1,4 +1,6 @@
-"""The page of results: every number of the scores is on it, figures have their table, and what a stranger writes comes out as text."""
+"""The page of results: every number of the scores is on it, figures have their table, and what a stranger writes comes
+out as text.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,13 @@ def numbers(value: Any) -> Iterator[float]:
 
 def test_every_number_of_every_file_is_on_the_page(everything: tuple[Node, list[Scores]]) -> None:
     page, scores = everything
-    words = {word for _, rows in tables(page).values() for row in rows for cell in row for word in re.findall(r"-?[\d.]+", cell)}
+    words = {
+        word
+        for _, rows in tables(page).values()
+        for row in rows
+        for cell in row
+        for word in re.findall(r"-?[\d.]+", cell)
+    }
     for one in scores:
         record = one.as_json()
         for name in ("schema_version", "resamples"):
@@ -62,12 +70,18 @@ def test_numbers_stand_with_their_model_and_set(everything: tuple[Node, list[Sco
     for one in scores:
         for name, known in one.sets.items():
             low, high = known.interval or (0, 0)
-            assert of_cell[name, one.model] == ["200", f"{100 * known.accuracy:.2f} {100 * low:.2f} to {100 * high:.2f}"]
+            assert of_cell[name, one.model] == [
+                "200",
+                f"{100 * known.accuracy:.2f} {100 * low:.2f} to {100 * high:.2f}",
+            ]
     headings, rows = shown["Scores that are one number, with intervals of 95 % over resamples of the images"]
     for one, row in zip(scores, rows, strict=True):
         low, high = one.intervals["maude"] or (0, 0)
         of_name = dict(zip(headings, row, strict=True))
-        assert (of_name["model"], of_name["mAUDE %"]) == (one.model, f"{100 * one.maude:.2f} {100 * low:.2f} to {100 * high:.2f}")
+        assert (of_name["model"], of_name["mAUDE %"]) == (
+            one.model,
+            f"{100 * one.maude:.2f} {100 * low:.2f} to {100 * high:.2f}",
+        )
         assert of_name["RB-index"] == f"{one.rb_index:.3f}"
 
 
@@ -111,19 +125,33 @@ def test_headings_go_down_one_by_one_and_names_are_unique(
         assert {node.attributes["href"][1:] for node in page.all("a", "use")} <= set(ids)
         regions = [node.attributes["aria-label"] for node in page.all("div") if node.attributes.get("role") == "region"]
         assert len(regions) == len(set(regions))
-        assert all(node.attributes.get("tabindex") == "0" for node in page.all("div") if node.attributes.get("role") == "region")
+        assert all(
+            node.attributes.get("tabindex") == "0"
+            for node in page.all("div")
+            if node.attributes.get("role") == "region"
+        )
         labels = [node.attributes["aria-label"] for node in page.all("svg") if node.attributes.get("role") == "img"]
         assert all(labels)
-        assert all(node.attributes.get("aria-hidden") or node.attributes.get("role") == "img" for node in page.all("svg"))
+        assert all(
+            node.attributes.get("aria-hidden") or node.attributes.get("role") == "img" for node in page.all("svg")
+        )
 
 
 def assert_inert(page: Node) -> None:
     """Fail if a page fetches something, or runs something but its own script."""
     assert len(list(page.all("script"))) == len(list(page.all("style"))) == 1
     for node in page.all():
-        assert not {name for name in node.attributes if name.startswith("on") or name in ("style", "src", "srcset", "action", "autofocus")}
+        assert not {
+            name
+            for name in node.attributes
+            if name.startswith("on") or name in ("style", "src", "srcset", "action", "autofocus")
+        }
         target = node.attributes.get("href", "#")
-        assert target.startswith("#") or target == "data:," or re.fullmatch(r"data:image/jpeg;base64,[A-Za-z0-9+/=]+", target)
+        assert (
+            target.startswith("#")
+            or target == "data:,"
+            or re.fullmatch(r"data:image/jpeg;base64,[A-Za-z0-9+/=]+", target)
+        )
     policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
     for tag in ("script", "style"):
         (text,) = [part for part in next(iter(page.all(tag))).children if isinstance(part, str)]
@@ -171,7 +199,9 @@ def test_the_same_bytes_wherever_the_files_lie(data: DataSet, tmp_path: Path) ->
     assert len(pages[0]) <= home.MOST_BYTES
 
 
-def test_tables_are_cut_and_pictures_reduced_until_they_fit(data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_cut_and_pictures_reduced_until_they_fit(
+    data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scores = full(data, "net-a", "net-b")
     monkeypatch.setattr(home, "CUTS", (20_000, 300))
     monkeypatch.setattr(home, "WORDS", 260_000)
@@ -186,4 +216,6 @@ def test_tables_are_cut_and_pictures_reduced_until_they_fit(data: DataSet, tmp_p
     sides = {int(node.attributes["width"]) for node in page.all("image")}
     assert len(sides) == 1
     assert len(list(page.all("image"))) == done.pictures > 5
-    assert done.pictures == len({node.attributes["href"] for node in page.all("use") if "image-" in node.attributes["href"]})
+    assert done.pictures == len(
+        {node.attributes["href"] for node in page.all("use") if "image-" in node.attributes["href"]}
+    )

@@ -49,7 +49,12 @@ def test_of_every_set(data, predictions, scores):
         assert scored.rank == pytest.approx(mean(outcome.rank.tolist()))
         assert scored.probability == pytest.approx(mean(outcome.probability.tolist()), rel=1e-6)
         assert scored.interval[0] <= scored.accuracy <= scored.interval[1]
-    assert (scores.digest, scores.name, scores.model, scores.samples) == (data.digest, "imagenet-c-all 1.1.0", "made up", 40)
+    assert (scores.digest, scores.name, scores.model, scores.samples) == (
+        data.digest,
+        "imagenet-c-all 1.1.0",
+        "made up",
+        40,
+    )
 
 
 def test_error_curves(data, predictions, scores):
@@ -95,11 +100,14 @@ def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predic
         one = scores.worst_case[name]
         assert (one.sets, one.share) == (len(ids), pytest.approx(mean(every)))
         assert one.mean_accuracy == pytest.approx(mean(accuracy(right[set_id]) for set_id in ids))
-    assert set(scores.worst_case) == {"all", "noise", "blur", "weather", "digital", *FIFTEEN}  # those to validate on are in none
+    # those to validate on are in none
+    assert set(scores.worst_case) == {"all", "noise", "blur", "weather", "digital", *FIFTEEN}
     few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).worst_case
     assert {name: one.sets for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
     chosen = corruptset.score(data, predictions, condition="correct@clean").worst_case["all"].share
-    of_right = [all(right[f"{name}/{s}"][i] for name in FIFTEEN for s in range(1, 6)) for i in np.flatnonzero(right["clean"])]
+    of_right = [
+        all(right[f"{name}/{s}"][i] for name in FIFTEEN for s in range(1, 6)) for i in np.flatnonzero(right["clean"])
+    ]
     assert chosen == pytest.approx(mean(of_right))
 
 
@@ -121,9 +129,14 @@ def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_ima
     shares = [scores.worst_case[f"pgd within {radius:g}"].share for radius in sorted(set(radii.values()))]
     assert shares == sorted(shares, reverse=True)
     bare = {name: replace(one, probability=None) for name, one in outcomes.items()}
-    assert corruptset.score(attacked, replace(made, outcomes=bare)).worst_case[f"pgd within {max(radii.values()):g}"].loss is None
+    assert (
+        corruptset.score(attacked, replace(made, outcomes=bare)).worst_case[f"pgd within {max(radii.values()):g}"].loss
+        is None
+    )
     certain = {name: replace(one, probability=np.zeros_like(one.probability)) for name, one in outcomes.items()}
-    impossible = corruptset.score(attacked, replace(made, outcomes=certain)).worst_case[f"pgd within {max(radii.values()):g}"]
+    impossible = corruptset.score(attacked, replace(made, outcomes=certain)).worst_case[
+        f"pgd within {max(radii.values()):g}"
+    ]
     assert impossible.loss == pytest.approx(87.336545, abs=1e-5)
 
 
@@ -146,11 +159,15 @@ def test_replicates_are_the_formulas_over_resampled_images(data, predictions, sc
         drawn = plain_scores.resampled(right, 0, resample)
         drawn_other = plain_scores.resampled(other, 0, resample)
         assert values["maude"][resample] == pytest.approx(plain_scores.maude(drawn), rel=1e-6)
-        assert values["relative_maude"][resample] == pytest.approx(plain_scores.maude(drawn) - (1 - accuracy(drawn["clean"])), rel=1e-5)
+        assert values["relative_maude"][resample] == pytest.approx(
+            plain_scores.maude(drawn) - (1 - accuracy(drawn["clean"])), rel=1e-5
+        )
         mce = mean(plain_scores.ce(drawn, drawn_other, name) for name in FIFTEEN)
         assert values["mce"][resample] == pytest.approx(mce, rel=1e-6)
         tests = [accuracy(drawn[f"{name}/{s}"]) for name in FIFTEEN for s in range(1, 6)]
-        assert values["rb_index"][resample] == pytest.approx(plain_scores.rb_index(accuracy(drawn["clean"]), tests), rel=1e-5)
+        assert values["rb_index"][resample] == pytest.approx(
+            plain_scores.rb_index(accuracy(drawn["clean"]), tests), rel=1e-5
+        )
     for name, rows in values.items():
         assert scores.intervals[name] == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
     other_seed = corruptset.score(data, predictions, seed=1)
@@ -164,17 +181,34 @@ def test_a_perfect_model_and_a_constant_one(data):
 
     def predicted(guess: np.ndarray) -> Predictions:
         correct = guess == labels
-        outcome = Outcome(correct, correct, np.where(correct, 0, 9).astype(np.int32), correct.astype(np.float32), guess.astype(np.int32))
+        outcome = Outcome(
+            correct,
+            correct,
+            np.where(correct, 0, 9).astype(np.int32),
+            correct.astype(np.float32),
+            guess.astype(np.int32),
+        )
         return Predictions("m", data.digest, dict.fromkeys(data.set_ids, outcome))
 
     perfect = corruptset.score(data, predicted(labels), baseline=predicted(np.zeros(count, np.int64)))
     assert {s.accuracy for s in perfect.sets.values()} == {1.0}
-    assert (perfect.maude, perfect.relative_maude, perfect.mce, perfect.rb_index, perfect.mean_accuracy) == (0, 0, 0, 0, 1)
+    assert (perfect.maude, perfect.relative_maude, perfect.mce, perfect.rb_index, perfect.mean_accuracy) == (
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
     assert perfect.intervals["maude"] == (0, 0)
     # the baseline is as bad on clean images: a loss relative to none is no number
     assert (perfect.relative_mce, perfect.relative_ce) == (None, {})
-    assert any("divided by 0" in note and "relative_ce of brightness" in note and "and 15 more" in note for note in perfect.notes)
-    constant = corruptset.score(data, predicted(np.zeros(count, np.int64)), baseline=predicted(np.zeros(count, np.int64)))
+    assert any(
+        "divided by 0" in note and "relative_ce of brightness" in note and "and 15 more" in note
+        for note in perfect.notes
+    )
+    constant = corruptset.score(
+        data, predicted(np.zeros(count, np.int64)), baseline=predicted(np.zeros(count, np.int64))
+    )
     share = float((labels == 0).mean())
     assert {round(s.accuracy, 12) for s in constant.sets.values()} == {round(share, 12)}
     assert constant.maude == pytest.approx(1 - share)
@@ -187,7 +221,8 @@ def test_a_perfect_model_and_a_constant_one(data):
 @given(st.permutations(range(40)))
 def test_permuting_images_with_their_rows_changes_no_score(data, predictions, scores, order):
     moved = {
-        name: Outcome(**{part: values[order] for part, values in vars(outcome).items()}) for name, outcome in predictions.outcomes.items()
+        name: Outcome(**{part: values[order] for part, values in vars(outcome).items()})
+        for name, outcome in predictions.outcomes.items()
     }
     again = corruptset.score(data, replace(predictions, outcomes=moved))
     assert again.maude == pytest.approx(scores.maude)
@@ -200,7 +235,9 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     some = ["fog/*", "clean", "saturate/2"]
     part = unbuilt.data_set(tmp_path, only=lambda name: name.startswith("fog/") or name in ("clean", "saturate/2"))
     here = corruptset.score(data, predictions, sets=some)
-    there = corruptset.score(part, replace(predictions, outcomes={name: predictions.outcomes[name] for name in part.set_ids}))
+    there = corruptset.score(
+        part, replace(predictions, outcomes={name: predictions.outcomes[name] for name in part.set_ids})
+    )
     assert here == there
     assert list(here.aude) == ["fog"]
     assert here.maude is None
@@ -222,7 +259,9 @@ def test_without_clean_images(tmp_path, predictions):
     without = {name: outcome for name, outcome in predictions.outcomes.items() if name != "clean"}
     scores = corruptset.score(data, replace(predictions, outcomes=without))
     # they need not be a set of the data set
-    assert corruptset.score(data, predictions).maude == corruptset.score(data, predictions, sets=["*"]).maude is not None
+    assert (
+        corruptset.score(data, predictions).maude == corruptset.score(data, predictions, sets=["*"]).maude is not None
+    )
     assert (scores.maude, scores.aude, scores.rb_index) == (None, {}, None)
     assert scores.mean_accuracy is not None
     assert any("add clean.npz" in note for note in scores.notes)

@@ -24,7 +24,11 @@ def value(name: str, severity: int) -> float:
 
 WHOLE: dict[str, dict[str, float]] = {
     "clean": CLEAN,
-    **{f"{name}/{s}": {"AP": value(name, s), "AP50": 100 * value(name, s)} for name in [*FIFTEEN, *EXTRA] for s in range(1, 6)},
+    **{
+        f"{name}/{s}": {"AP": value(name, s), "AP50": 100 * value(name, s)}
+        for name in [*FIFTEEN, *EXTRA]
+        for s in range(1, 6)
+    },
 }
 
 
@@ -41,8 +45,10 @@ def test_means_are_over_the_fifteen() -> None:
         assert one.families[family].relative == pytest.approx(mean / 0.40)
     assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in range(1, 6)))
     assert one.missing == []
-    assert scores.notes == ["20 sets do not count in mPC, as they are not among the corruptions of the means: speckle_noise/1, "
-                            "speckle_noise/2, speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."]  # fmt: skip
+    assert scores.notes == [
+        "20 sets do not count in mPC, as they are not among the corruptions of the means: speckle_noise/1, "
+        "speckle_noise/2, speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."
+    ]
 
 
 def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
@@ -65,7 +71,9 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
 
 
 def test_other_corruptions() -> None:
-    scores = score_table({"mine/" + str(s): {"AP": s} for s in range(1, 6)} | WHOLE, corruptions=["mine", "speckle_noise"])
+    scores = score_table(
+        {"mine/" + str(s): {"AP": s} for s in range(1, 6)} | WHOLE, corruptions=["mine", "speckle_noise"]
+    )
     assert scores.over == ["mine", "speckle_noise"]
     assert scores.metrics["AP"].mpc == pytest.approx((3 + 0.03) / 2)
     assert set(scores.metrics["AP"].families) == {"noise", "other"}
@@ -88,7 +96,11 @@ def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
     for name in ("t.json", "n.json", "t.csv"):
         assert score_table(tmp_path / name).metrics == expected.metrics
     # as mmdetection writes it: the clean values stand with every corruption, metrics below their kind
-    kinds = {name: {"0": {"bbox": CLEAN}, **{s: {"bbox": m} for s, m in of.items()}} for name, of in nested.items() if name != "clean"}
+    kinds = {
+        name: {"0": {"bbox": CLEAN}, **{s: {"bbox": m} for s, m in of.items()}}
+        for name, of in nested.items()
+        if name != "clean"
+    }
     found = score_table(kinds).metrics
     assert {name.removeprefix("bbox "): one for name, one in found.items()} == expected.metrics
 
@@ -98,11 +110,14 @@ def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
     [
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
         ("t.csv", "set\nclean\n", "expected set, and then one for each metric"),
-        ("t.csv", "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n", r"(?s)3: the set clean is.*twice.*4: has no set id.*5: has more"),
-        ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*valid number.*'much'.*fog/1\.AP: .*finite number"),
+        ("t.csv", "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n", r"(?s)3: the set clean is.*twice.*4: has no set id.*5: "
+            r"has more"),
+        ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*valid number.*'much'.*fog/1\.AP: .*finite "
+            r"number"),
         ("t.json", "{", "is not JSON"),
         ("t.json", "[1]", "names no set"),
-        ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: .*valid dictionary \(given: 1\).*fog/1\.AP: .*given: True"),
+        ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: .*valid dictionary \(given: 1\).*fog/1\.AP: "
+            r".*given: True"),
         ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: is there twice, with other values"),
     ],
 )  # fmt: skip
@@ -115,7 +130,11 @@ def test_mistakes(tmp_path: Path, name: str, text: str, said: str) -> None:
 
 
 def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table() -> None:
-    table = {"clean": {"acc": 0.8, "error": 0.2}, "fog/3": {"acc": 0.6, "error": 0.4}, "pgd/1": {"acc": 0.2, "error": 0.8}}
+    table = {
+        "clean": {"acc": 0.8, "error": 0.2},
+        "fog/3": {"acc": 0.6, "error": 0.4},
+        "pgd/1": {"acc": 0.2, "error": 0.8},
+    }
     scores = score_table(table | {"spatter/5": {"acc": 0.0, "error": 1.0}}, lower_is_better=["error"]).metrics
     assert (scores["acc"].rb_index, scores["acc"].rb_sets) == (pytest.approx((0.2 + 0.6) / (2 * 0.8)), 2)
     assert scores["error"].rb_index == pytest.approx(-1 / (2 * 0.2) * ((0.2 - 0.4) + (0.2 - 0.8)))
@@ -126,5 +145,8 @@ def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table() -> None:
     assert "acc: no RB-index: snow/1 without a value." in lacking.notes
     assert score_table({"fog/3": {"acc": 0.6}}).metrics["acc"].rb_index is None
     assert score_table({**table, "clean": {"acc": 0.0, "error": 1.0}}).metrics["acc"].rb_index is None
-    with pytest.raises(ScoreError, match=r"--lower-is-better has 1 mistake:\n +eror: the table has no such metric. Did you mean 'error'"):
+    with pytest.raises(
+        ScoreError,
+        match=r"--lower-is-better has 1 mistake:\n +eror: the table has no such metric. Did you mean 'error'",
+    ):
         score_table(table, lower_is_better=["eror"])

@@ -48,7 +48,9 @@ def test_a_row_a_set(folder):
 
 def test_a_resampled_score_stands_on_one_line(folder):
     lines = (folder / "scores.json").read_text("utf-8").splitlines()
-    assert sum(line.startswith('   "') and line.count(",") >= 999 for line in lines) == len(load_scores(folder).resamples.values)
+    assert sum(line.startswith('   "') and line.count(",") >= 999 for line in lines) == len(
+        load_scores(folder).resamples.values
+    )
     assert len(lines) < 2000
 
 
@@ -86,7 +88,9 @@ def test_every_mistake_is_named(folder, tmp_path):
 
 
 def test_a_newer_file_is_named_as_one(folder, tmp_path):
-    with pytest.raises(ScoreError, match="schema_version is 2, and this release reads 1: use the release of corruptset that wrote it"):
+    with pytest.raises(
+        ScoreError, match="schema_version is 2, and this release reads 1: use the release of corruptset that wrote it"
+    ):
         load_scores(changed(folder, tmp_path, schema_version=2, other={}))
 
 
@@ -99,7 +103,9 @@ def test_what_is_no_file(tmp_path, folder):
     shutil.copy(folder / "sets.csv", tmp_path / "scores.json")
     with pytest.raises(ScoreError, match="is no scores file"):
         load_scores(tmp_path)
-    (tmp_path / "twice.json").write_bytes((folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1))
+    (tmp_path / "twice.json").write_bytes(
+        (folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1)
+    )
     with pytest.raises(ScoreError, match="'model' stands more than once"):
         load_scores(tmp_path / "twice.json")
 
@@ -114,7 +120,11 @@ def set_value(value, path, new):
 @pytest.mark.parametrize(
     ("path", "new", "says"),
     [
-        (("resamples", "values", "maude"), [0.2], r"has 1 values of maude, 1,000 values of rb_index; expected as many of each"),
+        (
+            ("resamples", "values", "maude"),
+            [0.2],
+            r"has 1 values of maude, 1,000 values of rb_index; expected as many of each",
+        ),
         (("sets", "fog/1", "accuracy"), 1.2, r"sets\.fog/1\.accuracy: .*less than or equal to 1"),
         (("sets", "fog/1", "rank"), -1.0, r"sets\.fog/1\.rank: .*greater than or equal to 0"),
         (("sets", "fog/1", "interval"), [0.9, 0.1], r"is \[0\.9, 0\.1\]; expected the lower end first"),

@@ -23,7 +23,10 @@ def test_each_group_and_the_gap(data):
     predictions = unbuilt.made_up(data, best=0.6)
     scores = corruptset.score(data, predictions)
     correct = predictions.outcomes["clean"].correct.tolist()
-    wanted = {g: plain_scores.accuracy([c for c, of in zip(correct, GROUPS, strict=True) if of == g]) for g in sorted(set(GROUPS))}
+    wanted = {
+        g: plain_scores.accuracy([c for c, of in zip(correct, GROUPS, strict=True) if of == g])
+        for g in sorted(set(GROUPS))
+    }
     assert scores.style == pytest.approx(wanted)
     assert scores.style_gap == pytest.approx(max(wanted.values()) - min(wanted.values()))
     for resample in range(20):

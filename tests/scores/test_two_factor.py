@@ -35,7 +35,9 @@ def test_over_69_names_and_53_sets(data, predictions, scored):
     assert two.distinct_mean_accuracy == pytest.approx(plain_scores.mean(right.values()))
     assert two.distinct_cv_percent == pytest.approx(plain_scores.cv_percent(list(right.values())))
     # clean is in these means and not in that over test sets
-    assert scored.mean_accuracy == pytest.approx(plain_scores.mean(value for name, value in right.items() if name != "clean"))
+    assert scored.mean_accuracy == pytest.approx(
+        plain_scores.mean(value for name, value in right.items() if name != "clean")
+    )
     for field, interval in (("mean_accuracy", two.mean_accuracy_interval), ("cv_percent", two.cv_percent_interval)):
         assert interval == scored.intervals[f"two_factor.{field}"]
         assert interval[0] < getattr(two, field) < interval[1]
@@ -64,7 +66,9 @@ def test_every_pair_in_both_orders_once(data, predictions, scored):
 
 
 def test_one_order_only_has_no_effect(tmp_path):
-    data = unbuilt.data_set(tmp_path, "two-factor-69", only=lambda name: name in ("sp010+ga010", "sp010", "ga010+sp015"))
+    data = unbuilt.data_set(
+        tmp_path, "two-factor-69", only=lambda name: name in ("sp010+ga010", "sp010", "ga010+sp015")
+    )
     two = corruptset.score(data, unbuilt.made_up(data)).two_factor
     assert two.order_effects == []
     # clean, sp010 as often as the paper names it, and the two chains

@@ -1,8 +1,9 @@
-"""The specification, executable: key, Philox, tables and pixels in plain Python, without numba, OpenCV or the package itself.
+"""The specification, executable: key, Philox, tables and pixels in plain Python, without numba, OpenCV or the package
+itself.
 
-It is slow and says in the fewest words what the bytes are: whole numbers, IEEE doubles one operation at a time, and decimals of
-sixty digits where the package has its own exact procedures. `test_specification` holds the package to it, byte for byte.
-Pictures are nested lists: rows of pixels of channels.
+It is slow and says in the fewest words what the bytes are: whole numbers, IEEE doubles one operation at a time, and
+decimals of sixty digits where the package has its own exact procedures. `test_specification` holds the package to it,
+byte for byte. Pictures are nested lists: rows of pixels of channels.
 """
 
 from __future__ import annotations
@@ -122,7 +123,9 @@ def shot_levels(photons: float, level: int) -> list[int]:
 
 
 def alias(cumulative: list[int], bits: int) -> list[tuple[int, int]]:
-    """Walker's table: (threshold, alias) of each slot. Short slots are served last come first, by the last that has too much."""
+    """Walker's table: (threshold, alias) of each slot. Short slots are served last come first, by the last that has too
+    much.
+    """
     capacity = 1 << (32 - bits)
     left = [c - (cumulative[i - 1] if i else 0) for i, c in enumerate(cumulative)]
     small = [i for i, w in enumerate(left) if w < capacity]
@@ -254,7 +257,9 @@ def motion_blur(picture: Picture, key: int, sample: str, *, radius: float, sigma
     angle = -45.0 + 90.0 * (words(1, key, sample)[0] * 2.0**-32)
     radians = Decimal(math.pi * angle / 180.0)
     height, width, taps = len(picture), len(picture[0]), 2 * math.ceil(radius) + 1
-    weights = [float(Decimal(-float(i * i) / (2.0 * sigma * sigma)).exp()) / (2.5066282746310002 * sigma) for i in range(taps)]
+    weights = [
+        float(Decimal(-float(i * i) / (2.0 * sigma * sigma)).exp()) / (2.5066282746310002 * sigma) for i in range(taps)
+    ]
     total = 0.0
     for weight in weights:
         total += weight

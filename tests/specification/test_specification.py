@@ -1,4 +1,6 @@
-"""The package gives the bytes of the specification in plain Python: noise, contrast, brightness, pixelate, motion blur, and chains."""
+"""The package gives the bytes of the specification in plain Python: noise, contrast, brightness, pixelate, motion blur,
+and chains.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ spec.loader.exec_module(plain)
 
 NAMES = "gaussian_noise shot_noise speckle_noise impulse_noise contrast brightness pixelate motion_blur".split()
 SLOW = ("shot_noise", "speckle_noise")
-"""Their tables have a distribution of sixty digits for every level: pictures of a seventh of all levels take a seventh of the time."""
+"""Their tables have a distribution of sixty digits for every level: pictures of a seventh of all levels take a seventh
+of the time.
+"""
 CASES = [
     pytest.param(n, c, s, marks=[pytest.mark.ci] if n in SLOW else [])
     for n in NAMES
@@ -71,7 +75,9 @@ def test_chains_are_keyed_by_all_that_came_before():
              ("impulse_noise", columns("impulse_noise", "cifar", 4))]  # fmt: skip
     image = painted(17, 22)
     want = made_plainly(image, chain, "a/b", 3)
-    got = corruptset.corrupt(image, "contrast-2+gaussian_noise-5+impulse_noise-4", calibration="cifar", key="a/b", seed=3)
+    got = corruptset.corrupt(
+        image, "contrast-2+gaussian_noise-5+impulse_noise-4", calibration="cifar", key="a/b", seed=3
+    )
     assert np.array_equal(got, want)
     other = made_plainly(image, chain[1:], "a/b", 3)
     assert not np.array_equal(got, other)

@@ -113,10 +113,14 @@ class Calibrated(NamedTuple):
     """Corruption -> its severities."""
 
     def distances(self, corruption: str) -> dict[str, float]:
-        """Return the mean absolute distance from the targets: of this table, and of the reference's with either scale."""
+        """Return the mean absolute distance from the targets: of this table, and of the reference's with either
+        scale.
+        """
         ways = {"calibrated": "quality", "none": "unscaled", "side": "scaled"}
         levels = self.levels[corruption]
-        return {way: fmean(abs(getattr(level, field) - level.target) for level in levels) for way, field in ways.items()}
+        return {
+            way: fmean(abs(getattr(level, field) - level.target) for level in levels) for way, field in ways.items()
+        }
 
 
 def calibrate(
@@ -134,9 +138,10 @@ def calibrate(
 ) -> Calibrated:
     """Write a table file for another image size.
 
-    The same photographs, the middle square of each, are resized to the reference's size and to the new one. A severity's target is the
-    mean similarity of corrupted and clean images under the reference's row at the reference's size. At the new size it is searched on
-    the path through the reference's rows, from the clean image (severity 0) on, the line through the last two rows above the last.
+    The same photographs, the middle square of each, are resized to the reference's size and to the new one. A
+    severity's target is the mean similarity of corrupted and clean images under the reference's row at the reference's
+    size. At the new size it is searched on the path through the reference's rows, from the clean image (severity 0) on,
+    the line through the last two rows above the last.
 
     Parameters
     ----------
@@ -199,8 +204,10 @@ def calibrate(
         for level in levels:
             key = f"{name}_{level.severity}"
             source_text = (
-                f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; mean {metric} over "
-                f"{len(keys)} images of {digest}: {level.quality:.4f}, where {table.name} at {table.side} pixels has {level.target:.4f}"
+                f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; "
+                f"mean {metric} over "
+                f"{len(keys)} images of {digest}: {level.quality:.4f}, where {table.name} at {table.side} pixels has "
+                f"{level.target:.4f}"
                 f"{'' if level.reached else '; the path does not reach it'}"
             )
             lines.append(f"{key} = {json.dumps(source_text)}")
@@ -219,23 +226,32 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
     least = METRICS[metric][1]
     if not least <= to <= 8192 or table.side < least:
         instead = " Use metric ssim for smaller ones." * (metric == "ms-ssim")
-        raise ParameterError(f"From {table.side} to {to} pixels: {metric} needs sides of {least} to 8192 pixels.{instead}")
+        raise ParameterError(
+            f"From {table.side} to {to} pixels: {metric} needs sides of {least} to 8192 pixels.{instead}"
+        )
     if not names or len(set(names)) < len(names):
         raise ParameterError(f"names is {list(names)}; expected some corruptions, each once.")
     for name in names:
         if get_corruption(name).needs_model:
-            raise ParameterError(f"{name} follows the gradient of a model; its severities do not depend on the image's size.")
+            raise ParameterError(
+                f"{name} follows the gradient of a model; its severities do not depend on the image's size."
+            )
         for severity in (0.5, *range(1, 6)):
             table.row(name, severity)
 
 
-def _quality(images: list[Images], keys: NDArray[np.uint64], metric: Metric, side: int, stage: Stage, scale: Scale = "none") -> float:
+def _quality(
+    images: list[Images], keys: NDArray[np.uint64], metric: Metric, side: int, stage: Stage, scale: Scale = "none"
+) -> float:
     """Return the mean similarity of corrupted and clean images; all stages of a corruption have the same random draws.
 
     The stage has the columns of a row that is made for images of `side`.
     """
     (key,) = chain_keys([stage], 0, "severity")
-    made = [apply_stage(image[None], stage, key, own, side=side, scale=scale)[0] for image, own in zip(images, keys[:, None], strict=True)]
+    made = [
+        apply_stage(image[None], stage, key, own, side=side, scale=scale)[0]
+        for image, own in zip(images, keys[:, None], strict=True)
+    ]
     return float(np.mean([*map(METRICS[metric][0], images, made)]))
 
 
@@ -252,5 +268,7 @@ def _levels(name: str, table: Calibration, old: Callable[..., float], new: Calla
         target = old(of.side, stage(own))
         place, reached = search.find(target, severity)
         scaled = new(of.side, stage(own), "side")
-        levels.append(Level(severity, target, place, stage(place).parameters, search[place], reached, search[own], scaled))
+        levels.append(
+            Level(severity, target, place, stage(place).parameters, search[place], reached, search[own], scaled)
+        )
     return levels

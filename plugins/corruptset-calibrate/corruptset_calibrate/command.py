@@ -15,17 +15,25 @@ def calibrate(
     names: Annotated[list[str], argument("NAME...", "Corruptions.", autocompletion=completion.corruptions)],
     to: Annotated[int, option("--to SIDE", "The new size: the short side in pixels.", min=8)],
     reference: Annotated[
-        str, option("--from NAME", "The reference: a calibration, or a table file (.toml).", autocompletion=completion.calibrations)
+        str,
+        option(
+            "--from NAME",
+            "The reference: a calibration, or a table file (.toml).",
+            autocompletion=completion.calibrations,
+        ),
     ] = "imagenet",
     source: Source = "sample",
-    metric: Annotated[Literal["ms-ssim", "ssim"], option("--metric", "Of quality; ms-ssim needs 176 pixels.")] = "ms-ssim",
+    metric: Annotated[
+        Literal["ms-ssim", "ssim"], option("--metric", "Of quality; ms-ssim needs 176 pixels.")
+    ] = "ms-ssim",
     samples: Samples = None,
     out: Annotated[Path | None, option("--out -o FILE", "The table file (.toml), by default NAME-SIDE.toml.")] = None,
     force: Force = False,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a table whose severities have, at another size, the quality that the reference has at its own, on the same photographs.
+    """Make a table whose severities have, at another size, the quality that the reference has at its own, on the same
+    photographs.
 
     Any command takes the table as --calibration FILE.
     """
@@ -37,7 +45,9 @@ def calibrate(
             jobs=jobs or os.cpu_count() or 1, progress=progress,
         )  # fmt: skip
     if as_json:
-        return put_json({"ok": True, "table": str(made.table), "distances": {name: made.distances(name) for name in made.levels}})
+        return put_json(
+            {"ok": True, "table": str(made.table), "distances": {name: made.distances(name) for name in made.levels}}
+        )
     for name, levels in made.levels.items():
         put(f"{name}: severity, target, place on the path, quality, distance (with scale none, with scale side)")
         for level in levels:

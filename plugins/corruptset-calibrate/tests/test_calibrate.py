@@ -42,7 +42,9 @@ def quality(side: int, name: str, calibration: str | Path, severity: int, **opti
 
     values = []
     for key, image in squares(side):
-        out = corruptset.corrupt(image, name, severity=severity, calibration=calibration, coupling="severity", key=key, **options)
+        out = corruptset.corrupt(
+            image, name, severity=severity, calibration=calibration, coupling="severity", key=key, **options
+        )
         values.append(structural_similarity(image, out, channel_axis=2, data_range=255))
     return float(np.mean(values))
 
@@ -57,7 +59,10 @@ def test_rows_have_the_quality_that_they_say(made: Calibrated) -> None:
             assert level.quality == pytest.approx(quality(64, name, made.table, level.severity), abs=1e-9)
             assert level.unscaled == pytest.approx(quality(64, name, "cifar", level.severity), abs=1e-9)
             assert level.reached
-            assert f"{level.quality:.4f}, where cifar at 32 pixels has {level.target:.4f}" in table.row(name, level.severity).source
+            assert (
+                f"{level.quality:.4f}, where cifar at 32 pixels has {level.target:.4f}"
+                in table.row(name, level.severity).source
+            )
 
 
 def test_it_is_nearer_than_the_reference_itself(made: Calibrated) -> None:

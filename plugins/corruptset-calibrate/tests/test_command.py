@@ -12,7 +12,8 @@ from corruptset.corruptions.calibrations import get_calibration
 from pictures import photograph
 
 NINETEEN = (
-    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness contrast "
+    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness "
+    "contrast "
     "elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"
 ).split()
 
@@ -36,7 +37,9 @@ def test_the_tables_that_come_with_the_package(run: Any, side: int) -> None:
     assert sorted(table.rows) == sorted(NINETEEN)
     image = photograph("astronaut", side) if side < 224 else np.tile(photograph("astronaut"), (3, 3, 1))[:side, :side]
     before = corruptset.corrupt(image, "contrast", severity=3, calibration="imagenet", key="a")
-    assert not np.array_equal(corruptset.corrupt(image, "contrast", severity=3, calibration=f"imagenet-{side}", key="a"), before)
+    assert not np.array_equal(
+        corruptset.corrupt(image, "contrast", severity=3, calibration=f"imagenet-{side}", key="a"), before
+    )
     done = run("corrupt", "sample:astronaut", "contrast-3", "--calibration", f"imagenet-{side}", "--out", "a.png")
     assert done.code == 0
     assert f"imagenet-{side}" in run("list", "calibrations").out

@@ -19,7 +19,9 @@ Drawing = Callable[[Keys, Shape, Given], NDArray[Any]]
 SizeOf = Callable[[Shape, Given], tuple[int, ...]]
 
 
-def cbar(released: str, parameters: Mapping[str, tuple[float, float, str]], *draws: Draw, **more: Any) -> Callable[..., Any]:
+def cbar(
+    released: str, parameters: Mapping[str, tuple[float, float, str]], *draws: Draw, **more: Any
+) -> Callable[..., Any]:
     """Register a kernel ``f(images, draws..., parameters..., out)``, which gets a row of every draw for each image.
 
     `released` is the class of the released generator; a parameter has its bounds and what it is.

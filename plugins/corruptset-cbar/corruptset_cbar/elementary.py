@@ -1,7 +1,9 @@
-"""Sine, arctangent and powers of doubles that vectorise, and are the same on every machine: polynomials of + - * / only.
+"""Sine, arctangent and powers of doubles that vectorise, and are the same on every machine: polynomials of + - * /
+only.
 
-They are good to about 1e-12, where `arithmetic` rounds correctly at a hundred times the cost: for fields of which every pixel asks.
-Angles are in turns, so that a reduction by whole turns is exact. The coefficients are Chebyshev interpolations.
+They are good to about 1e-12, where `arithmetic` rounds correctly at a hundred times the cost: for fields of which every
+pixel asks. Angles are in turns, so that a reduction by whole turns is exact. The coefficients are Chebyshev
+interpolations.
 """
 
 import numpy as np
@@ -19,7 +21,8 @@ _SINE = (
     81.6052491496028, -41.34170223990727, 6.283185307179273,
 )  # fmt: skip
 _ROUGH_SINE = tuple(
-    np.float32(term) for term in (39.75982708744148, -76.58117264453763, 81.60247636893608, -41.341680613346696, 6.283185280154406)
+    np.float32(term)
+    for term in (39.75982708744148, -76.58117264453763, 81.60247636893608, -41.341680613346696, 6.283185280154406)
 )
 _ARCTANGENT = (
     6.672228923341607e-05, -0.0005085683286933345, 0.0018187658854371773, -0.0041389851205196745, 0.006946572628544215,
@@ -27,10 +30,12 @@ _ARCTANGENT = (
     0.031830954139541186, -0.05305164708984464, 0.15915494309010295,
 )  # fmt: skip
 _LOGARITHM = (
-    0.2828931264457299, 0.3199061900837562, 0.4122092403463017, 0.577077942489318, 0.9617966941127938, 2.8853900817778513
+    0.2828931264457299, 0.3199061900837562, 0.4122092403463017, 0.577077942489318, 0.9617966941127938,
+    2.8853900817778513
 )  # fmt: skip
 _EXPONENTIAL = (
-    1.0205351754684491e-07, 1.325969688076903e-06, 1.5252677283735056e-05, 0.00015403433546737078, 0.0013333558189902418,
+    1.0205351754684491e-07, 1.325969688076903e-06, 1.5252677283735056e-05, 0.00015403433546737078,
+    0.0013333558189902418,
     0.009618129194169324, 0.055504108664752055, 0.2402265069563951, 0.6931471805599434, 1.0000000000000135,
 )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Fourier transforms in single precision, the same on every machine: every row of a butterfly is one vector of a plane's columns.
+"""Fourier transforms in single precision, the same on every machine: every row of a butterfly is one vector of a
+plane's columns.
 
 A field of complex numbers is (S, 2, S) of float32: of each row the real parts, then the imaginary parts.
 """

@@ -46,7 +46,9 @@ def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
 
 @inner
 def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
-    """Write row y, (W, C); of each pixel `moves` has how far down and right it is taken from, and what is added to every channel."""
+    """Write row y, (W, C); of each pixel `moves` has how far down and right it is taken from, and what is added to
+    every channel.
+    """
     downs, rights, more = moves[0], moves[1], moves[2]
     high, wide, channels = framed.shape
     flat, target = framed.reshape(-1), out.reshape(-1)

@@ -44,7 +44,9 @@ def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # t
 
 @kernel
 def _shine(images, centres, rays, normals, share, least, exponent, out):  # type: ignore[no-untyped-def]
-    """Draw images towards white near each centre in turn, or away from the only one; rays are a share of the side long."""
+    """Draw images towards white near each centre in turn, or away from the only one; rays are a share of the
+    side long.
+    """
     count, height, width, channels = images.shape
     sparkles, radius = rays.shape[1], share * min(height, width)
     points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MOST_RAYS + 2))
@@ -68,7 +70,10 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
 def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
     """Return where some sparkles are, how many rays each one has, and how long those are."""
     rays = f"how many each one has, ({size},) whole numbers"
-    normals = "standard normals, by how many quarters of the radius a ray is longer; the first ones of a row are used, one a ray"
+    normals = (
+        "standard normals, by how many quarters of the radius a ray is longer; the first ones of a row are "
+        "used, one a ray"
+    )
     spans, most = [_MOST_RAYS - _LEAST_RAYS + 1] * size, (size, _MOST_RAYS)
     return [
         array("centres" if shape[1:] else "centre", about, fixed(*shape), -1e6, 1e6, places),
@@ -95,8 +100,8 @@ def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-un
 
     Notes
     -----
-    Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray, normal
-    with a standard deviation of a quarter of the radius, and at least one pixel.
+    Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray,
+    normal with a standard deviation of a quarter of the radius, and at least one pixel.
     """
     _shine(images, centres, rays, normals, radius, 1.0, 1.0, out)
 
@@ -109,8 +114,8 @@ def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-un
 def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: ignore[no-untyped-def]
     """Whiten images away from a star-shaped region: ``255 + f * (x - 255)``, f at most 1.
 
-    f is (length of the ray / distance)**(2 e), e = (100 - amount) / 50, times 1 in the middle between two rays and 3/4 on
-    them.
+    f is (length of the ray / distance)**(2 e), e = (100 - amount) / 50, times 1 in the middle between two rays and 3/4
+    on them.
 
     Notes
     -----

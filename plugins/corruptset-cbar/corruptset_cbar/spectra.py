@@ -30,7 +30,9 @@ def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
 
 @kernel
 def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
-    """Write a spectrum, [across, down]: `turns` are the left half's phases, which the right half has turned about the middle."""
+    """Write a spectrum, [across, down]: `turns` are the left half's phases, which the right half has turned about the
+    middle.
+    """
     half, side = turns.shape
     twice = np.empty((2, 2 * side))
     for x in range(half):
@@ -51,7 +53,9 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pack(z, other):  # type: ignore[no-untyped-def]
-    """Make of two spectra one, in place of the first: it transforms to twice their real parts, the second's as the imaginary part."""
+    """Make of two spectra one, in place of the first: it transforms to twice their real parts, the second's as the
+    imaginary part.
+    """
     half = z.shape[0] // 2
     for y in range(half + 1):
         for x in range(2 * half if y % half else half + 1):
@@ -116,7 +120,8 @@ def _phases(planes: int) -> Draw:
         return np.stack([chances(plane, fixed(*left))(keys, shape, parameters) for plane in range(count)], axis=1)
 
     about = (
-        f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next even number at or "
+        f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next "
+        "even number at or "
         "above the longer side that has no prime factor above 7"
     )
     return Draw("phases", about, draw, size, float, -1e4, 1e4, lambda phases, *_: phases * TURNS)
@@ -146,8 +151,8 @@ def brownish_noise(images, turns, intensity, out):  # type: ignore[no-untyped-de
 
     Notes
     -----
-    Drawn at random: the phase of every wave, as in `blue_noise_sample`; the amplitude at a frequency of k waves a side is
-    1 / (k**2 + 1). The wave of frequency 0 is one of them, so the noise brightens or darkens an image on the whole, too,
-    as published.
+    Drawn at random: the phase of every wave, as in `blue_noise_sample`; the amplitude at a frequency of k waves a side
+    is 1 / (k**2 + 1). The wave of frequency 0 is one of them, so the noise brightens or darkens an image on the whole,
+    too, as published.
     """
     _noisy(images, turns, *_spectrum(turns.shape[3], False), intensity, False, out)

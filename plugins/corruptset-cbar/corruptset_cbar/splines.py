@@ -69,9 +69,9 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
 
     Notes
     -----
-    Drawn at random: which channel is magnified how much; a grey image's only one gets any of the three. scipy's ``zoom``
-    of order 3 without its prefilter, so all channels are blurred a little, rounded to whole levels; sizes are rounded,
-    then the middle is cut out.
+    Drawn at random: which channel is magnified how much; a grey image's only one gets any of the three. scipy's
+    ``zoom`` of order 3 without its prefilter, so all channels are blurred a little, rounded to whole levels; sizes are
+    rounded, then the middle is cut out.
     """
     count, height, width, channels = images.shape
     tall = np.empty(width)
@@ -152,8 +152,8 @@ def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def
 
     Notes
     -----
-    scipy's ``rotate`` of order 3 with its prefilter, black outside of the image, so the corners darken. Its cost is that
-    of 21 rotations: it was published for 32x32 only.
+    scipy's ``rotate`` of order 3 with its prefilter, black outside of the image, so the corners darken. Its cost is
+    that of 21 rotations: it was published for 32x32 only.
     """
     times = [2.0 * i / (_TURNS - 1) - 1.0 for i in range(_TURNS)]
     shares = np.array([exact_exp(-2.0 * t**2) for t in times])

@@ -82,8 +82,8 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
 
     Notes
     -----
-    Drawn at random: each disc's direction. Discs are taken column by column, and a later one reads the pixels of earlier
-    ones at its edge, as published. Sampled bilinearly, black outside of the image.
+    Drawn at random: each disc's direction. Discs are taken column by column, and a later one reads the pixels of
+    earlier ones at its edge, as published. Sampled bilinearly, black outside of the image.
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]

@@ -84,7 +84,13 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
     count, height, width, _ = images.shape
     field = np.empty((height, 1, width), np.float32)
     for n in range(count):
-        x0, y0, frequency, amplitude, step = centres[n, 0], centres[n, 1], petals[n], amplitudes[n], max(widths[n], 1e-9)
+        x0, y0, frequency, amplitude, step = (
+            centres[n, 0],
+            centres[n, 1],
+            petals[n],
+            amplitudes[n],
+            max(widths[n], 1e-9),
+        )
         for y in range(height):
             dy, line = y - y0, field[y, 0]
             for x in along(line):
@@ -195,8 +201,8 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
     The noise is 1/2 plus half the sum of the octaves' magnitudes, so it is never dark. The first octave's cells are a
     seventh of the side. Drawn at random: the gradients at 256 lattice points, and the order in which the lattice uses
     them. As published, each gradient is a point of a grid in a square brought to length 1, and the order comes from 256
-    swaps with any place. A gradient that is drawn as (0, 0), one in 262,144, is 0; the released generator makes it not a
-    number, and what it reaches black.
+    swaps with any place. A gradient that is drawn as (0, 0), one in 262,144, is 0; the released generator makes it not
+    a number, and what it reaches black.
     """
     count, height, width, _ = images.shape
     cell = min(height, width) / _CELLS

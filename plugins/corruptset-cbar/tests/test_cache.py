@@ -19,7 +19,9 @@ print(corruptset.corrupt(image, "cocentric_sine_waves", intensity=80.0, key="a")
 
 def run(folder: Path, cache: Path) -> str:
     environment = os.environ | {"PYTHONPATH": str(folder), "CORRUPTSET_CACHE": str(cache)}
-    return subprocess.run([sys.executable, "-c", CALL], env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", CALL], env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def test_an_edited_callee_in_another_file_changes_the_output(tmp_path: Path) -> None:

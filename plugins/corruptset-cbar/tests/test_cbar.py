@@ -1,7 +1,8 @@
-"""ImageNet-C-bar and CIFAR-10-C-bar: the released generator's own draws, given, make its outputs; ours are distributed as its own.
+"""ImageNet-C-bar and CIFAR-10-C-bar: the released generator's own draws, given, make its outputs; ours are distributed
+as its own.
 
-``cbar_published.json`` was recorded by running it on a photograph at 224 and at 32: what each run drew, every 28th (4th) pixel of what it
-made, and at 32 the mean and the standard deviation, over runs, of four numbers of an output.
+``cbar_published.json`` was recorded by running it on a photograph at 224 and at 32: what each run drew, every 28th
+(4th) pixel of what it made, and at 32 the mean and the standard deviation, over runs, of four numbers of an output.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def chances(seed, cell, side):
 
 
 def given(name, side, severity, drawn):
-    """What the released generator drew, as corruptset takes it: points and lengths are (x, y) here, and (y, x) there for some."""
+    """What the released generator drew, as corruptset takes it: points and lengths are (x, y) here, and (y, x) there
+    for some.
+    """
     d = drawn
     flipped = {key: np.array(d[key])[..., ::-1] for key in ("centers", "center", "wavelengths", "phases") if key in d}
     return {
@@ -63,13 +66,16 @@ def given(name, side, severity, drawn):
         "plasma_noise": lambda: {
             "time": d["time"], "iterations": d["iterations"], "sharpness": d["sharpness"], "wave_size": d["scale"]
         },
-        "sparkles": lambda: {"centres": flipped["centers"], "rays": d["nrays"], "normals": normals(d["seed"], d["nrays"])},
-        "inverse_sparkles": lambda: {"centre": flipped["center"], "rays": [d["rays"]], "normals": normals(d["seed"], [d["rays"]])},
+        "sparkles": lambda: {"centres": flipped["centers"], "rays": d["nrays"], "normals": normals(d["seed"],
+        d["nrays"])},
+        "inverse_sparkles": lambda: {"centre": flipped["center"], "rays": [d["rays"]], "normals": normals(d["seed"],
+        [d["rays"]])},
         "perlin_noise": lambda: perlin(d["seed"]),
         "blue_noise_sample": lambda: {"phases": phases(d["seed"], 1, side)},
         "brownish_noise": lambda: {"phases": phases(d["seed"], 3, side)},
         "checkerboard_cutout": lambda: {
-            "angle_deg": math.degrees(d["angle"]), "cell": d["scales"][0], "chances": chances(d["seed"], d["scales"][0], side)
+            "angle_deg": math.degrees(d["angle"]), "cell": d["scales"][0], "chances": chances(d["seed"],
+            d["scales"][0], side)
         },
         "caustic_refraction": lambda: {"time": d["time"], "wave_size": d["size"]},
         "ripple": lambda: {"wave_lengths": flipped["wavelengths"], "phases": flipped["phases"]},
@@ -91,7 +97,9 @@ def test_the_published_draws_make_the_published_output(pair):
     for severity in range(1, 6):
         run = PUBLISHED["parity"][f"{pair}/{severity}"]
         draws = given(name, side, severity, run["drawn"])
-        out = corruptset.corrupt(image, name, severity=severity, calibration={224: "imagenet", 32: "cifar"}[side], **draws)
+        out = corruptset.corrupt(
+            image, name, severity=severity, calibration={224: "imagenet", 32: "cifar"}[side], **draws
+        )
         want = np.frombuffer(bytes.fromhex(run["pixels"]), np.uint8).reshape(8, 8, 3).astype(int)
         step = 28 if side == 224 else 4
         difference = np.abs(out[::step, ::step].astype(int) - want)
@@ -102,7 +110,9 @@ def test_the_published_draws_make_the_published_output(pair):
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED["statistics"]))
 def test_what_is_drawn_is_distributed_as_published(name):
-    """Over 1,000 keys: the size of the change, its mean, how much it varies along a row, and from the upper half to the lower."""
+    """Over 1,000 keys: the size of the change, its mean, how much it varies along a row, and from the upper half to the
+    lower.
+    """
     published, image = PUBLISHED["statistics"][name], photograph("astronaut", 32)
     calibration = "cifar" if f"32/{name}/3" in PUBLISHED["parity"] else "imagenet"
     outs = corruptset.corrupt(np.stack([image] * 1000), name, severity=3, calibration=calibration, key=numbers(1000))
@@ -137,7 +147,13 @@ def test_the_recipes_are_found_and_have_the_published_lists():
     """cifar10_c_bar.csv of the released code: five of ImageNet-C-bar's, and five others."""
     large, small = load_recipe("imagenet-c-bar"), load_recipe("cifar10-c-bar")
     ten, other = ({s.stages[0].corruption for s in recipe.resolve().sets} for recipe in (large, small))
-    assert other - ten == {"circular_motion_blur", "lines", "pinch_and_twirl", "ripple", "transverse_chromatic_abberation"}
+    assert other - ten == {
+        "circular_motion_blur",
+        "lines",
+        "pinch_and_twirl",
+        "ripple",
+        "transverse_chromatic_abberation",
+    }
     assert len(ten) == len(other) == 10
     assert (large.encoding.format, small.encoding.format) == ("jpeg", "png")
     assert len(small.resolve().sets) == len(large.resolve().sets) == 50

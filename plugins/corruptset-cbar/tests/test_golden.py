@@ -1,4 +1,6 @@
-"""Output bytes do not change without a revision: the digests that corruptset's own tests record, of these corruptions."""
+"""Output bytes do not change without a revision: the digests that corruptset's own tests record, of these
+corruptions.
+"""
 
 from __future__ import annotations
 

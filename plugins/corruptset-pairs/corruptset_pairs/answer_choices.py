@@ -35,14 +35,20 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
                 named = ", ".join(selected["categories"])
                 chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
             raise StudyError(
-                f"{data.path} has {len(names)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
+                f"{data.path} has {len(names)} classes, and people choose from at most {MOST} answers. Put the "
+                "classes into categories: "
                 f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
             )
         of_label = {c.index: c.name for c in data.classes}
     else:
         names = list(dict.fromkeys(categories.values()))
         by_name = {c.name: c.index for c in data.classes} | {c.folder: c.index for c in data.classes}
-        of_label = {by_name[name]: answer for answer in names for name, own in categories.items() if own == answer and name in by_name}
+        of_label = {
+            by_name[name]: answer
+            for answer in names
+            for name, own in categories.items()
+            if own == answer and name in by_name
+        }
         absent = [name for name in names if name not in of_label.values()]
         if absent:
             raise StudyError(
@@ -54,6 +60,7 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
         problems.append(f"there are {len(names)} answers; expected 2 to {MOST}")
     if problems:
         raise StudyError(
-            f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories (--categories FILE)."
+            f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories "
+            "(--categories FILE)."
         )
     return of_label

@@ -40,17 +40,22 @@ def read_key(path: str | Path) -> StudyKey:
         found = sorted(file.glob(KEY_NAMES))
         if len(found) != 1:
             raise StudyError(
-                f"{file} has {len(found)} files {KEY_NAMES}: name the key that `corruptset pairs-sheet` wrote beside its page."
+                f"{file} has {len(found)} files {KEY_NAMES}: name the key that `corruptset pairs-sheet` wrote beside "
+                "its page."
             )
         (file,) = found
     try:
         key, mistakes = record_or_mistakes(StudyKey, read_regular(file, MOST_BYTES))
     except OSError as e:
         raise StudyError(
-            f"The key {file} cannot be read: {reason(e)}. `corruptset pairs-sheet` writes it beside its page, as pairs-key.json."
+            f"The key {file} cannot be read: {reason(e)}. `corruptset pairs-sheet` writes it beside its page, as "
+            "pairs-key.json."
         ) from None
     if key is None:
-        raise StudyError(f"{file} is not the key of a study:\n{listed(mistakes, 10)}\nThe key comes first, then the files of answers.")
+        raise StudyError(
+            f"{file} is not the key of a study:\n{listed(mistakes, 10)}\nThe key comes first, then the files of "
+            "answers."
+        )
     return key
 
 
@@ -78,7 +83,11 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
     for name, sheet in sorted(read.items(), key=lambda one: (one[1].started, one[0])):
         before = first.setdefault(_person(sheet), name)
         if before != name:
-            again = f"is the same as {before}" if read[before] == sheet else f"is of {sheet.person!r}, who began {before} earlier"
+            again = (
+                f"is the same as {before}"
+                if read[before] == sheet
+                else f"is of {sheet.person!r}, who began {before} earlier"
+            )
             refused[name] = again
     stopped = [name for name in first.values() if not read[name].finished]
     for name in () if unfinished else stopped:
@@ -127,9 +136,15 @@ def _problems(sheet: AnswerSheet, key: StudyKey) -> list[str]:
     answered = Counter(answer.trial for answer in sheet.answers)
     problems = [f"picture {trial} is not of group {sheet.group}" for trial in answered if trial not in shown]
     problems += [f"picture {trial} is answered {times} times" for trial, times in answered.items() if times > 1]
-    problems += [f"there is no answer {a.answer!r}" for a in sheet.answers if a.answer is not None and a.answer not in key.categories]
+    problems += [
+        f"there is no answer {a.answer!r}"
+        for a in sheet.answers
+        if a.answer is not None and a.answer not in key.categories
+    ]
     if [answer.order for answer in sheet.answers] != list(range(1, len(sheet.answers) + 1)):
         problems.append("the answers are not in the order of the pictures")
     if sheet.finished != (len(sheet.answers) == len(shown)):
-        problems.append(f"it says finished: {str(sheet.finished).lower()}, with {len(sheet.answers)} of {len(shown)} answers")
+        problems.append(
+            f"it says finished: {str(sheet.finished).lower()}, with {len(sheet.answers)} of {len(shown)} answers"
+        )
     return problems

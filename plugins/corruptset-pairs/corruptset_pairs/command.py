@@ -1,4 +1,6 @@
-"""`corruptset pairs-sheet` and `corruptset pairs-score`: a page for a small study with people, and what their answers come to."""
+"""`corruptset pairs-sheet` and `corruptset pairs-score`: a page for a small study with people, and what their answers
+come to.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,27 @@ def pairs_sheet(
         Path | None,
         option(
             "--predictions PREDICTIONS",
-            "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are drawn from all.",
+            "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are "
+            "drawn from all.",
         ),
     ] = None,
     scores: Annotated[
-        Path | None, option("--scores SCORES", "Of gradual degradations: a model's scores file, whose profile then stands beside people's.")
+        Path | None,
+        option(
+            "--scores SCORES",
+            "Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
+        ),
     ] = None,
     sets: Sets = None,
-    change: Annotated[Literal["both", "shift", "shrink"], option("--change", "Of regions: which partners a region may have.")] = "both",
-    sizes: Annotated[list[str] | None, option("--sizes GROUP", "Of regions: only these groups, such as p40 or s16.")] = None,
-    levels: Annotated[str | None, option("--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.")] = None,
+    change: Annotated[
+        Literal["both", "shift", "shrink"], option("--change", "Of regions: which partners a region may have.")
+    ] = "both",
+    sizes: Annotated[
+        list[str] | None, option("--sizes GROUP", "Of regions: only these groups, such as p40 or s16.")
+    ] = None,
+    levels: Annotated[
+        str | None, option("--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.")
+    ] = None,
     correct: Annotated[Literal["top1", "top5"], option("--correct", "When a model has an image right.")] = "top1",
     categories: Annotated[
         str | None,
@@ -48,15 +61,22 @@ def pairs_sheet(
             "By default the classes, where there are at most ten.",
         ),
     ] = None,
-    text: Annotated[Path | None, option("--text FILE", "What people read: title, paragraphs, and after a line --- the end.")] = None,
-    enlarge: Annotated[int | None, option("--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", min=1)] = None,
-    smooth: Annotated[bool, option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.")] = False,
+    text: Annotated[
+        Path | None, option("--text FILE", "What people read: title, paragraphs, and after a line --- the end.")
+    ] = None,
+    enlarge: Annotated[
+        int | None, option("--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", min=1)
+    ] = None,
+    smooth: Annotated[
+        bool, option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page that asks people what they see: fragile pairs of regions, or gradual degradations, a level per image.
+    """Write a page that asks people what they see: fragile pairs of regions, or gradual degradations, a level per
+    image.
 
-    The page is one file that works without a network. Each person belongs to group A or B, sees one of every pair, and saves a file of
-    answers, which pairs-score reads with the key.
+    The page is one file that works without a network. Each person belongs to group A or B, sees one of every pair, and
+    saves a file of answers, which pairs-score reads with the key.
     """
     with progress_of("pairs-sheet") as progress:
         from corruptset.manifests.reader import open as open_data_set
@@ -85,16 +105,29 @@ def pairs_sheet(
     key = sheet.key
     if as_json:
         shown = key.model_dump(include={"study", "kind", "model", "categories"})
-        return put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, "n": n, **shown})
-    what = "images, each at one level" if key.kind == "levels" else f"pairs of which {key.model} has one right" if key.model else "pairs"
+        return put_json(
+            {"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, "n": n, **shown}
+        )
+    what = (
+        "images, each at one level"
+        if key.kind == "levels"
+        else f"pairs of which {key.model} has one right"
+        if key.model
+        else "pairs"
+    )
     put(f"{n} {what}; {len(key.categories)} answers")
     put(f"Study:     {key.study}")
-    put(f"Page:      {sheet.page} ({size(sheet.bytes)}), for people of group A {sheet.page.name}#A, of group B {sheet.page.name}#B")
+    put(
+        f"Page:      {sheet.page} ({size(sheet.bytes)}), for people of group A {sheet.page.name}#A, of group B "
+        f"{sheet.page.name}#B"
+    )
     put(f"Key:       {sheet.key_file} (keep it to yourself: it has the right answers)")
 
 
 def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | None:
-    """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with corruptset."""
+    """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with
+    corruptset.
+    """
     from corruptset.generate.sources.super_categories import SHIPPED, read_super_categories
 
     selected = data.manifest.selection.get("per_super_category")
@@ -103,8 +136,12 @@ def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | N
 
 
 def pairs_score(
-    key: Annotated[Path, argument("KEY", "The key that pairs-sheet wrote beside its page, or the folder that it lies in.")],
-    answers: Annotated[list[Path], argument("ANSWERS...", "The files that people's browsers saved, or folders of them.")],
+    key: Annotated[
+        Path, argument("KEY", "The key that pairs-sheet wrote beside its page, or the folder that it lies in.")
+    ],
+    answers: Annotated[
+        list[Path], argument("ANSWERS...", "The files that people's browsers saved, or folders of them.")
+    ],
     unfinished: Annotated[bool, option("--unfinished", "Let the answers of people who stopped count too.")] = False,
     seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.", min=0)] = 0,
     as_json: AsJson = False,
@@ -126,7 +163,10 @@ def put_people_scores(scored: PeopleScores) -> None:
     """Print what people's answers come to."""
     people, model = sum(scored.people.values()), str(scored.model)
     groups = ", ".join(f"{count} of group {group}" for group, count in scored.people.items())
-    put(f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is {scored.chance:.0%}\n")
+    put(
+        f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is "
+        f"{scored.chance:.0%}\n"
+    )
     if scored.members:
         names = [name if scored.model is None else f"{model} {name}" for name in scored.members]
         _put_columns(("member", names), *_rates(scored.members.values()))

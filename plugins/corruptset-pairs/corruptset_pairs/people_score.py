@@ -28,9 +28,9 @@ Row = tuple[int, Trial, Answer]
 class People:
     """The answers that count.
 
-    A resample draws the people with replacement, and the units (pairs, or source images) too: an answer counts as often as its person
-    times as often as its unit (Owen 2007, "The pigeonhole bootstrap"). So an interval says what other people and other images would do.
-    All estimates have the value of all answers first, then that of each resample.
+    A resample draws the people with replacement, and the units (pairs, or source images) too: an answer counts as often
+    as its person times as often as its unit (Owen 2007, "The pigeonhole bootstrap"). So an interval says what other
+    people and other images would do. All estimates have the value of all answers first, then that of each resample.
     """
 
     key: StudyKey
@@ -41,7 +41,11 @@ class People:
     def rows(self) -> list[Row]:
         """All answers."""
         trials = {(trial.group, trial.id): trial for trial in self.key.trials}
-        return [(p, trials[sheet.group, answer.trial], answer) for p, sheet in enumerate(self.sheets) for answer in sheet.answers]
+        return [
+            (p, trials[sheet.group, answer.trial], answer)
+            for p, sheet in enumerate(self.sheets)
+            for answer in sheet.answers
+        ]
 
     @cached_property
     def _weights(self) -> tuple[Estimate, Estimate]:
@@ -53,7 +57,9 @@ class People:
         return people, np.vstack([np.ones(units), images])
 
     def shares(self, rows: Iterable[Row]) -> Estimate:
-        """Return the share of people who are right about each unit in some answers: (1 + resamples, units), NaN without answers."""
+        """Return the share of people who are right about each unit in some answers: (1 + resamples, units), NaN without
+        answers.
+        """
         people, images = self._weights
         right, given = np.zeros((2, people.shape[1], images.shape[1]))
         for person, trial, answer in rows:
@@ -87,7 +93,9 @@ class People:
         return Gap(pairs=int((~np.isnan(differences[0])).sum()), difference=value(mean), interval=interval_of(mean))
 
     def confidence_gap(self, differences: Estimate) -> Gap | None:
-        """Return how much more confident the model is of members that it has right, of pairs that have a difference of people's shares."""
+        """Return how much more confident the model is of members that it has right, of pairs that have a difference of
+        people's shares.
+        """
         gaps = differences[0].copy()
         gaps[~np.isnan(gaps)] = 0
         for trial in self.key.trials:
@@ -97,7 +105,9 @@ class People:
         return self.gap(np.broadcast_to(gaps, differences.shape))
 
     def first_below(self, by_level: dict[int, list[Row]]) -> dict[str, PeopleBelow]:
-        """Return, for each threshold, the first level at which people's accuracy is below it; later than all levels is never."""
+        """Return, for each threshold, the first level at which people's accuracy is below it; later than all levels is
+        never.
+        """
         levels: list[int | None] = [*by_level, None]
         means = [self.mean(self.shares(rows)) for rows in by_level.values()]
         found = {}
@@ -109,7 +119,9 @@ class People:
         return found
 
 
-def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, unfinished: bool = False, seed: int = 0) -> PeopleScores:
+def pairs_score(
+    key: str | Path | StudyKey, answers: Iterable[str | Path], *, unfinished: bool = False, seed: int = 0
+) -> PeopleScores:
     """Return what people's answers to a sheet come to.
 
     Parameters
@@ -117,8 +129,8 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
     key : str, Path or StudyKey
         The key that `pairs_sheet` wrote beside the page, or a folder with one key.
     answers : iterable of str or Path
-        Files that the page saved, or folders of them. Files of another study, damaged ones, and a person's second sheet do not count, and
-        are listed in `refused`.
+        Files that the page saved, or folders of them. Files of another study, damaged ones, and a person's second sheet
+        do not count, and are listed in `refused`.
     unfinished : bool
         Let the answers of people who stopped count too.
     seed : int
@@ -136,16 +148,18 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
 
     References
     ----------
-    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images", section 5:
-    people and networks on the same pairs. People's gap is the difference of the shares who are right (`gap`), the model's the difference
-    of its probabilities of the true class (`confidence_gap`), over the same pairs and the same resamples of pairs.
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
+    Images", section 5: people and networks on the same pairs. People's gap is the difference of the shares who are
+    right (`gap`), the model's the difference of its probabilities of the true class (`confidence_gap`), over the same
+    pairs and the same resamples of pairs.
     """
     study = key if isinstance(key, StudyKey) else read_key(key)
     files = read_answers(study, answers, unfinished=unfinished)
     if not files.sheets:
         reasons = [f"{one.file} {one.reason}" for one in files.refused] or ["no files were given"]
         raise StudyError(
-            f"None of the files of answers counts:\n{listed(reasons, 20)}\nGive the files that the page of study {study.study} saved."
+            f"None of the files of answers counts:\n{listed(reasons, 20)}\nGive the files that the page of study "
+            f"{study.study} saved."
         )
     people = People(study, files.sheets, seed)
     # of pairs two, the better one first: right and wrong, or anchor and partner
@@ -160,13 +174,19 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
     count = sum(groups.values())
     notes = []
     if count < FEW:
-        notes.append(f"{count} {'person is' if count == 1 else 'people are'} few: resamples of so few make the intervals too narrow.")
+        notes.append(
+            f"{count} {'person is' if count == 1 else 'people are'} few: resamples of so few make the intervals too "
+            "narrow."
+        )
     if members and 0 in groups.values():
         empty = "B" if groups["A"] else "A"
-        notes.append(f"Nobody of group {empty} answered: no pair has answers to both of its members, so there is no gap.")
+        notes.append(
+            f"Nobody of group {empty} answered: no pair has answers to both of its members, so there is no gap."
+        )
     if study.model_accuracy and study.classes > len(study.categories):
         notes.append(
-            f"The model chose among {study.classes} classes, and people among {len(study.categories)} answers: its accuracy is lower by "
+            f"The model chose among {study.classes} classes, and people among {len(study.categories)} answers: its "
+            "accuracy is lower by "
             "that alone."
         )
     shown = sorted({trial.corruption for trial in study.trials if trial.corruption is not None})
@@ -179,7 +199,10 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
         members={name: people.rate(rows) for name, rows in members.items()},
         gap=people.gap(differences()) if members else None,
         confidence_gap=people.confidence_gap(differences()) if "right" in members else None,
-        gaps={change: people.gap(differences(change)) for change in sorted({t.change for t in study.trials if t.change is not None})},
+        gaps={
+            change: people.gap(differences(change))
+            for change in sorted({t.change for t in study.trials if t.change is not None})
+        },
         profiles={name: _profile(people, (name,)) for name in shown},
         mean_profile=None if members else _profile(people, shown),
         clusters="people and images, each drawn anew and independently of the other",
@@ -194,7 +217,9 @@ def _member(trial: Trial) -> str | None:
 
 
 def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
-    """Return people's accuracy at each level of some degradations, and the model's; the clean images are level 0 of each."""
+    """Return people's accuracy at each level of some degradations, and the model's; the clean images are level 0 of
+    each.
+    """
     at: dict[int, list[Row]] = {}
     for row in people.rows:
         trial = row[1]
@@ -211,5 +236,7 @@ def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
         rates=[people.rate(rows) for rows in by_level.values()],
         first_below=people.first_below(by_level),
         model_accuracy=[model.get(level) for level in by_level] if model else None,
-        model_first_below={str(t): next((level for level in model if model[level] < t), None) for t in THRESHOLDS} if model else None,
+        model_first_below={str(t): next((level for level in model if model[level] < t), None) for t in THRESHOLDS}
+        if model
+        else None,
     )

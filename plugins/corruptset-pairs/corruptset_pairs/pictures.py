@@ -1,8 +1,8 @@
 """The pictures of a study: fragile pairs of regions, or gradual degradations, drawn from a data set.
 
-A *pair* is a region and its shifted or shrunk partner, of which a model has one right and the other wrong (Srivastava, Ben-Yosef & Boix
-2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images"). What is drawn follows from a seed and from
-what is ordered: it is the same on every machine, with every numpy.
+A *pair* is a region and its shifted or shrunk partner, of which a model has one right and the other wrong (Srivastava,
+Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images"). What is
+drawn follows from a seed and from what is ordered: it is the same on every machine, with every numpy.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Draw:
     """Class index -> answer. Images of other classes are not shown."""
 
     def order(self, purpose: str, name: Callable[[Any], str] = str) -> Callable[[Any], bytes]:
-        """Return the key of a random order, for `sorted` and `min`: it follows from the seed, the purpose, and the items' names alone.
+        """Return the key of a random order, for `sorted` and `min`: it follows from the seed, the purpose, and the
+        items' names alone.
 
         Examples
         --------
@@ -71,7 +72,9 @@ class Draw:
         return lambda item: hash_of(str(self.seed), purpose, name(item))
 
     def taken(self, count: int, label_of: Mapping[str, int], make: Callable[[str], Iterable[T]]) -> list[T]:
-        """Return so many of what `make` makes of source images, of each category in turn; those without an answer are left out."""
+        """Return so many of what `make` makes of source images, of each category in turn; those without an answer are
+        left out.
+        """
         by_category: dict[str, list[str]] = {}
         for source in sorted(label_of, key=self.order("sources")):
             if label_of[source] in self.answer_of:
@@ -105,18 +108,21 @@ def region_pairs(
     Raises
     ------
     StudyError
-        There are fewer pairs, of a source image one at most, or no regions of a size that was asked for; several sets; or predictions
-        that do not say which regions are right.
+        There are fewer pairs, of a source image one at most, or no regions of a size that was asked for; several sets;
+        or predictions that do not say which regions are right.
     """
     chosen = choose(data, sets)
     if sets is not None and len(chosen) > 1:
-        raise StudyError(f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ...")
+        raise StudyError(
+            f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ..."
+        )
     set_id = CLEAN if CLEAN in chosen else chosen[0]
     model, right, confidence = None, None, None
     if predictions is not None:
         if data.samples[0].region is None:
             raise StudyError(
-                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole images and not of "
+                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole "
+                "images and not of "
                 "regions. Build it with --store images, or draw pairs at random, without --predictions."
             )
         read = read_predictions(predictions, data, sets=[set_id], progress=tell)
@@ -124,7 +130,8 @@ def region_pairs(
         right, confidence = outcome.top5 if top5 else outcome.correct, outcome.probability
         if right is None:
             raise StudyError(
-                "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
+                "These predictions do not say which five classes are the most likely. Leave out --top5, or give "
+                "logits or probs."
             )
     tell("drawing pairs", 0, 0)
     rows: dict[str, list[int]] = {}
@@ -141,7 +148,9 @@ def region_pairs(
         if found := candidates(records, None if right is None else right[rows[source]], changes, sizes):
             change = min(found, key=draw.order(f"change {source}"))
             size = min(found[change], key=draw.order(f"size {source}"))
-            named = draw.order(f"pair\0{source}", lambda place: "\0".join(f"{r.side} {r.y} {r.x}" for r in (records[i] for i in place)))
+            named = draw.order(
+                f"pair\0{source}", lambda place: "\0".join(f"{r.side} {r.y} {r.x}" for r in (records[i] for i in place))
+            )
             yield source, change, min(found[change][size], key=named), crops
 
     pairs = draw.taken(count, label_of, drawn)
@@ -149,15 +158,20 @@ def region_pairs(
         for size in sizes or ():
             if size not in groups:
                 known = ", ".join(sorted(groups))
-                raise StudyError(f"There are no regions of the group {size!r}.{suggest(size, groups)} Known here: {known}.")
+                raise StudyError(
+                    f"There are no regions of the group {size!r}.{suggest(size, groups)} Known here: {known}."
+                )
         what = "" if right is None else " that is fragile for this model"
         instead = f"--n {len(pairs)} will do." if pairs else "Give another model, set, --change or --sizes."
         raise StudyError(
-            f"{data.path} has {len(label_of)} source images, and {len(pairs)} of them have a pair{what}; {count} pairs were "
+            f"{data.path} has {len(label_of)} source images, and {len(pairs)} of them have a pair{what}; {count} "
+            "pairs were "
             f"asked for, each of another image. {instead}"
         )
     pictures = []
-    for unit, (source, change, place, crops) in enumerate(sorted(pairs, key=draw.order("groups", lambda pair: pair[0]))):
+    for unit, (source, change, place, crops) in enumerate(
+        sorted(pairs, key=draw.order("groups", lambda pair: pair[0]))
+    ):
         of = rows[source]
         members = place if right is None else sorted(place, key=lambda i: not right[of[i]])
         for group, i in zip("AB" if unit < (count + 1) // 2 else "BA", members, strict=True):
@@ -179,9 +193,14 @@ def region_pairs(
 
 
 def candidates(
-    records: Sequence[RegionRecord], right: NDArray[np.bool_] | None, changes: Sequence[Change], sizes: Sequence[str] | None
+    records: Sequence[RegionRecord],
+    right: NDArray[np.bool_] | None,
+    changes: Sequence[Change],
+    sizes: Sequence[str] | None,
 ) -> dict[Change, dict[str, list[Place]]]:
-    """Return the pairs of an image that may be shown, by change and group of size: with a model, those of which it has one right."""
+    """Return the pairs of an image that may be shown, by change and group of size: with a model, those of which it has
+    one right.
+    """
     places = Places.of(records)
     neighbours, anchors = Neighbours(places), np.flatnonzero(places.anchor)
     found: dict[Change, dict[str, list[Place]]] = {}
@@ -202,7 +221,8 @@ def level_pictures(
     levels: Sequence[int] | None,
     scores: str | Path | Scores | None,
 ) -> tuple[str | None, Accuracy, Pictures]:
-    """Return the model, its accuracy, and the pictures of both groups: levels as often as each other, and degradations of a level in turn.
+    """Return the model, its accuracy, and the pictures of both groups: levels as often as each other, and degradations
+    of a level in turn.
 
     Raises
     ------
@@ -219,18 +239,23 @@ def level_pictures(
             corruption_of[set_id] = stages[0].corruption if stages else None
     absent = sorted(set(levels or ()) - at.keys())
     if absent and at:
-        raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(at))}.")
+        raise StudyError(
+            f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(at))}."
+        )
     at = {level: ids for level, ids in sorted(at.items()) if levels is None or level in levels}
     if not any(at):
         raise StudyError(
-            f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
+            f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is "
+            "made of a build of "
             "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
         )
     model, accuracy = None, Accuracy()
     if scores is not None:
         read = scores if isinstance(scores, Scores) else load_scores(scores)
         if read.digest != data.digest:
-            raise StudyError(f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}.")
+            raise StudyError(
+                f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}."
+            )
         model = read.model
         for level, ids in at.items():
             for set_id in ids:
@@ -240,7 +265,8 @@ def level_pictures(
     sources = draw.taken(count, {name: sample.class_index for name, sample in samples.items()}, lambda source: [source])
     if len(sources) < count:
         raise StudyError(
-            f"{data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see each image "
+            f"{data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see "
+            "each image "
             f"at one level. --n {len(sources)} will do."
         )
     order = sorted(at, key=draw.order("levels"))

@@ -22,7 +22,9 @@ from .sheet_page import read_instructions, sheet_page
 from .study_records import STUDY_VERSION, Change, StudyKey
 
 SHOWN = 256
-"""Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page of 320."""
+"""Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page
+of 320.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ def pairs_sheet(
 ) -> Sheet:
     """Write a page that shows pictures of a data set to people, and its key, which has the right answers.
 
-    Of a data set of regions it shows pairs: a region and the same one a pixel further or two pixels smaller. Of one of gradual degradations
-    it shows each source image at one level. Each person sees the pictures of one of two groups, A and B, and so never both of a pair.
+    Of a data set of regions it shows pairs: a region and the same one a pixel further or two pixels smaller. Of one of
+    gradual degradations it shows each source image at one level. Each person sees the pictures of one of two groups, A
+    and B, and so never both of a pair.
 
     Parameters
     ----------
@@ -70,14 +73,17 @@ def pairs_sheet(
     n : int
         Pictures that each person sees: pairs, or source images.
     seed : int
-        What is drawn at random follows from it: pairs or images and their levels, groups, and names of pictures. The order in which a
-        person sees them follows from the study and the person.
+        What is drawn at random follows from it: pairs or images and their levels, groups, and names of pictures. The
+        order in which a person sees them follows from the study and the person.
     predictions : str or Path, optional
-        Of regions: what a model made of them (`read_predictions`). Pairs are those of which it has one right. Without it, any.
+        Of regions: what a model made of them (`read_predictions`). Pairs are those of which it has one right. Without
+        it, any.
     scores : str, Path or Scores, optional
-        Of gradual degradations: a model's scores; its accuracy at each level goes into the key, and stands beside people's.
+        Of gradual degradations: a model's scores; its accuracy at each level goes into the key, and stands beside
+        people's.
     sets : sequence of str, optional
-        Ids, aliases or patterns. Of regions one set, by default ``clean``; of gradual degradations by default all of them and ``clean``.
+        Ids, aliases or patterns. Of regions one set, by default ``clean``; of gradual degradations by default all of
+        them and ``clean``.
     change : {"shift", "shrink", "both"}
         Which partners a region may have.
     sizes : sequence of str, optional
@@ -104,24 +110,30 @@ def pairs_sheet(
     Raises
     ------
     StudyError
-        The data set has no such pictures, or too few; answers that people cannot choose from; another study lies at `out`.
+        The data set has no such pictures, or too few; answers that people cannot choose from; another study lies at
+        `out`.
     PredictionError, ScoreError, UnknownCorruption
         Predictions or scores that are not of this data set; sets that it does not have.
 
     References
     ----------
-    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images".
-    Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms".
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
+    Images". Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification
+    Algorithms".
     """
     page = Path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     if n < 1 or not 0 <= seed < 2**53 or (enlargement is not None and enlargement < 1):
-        raise StudyError(f"n is {n}, the seed {seed}, the enlargement {enlargement}: whole numbers, from 1, from 0, and from 1 upwards.")
+        raise StudyError(
+            f"n is {n}, the seed {seed}, the enlargement {enlargement}: whole numbers, from 1, from 0, and from 1 "
+            "upwards."
+        )
     if page.suffix.lower() not in (".html", ".htm"):
         raise StudyError(f"The page {page} is opened in a browser: give it a name that ends in .html.")
     if data.path.resolve() in page.resolve().parents:
         raise StudyError(
-            f"{page} lies in the data set, where `corruptset verify` would find a file too many. Give another place with --out."
+            f"{page} lies in the data set, where `corruptset verify` would find a file too many. Give another place "
+            "with --out."
         )
     if top5 and predictions is None:
         raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
@@ -129,12 +141,18 @@ def pairs_sheet(
     draw = Draw(data.digest, seed, answer_choices(data, categories))
     of_regions = data.manifest.recipe.get("regions") is not None
     what, instead = "levels", "--scores has a model's profile"
-    others: dict[str, object] = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
+    others: dict[str, object] = {
+        "--predictions": predictions,
+        "--change": None if change == "both" else change,
+        "--sizes": sizes,
+    }
     if of_regions:
         what, instead = "regions", "--predictions says which regions a model has right"
         others = {"--scores": scores, "--levels": levels}
     if unfit := [name for name, value in others.items() if value is not None]:
-        raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}.")
+        raise StudyError(
+            f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}."
+        )
     if of_regions:
         changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
         model, accuracy, pictures = region_pairs(data, draw, n, sets, changes, sizes, predictions, top5, told(progress))
@@ -171,7 +189,10 @@ def pairs_sheet(
     }
     for file, content in files.items():
         if file.exists() and file.read_bytes() != content:
-            raise StudyError(f"{file} is there already, and is another one. People may have answered it: give another --out, or delete it.")
+            raise StudyError(
+                f"{file} is there already, and is another one. People may have answered it: give another --out, or "
+                "delete it."
+            )
     page.parent.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():
         write_atomic(file, content)

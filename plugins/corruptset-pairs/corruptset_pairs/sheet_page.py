@@ -43,10 +43,15 @@ def read_instructions(path: str | Path | None) -> Instructions:
         try:
             text = read_text(Path(path), MOST_TEXT)
         except OSError as e:
-            raise StudyError(f"The text {path} cannot be read: {reason(e)}. Expected UTF-8 text: a title, and paragraphs.") from None
+            raise StudyError(
+                f"The text {path} cannot be read: {reason(e)}. Expected UTF-8 text: a title, and paragraphs."
+            ) from None
     title, _, rest = text.strip().partition("\n")
     if title.strip() in ("", END):
-        raise StudyError(f"The text {path} has no title. Its first line is the title; paragraphs follow, with an empty line between them.")
+        raise StudyError(
+            f"The text {path} has no title. Its first line is the title; paragraphs follow, with an empty line "
+            "between them."
+        )
     before, after = (
         [" ".join(paragraph.split()) for paragraph in part.split("\n\n") if paragraph.strip()]
         for part in f"{rest}\n".partition(f"\n{END}\n")[::2]
@@ -60,7 +65,9 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
     trials = {
-        group: sorted([trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in pictures if trial.group == group)
+        group: sorted(
+            [trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in pictures if trial.group == group
+        )
         for group in ("A", "B")
     }
     study = {
@@ -73,7 +80,11 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
     }
     allowed = f"img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}"
     sizes = sorted({image.shape[1::-1] for _, image in pictures})
-    words = f"{sizes[0][0]} x {sizes[0][1]}" if len(sizes) == 1 else f"{len(sizes)} different sizes, up to {max(map(max, sizes))}"
+    words = (
+        f"{sizes[0][0]} x {sizes[0][1]}"
+        if len(sizes) == 1
+        else f"{len(sizes)} different sizes, up to {max(map(max, sizes))}"
+    )
     how = f"{key.enlargement} times as large, {'and smoothed' if key.smooth else 'each pixel as a square'}"
     return render(
         "sheet.html",

@@ -1,4 +1,6 @@
-"""The records of a study with people: its key, the answers of one person, and what all answers come to. Fractions are 0..1."""
+"""The records of a study with people: its key, the answers of one person, and what all answers come to. Fractions are
+0..1.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,10 @@ class StudyKey(Record):
     """In a study of levels with a scores file: corruption -> level -> the model's accuracy."""
 
     def __repr__(self) -> str:
-        return f"<StudyKey of {self.kind} of {self.name}: {len(self.trials)} pictures, {len(self.categories)} answers, {self.study}>"
+        return (
+            f"<StudyKey of {self.kind} of {self.name}: {len(self.trials)} pictures, {len(self.categories)} "
+            f"answers, {self.study}>"
+        )
 
     __str__ = __repr__
 
@@ -116,7 +121,9 @@ class Gap(Record):
     pairs: Count
     """With answers to both members."""
     difference: float | None
-    """The mean over pairs: of the member that the model has right less the other; without a model, of the anchor less its partner."""
+    """The mean over pairs: of the member that the model has right less the other; without a model, of the anchor less
+    its partner.
+    """
     interval: Interval
 
 
@@ -170,8 +177,8 @@ class PeopleScores(Record):
     """Of pairs: ``right`` and ``wrong`` for the model, or ``anchor`` and ``partner``."""
     gap: Gap | None
     confidence_gap: Gap | None
-    """The model's, of the pairs with answers to both members: its probability of the true class on the member that it has right less that
-    on the other."""
+    """The model's, of the pairs with answers to both members: its probability of the true class on the member that it
+    has right less that on the other."""
     gaps: dict[str, Gap]
     """Of pairs, by change: ``shift``, ``shrink``."""
     profiles: dict[str, PeopleProfile]
@@ -185,7 +192,8 @@ class PeopleScores(Record):
 
     def __repr__(self) -> str:
         people = (
-            f"{sum(self.people.values())} people, {self.answers:,} answers, {len(self.refused)} sheets refused, {len(self.notes)} notes"
+            f"{sum(self.people.values())} people, {self.answers:,} answers, {len(self.refused)} sheets refused, "
+            f"{len(self.notes)} notes"
         )
         return f"<PeopleScores of {self.kind} of {self.name}: {people}>"
 

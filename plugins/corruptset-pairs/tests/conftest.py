@@ -32,7 +32,9 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     """Regions of twenty images of ten classes: of two sides, one block of each."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
-    built = build(recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, format="hdf5")
+    built = build(
+        recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, format="hdf5"
+    )
     return corruptset.open(built.directory)
 
 

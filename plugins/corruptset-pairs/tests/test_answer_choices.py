@@ -30,7 +30,9 @@ def test_ten_classes_are_the_answers_in_their_order() -> None:
 def test_of_more_classes_categories_are_asked_for_by_name() -> None:
     selected = {"per_super_category": {"categories": ["cat", "dog"], "images": 50, "sha256": "sha256:1"}}
     with pytest.raises(
-        StudyError, match=r"11 classes, and people choose from at most 10 answers.*--categories FILE.*categories cat, dog: the file"
+        StudyError,
+        match=r"11 classes, and people choose from at most 10 answers.*--categories FILE.*categories cat, dog: the "
+        r"file",
     ) as error:
         answer_choices(data_of(list("abcdefghijk"), selected), None)
     assert "docs/pairs.md" in str(error.value)
@@ -52,7 +54,9 @@ def test_categories_name_folders_or_names_and_leave_classes_out() -> None:
         (["a", "b"], {"a": "x", "c": "y", "d": "z"}, "2 of the 3 categories have no class of data:\n  y\n  z"),
     ],
 )
-def test_answers_that_people_cannot_choose_from_are_refused(names: list[str], categories: dict[str, str] | None, words: str) -> None:
+def test_answers_that_people_cannot_choose_from_are_refused(
+    names: list[str], categories: dict[str, str] | None, words: str
+) -> None:
     with pytest.raises(StudyError) as error:
         answer_choices(data_of(names), categories)
     assert words in str(error.value)

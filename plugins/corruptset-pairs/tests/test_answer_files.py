@@ -62,7 +62,9 @@ def changed(sheet: dict[str, Any], number: int, **values: Any) -> dict[str, Any]
     return sheet | {"answers": answers}
 
 
-def test_damaged_files_and_those_of_another_study_do_not_count(key: StudyKey, levels_sheet: Sheet, tmp_path: Path) -> None:
+def test_damaged_files_and_those_of_another_study_do_not_count(
+    key: StudyKey, levels_sheet: Sheet, tmp_path: Path
+) -> None:
     good = sheet_of(key, "good", "A")
     other = sheet_of(levels_sheet.key, "other", "A")
     of_b = next(trial.id for trial in key.trials if trial.group == "B")

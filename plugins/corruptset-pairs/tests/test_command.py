@@ -25,7 +25,9 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Regions of ten images of ten classes."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12]\nblocks = 1\nout = 16")
-    return build(recipe, write_rows(folder / "rows", small_images(10)), folder / "out", jobs=1, metrics=0, format="hdf5").directory
+    return build(
+        recipe, write_rows(folder / "rows", small_images(10)), folder / "out", jobs=1, metrics=0, format="hdf5"
+    ).directory
 
 
 def test_from_a_data_set_to_the_gap(run: Any, regions: Path, tmp_path: Path) -> None:
@@ -82,8 +84,34 @@ def test_every_option_is_handed_on(run: Any, regions: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(home, "pairs_sheet", noted)
     (tmp_path / "c.toml").write_text('images = 1\n[categories]\nfirst = ["0", "1"]\nsecond = ["2"]\n')
-    options = ["--out", "x.html", "--n", 7, "--seed", 5, "--predictions", "p", "--scores", "s", "--sets", "a,b", "--change", "shift"]
-    options += ["--sizes", "s12,s14", "--levels", "0,2-4", "--correct", "top5", "--categories", "c.toml", "--text", "t.txt"]
+    options = [
+        "--out",
+        "x.html",
+        "--n",
+        7,
+        "--seed",
+        5,
+        "--predictions",
+        "p",
+        "--scores",
+        "s",
+        "--sets",
+        "a,b",
+        "--change",
+        "shift",
+    ]
+    options += [
+        "--sizes",
+        "s12,s14",
+        "--levels",
+        "0,2-4",
+        "--correct",
+        "top5",
+        "--categories",
+        "c.toml",
+        "--text",
+        "t.txt",
+    ]
     assert run("pairs-sheet", regions, *options, "--enlarge", 9, "--smooth").code == 0
     assert run("pairs-sheet", regions).code == 0
     (args, given), (plain, defaults) = calls
@@ -91,18 +119,28 @@ def test_every_option_is_handed_on(run: Any, regions: Path, monkeypatch: pytest.
     assert (args[1], plain[1]) == (Path("x.html"), Path("pairs.html"))
     assert callable(given.pop("progress"))
     assert given == {
-        "n": 7, "seed": 5, "predictions": Path("p"), "scores": Path("s"), "sets": ["a", "b"], "change": "shift", "sizes": ["s12", "s14"],
-        "levels": [0, 2, 3, 4], "top5": True, "categories": {"0": "first", "1": "first", "2": "second"}, "text": Path("t.txt"),
+        "n": 7, "seed": 5, "predictions": Path("p"), "scores": Path("s"), "sets": ["a", "b"], "change": "shift",
+        "sizes": ["s12", "s14"],
+        "levels": [0, 2, 3, 4], "top5": True, "categories": {"0": "first", "1": "first", "2": "second"},
+        "text": Path("t.txt"),
         "enlargement": 9, "smooth": True,
     }  # fmt: skip
-    assert (defaults["n"], defaults["seed"], defaults["change"], defaults["top5"], defaults["categories"]) == (40, 0, "both", False, None)
+    assert (defaults["n"], defaults["seed"], defaults["change"], defaults["top5"], defaults["categories"]) == (
+        40,
+        0,
+        "both",
+        False,
+        None,
+    )
 
 
 def test_the_categories_of_the_selection_are_the_answers_where_they_come_with_the_package() -> None:
     shipped = read_super_categories("fragile-imagenet")
 
     def of(selected: Any) -> Any:
-        data: Any = SimpleNamespace(manifest=SimpleNamespace(selection={"per_super_category": selected} if selected else {}))
+        data: Any = SimpleNamespace(
+            manifest=SimpleNamespace(selection={"per_super_category": selected} if selected else {})
+        )
         return answer_categories(data, None)
 
     assert of(shipped.record) == shipped.category_of

@@ -11,7 +11,9 @@ from studies import sheet_of
 
 STUDIES = 300
 PEOPLE, PAIRS, OF_PAIR, EASE, EFFECT = 0.5, 1.0, 0.8, 1.2, 0.5
-"""In logits: standard deviations over people, over pairs, and of a pair's own effect; the mean ease, and the mean effect."""
+"""In logits: standard deviations over people, over pairs, and of a pair's own effect; the mean ease, and the mean
+effect.
+"""
 
 
 def share(logit: np.ndarray | float) -> np.ndarray | float:
@@ -38,7 +40,11 @@ def simulated(key: StudyKey, groups: str, draw: np.random.Generator) -> People:
 def test_intervals_hold_the_true_gap(groups, regions, predictions, tmp_path, record_property):
     key = pairs_sheet(regions, tmp_path / "p.html", n=20, predictions=predictions).key
     draw = np.random.default_rng(0)
-    skill, ease, effect = draw.normal(0, PEOPLE, 10**6), draw.normal(EASE, PAIRS, 10**6), draw.normal(EFFECT, OF_PAIR, 10**6)
+    skill, ease, effect = (
+        draw.normal(0, PEOPLE, 10**6),
+        draw.normal(EASE, PAIRS, 10**6),
+        draw.normal(EFFECT, OF_PAIR, 10**6),
+    )
     true = float(np.mean(share(ease + skill + effect / 2) - share(ease + skill - effect / 2)))
     gaps = []
     for _ in range(STUDIES):
@@ -48,7 +54,10 @@ def test_intervals_hold_the_true_gap(groups, regions, predictions, tmp_path, rec
         gaps.append((gap.difference, *gap.interval))
     means, lows, highs = np.array(gaps).T
     held, wide = np.mean((lows <= true) & (true <= highs)), np.mean(highs - lows) / (2 * 1.96 * means.std())
-    print(f"{len(groups)} people: the interval holds the true gap in {held:.1%}, and is {wide:.2f} times as wide as it had to be")
+    print(
+        f"{len(groups)} people: the interval holds the true gap in {held:.1%}, and is {wide:.2f} times as wide as it "
+        "had to be"
+    )
     assert held >= 0.95
     assert 1 <= wide < 2
     assert abs(means.mean() - true) < 4 * means.std() / np.sqrt(STUDIES)

@@ -49,7 +49,9 @@ def begin(page: Any, person: str, group: str | None = None) -> None:
 
 def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
     """Wait for a picture and return its trial."""
-    page.wait_for_function(f"document.querySelector('#place').textContent === 'Picture {number} of {len(data['trials']['A'])}'")
+    page.wait_for_function(
+        f"document.querySelector('#place').textContent === 'Picture {number} of {len(data['trials']['A'])}'"
+    )
     page.wait_for_function("document.activeElement.id === 'place'")
     source = page.get_attribute("#picture img", "src").partition(",")[2]
     (trial,) = [trial for group in data["trials"].values() for trial, picture in group if picture == source]
@@ -114,7 +116,10 @@ def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_pa
     saving.value.save_as(file)
     saved = json.loads(file.read_text("utf-8"))
     assert (saved["person"], saved["group"], saved["finished"]) == ("Ann/../é", "B", False)
-    assert [(answer["answer"], answer["order"]) for answer in saved["answers"]] == [(data["categories"][1], 1), (data["categories"][2], 2)]
+    assert [(answer["answer"], answer["order"]) for answer in saved["answers"]] == [
+        (data["categories"][1], 1),
+        (data["categories"][2], 2),
+    ]
     with page.expect_download() as again:
         page.click("#save")
     again.value.save_as(tmp_path / "again.json")
@@ -134,7 +139,10 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: DataSet, tmp_p
     begin(page, "<img src=x onerror=alert(1)>", "A")
     data = data_of(sheet.page.read_text("utf-8"))
     shown_trial(page, data, 1)
-    assert page.eval_on_selector_all("#answers bdi", "nodes => nodes.map((node) => node.textContent)") == [*data["labels"], "I cannot tell"]
+    assert page.eval_on_selector_all("#answers bdi", "nodes => nodes.map((node) => node.textContent)") == [
+        *data["labels"],
+        "I cannot tell",
+    ]
     assert page.eval_on_selector_all("img, svg, iframe, object, embed", "nodes => nodes.length") == 1
     with page.expect_download() as saving:
         page.keyboard.press("2")
@@ -145,13 +153,17 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: DataSet, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_width_holds_the_page_and_pictures_are_enlarged_by_whole_numbers(scheme: str, open_page: Open, pairs_of_model: Sheet) -> None:
+def test_every_width_holds_the_page_and_pictures_are_enlarged_by_whole_numbers(
+    scheme: str, open_page: Open, pairs_of_model: Sheet
+) -> None:
     for width in (320, 400, 1400, 2000):
         page = open_page(pairs_of_model.page, width=width, scheme=scheme)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         begin(page, "p", "A")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        sizes = page.eval_on_selector("#picture img", "i => [i.naturalWidth, i.naturalHeight, i.clientWidth, i.clientHeight]")
+        sizes = page.eval_on_selector(
+            "#picture img", "i => [i.naturalWidth, i.naturalHeight, i.clientWidth, i.clientHeight]"
+        )
         assert sizes == [16, 16, 256, 256]
         assert page.eval_on_selector("#picture img", "i => getComputedStyle(i).imageRendering") == "pixelated"
 

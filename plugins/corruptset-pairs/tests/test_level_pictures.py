@@ -31,7 +31,9 @@ def test_levels_and_degradations_are_as_often_as_each_other(levels_sheet: Sheet)
         sets = Counter(t.set for t in trials if t.level == level)
         assert set(sets) == {f"black_lines/{level:02d}", f"posterize/{level:02d}"}
         assert max(sets.values()) - min(sets.values()) <= 2
-    assert {(t.corruption, t.set.partition("/")[0]) for t in trials if t.level} == {(n, n) for n in ("black_lines", "posterize")}
+    assert {(t.corruption, t.set.partition("/")[0]) for t in trials if t.level} == {
+        (n, n) for n in ("black_lines", "posterize")
+    }
 
 
 def test_levels_and_sets_are_chosen(levels: DataSet, tmp_path: Path) -> None:
@@ -47,9 +49,13 @@ def test_what_there_is_not_is_refused(levels: DataSet, regions: DataSet, predict
     with pytest.raises(StudyError, match="neither regions nor levels"):
         pairs_sheet(levels, tmp_path / "p.html", n=2, sets=["clean"])
     with pytest.raises(
-        StudyError, match="data set of levels, with which --predictions and --change cannot be used; --scores has a model's profile"
+        StudyError,
+        match="data set of levels, with which --predictions and --change cannot be used; --scores has a model's "
+        "profile",
     ):
         pairs_sheet(levels, tmp_path / "p.html", n=2, predictions=predictions, change="shift")
-    with pytest.raises(StudyError, match="data set of regions, with which --scores and --levels cannot be used; --predictions"):
+    with pytest.raises(
+        StudyError, match="data set of regions, with which --scores and --levels cannot be used; --predictions"
+    ):
         pairs_sheet(regions, tmp_path / "p.html", n=2, scores=tmp_path, levels=[1])
     assert not list(tmp_path.iterdir())

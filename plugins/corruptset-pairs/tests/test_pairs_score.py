@@ -47,7 +47,10 @@ def test_people_trials_gaps_and_refusals(pairs_of_model: Sheet, tmp_path: Path) 
 
 def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: DataSet, tmp_path: Path) -> None:
     key = pairs_sheet(regions, tmp_path / "p.html", n=6).key
-    files = [save(tmp_path, sheet_of(key, group, group, lambda t: t.category if t.member == "anchor" else None)) for group in "AB"]
+    files = [
+        save(tmp_path, sheet_of(key, group, group, lambda t: t.category if t.member == "anchor" else None))
+        for group in "AB"
+    ]
     scored = corruptset_pairs.pairs_score(key, files)
     assert set(scored.members) == {"anchor", "partner"}
     assert scored.gap is not None
@@ -63,12 +66,21 @@ def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Sc
     """Return a scores file of which the sets' accuracies alone mean something."""
     record = {name: field.annotation for name, field in Scores.model_fields.items()}
     empty: dict[str, Any] = {
-        name: {} if str(kind).startswith("dict") else [] if str(kind).startswith("list") else None for name, kind in record.items()
+        name: {} if str(kind).startswith("dict") else [] if str(kind).startswith("list") else None
+        for name, kind in record.items()
     }
     sets = {
-        name: {"n": 20, "accuracy": a, "top5": None, "rank": None, "probability": None, "interval": None} for name, a in accuracy.items()
+        name: {"n": 20, "accuracy": a, "top5": None, "rank": None, "probability": None, "interval": None}
+        for name, a in accuracy.items()
     }
-    given = {"schema_version": 1, "digest": levels.digest, "name": "levels 1.0.0", "model": "net", "samples": 20, "sets": sets}
+    given = {
+        "schema_version": 1,
+        "digest": levels.digest,
+        "name": "levels 1.0.0",
+        "model": "net",
+        "samples": 20,
+        "sets": sets,
+    }
     return Scores.model_validate(empty | given | changed)
 
 
@@ -85,7 +97,10 @@ def test_a_profile_of_people_stands_beside_the_model_s(levels: DataSet, tmp_path
     key = pairs_sheet(levels, tmp_path / "p.html", n=20, scores=scores_of(levels, accuracy)).key
     assert key.model == "net"
     assert key.model_accuracy["posterize"] == {"1": 0.9, "2": 0.6, "4": 0.1}
-    files = [save(tmp_path, sheet_of(key, group, group, lambda t: t.category if (t.level or 0) < 2 else None)) for group in "AB"]
+    files = [
+        save(tmp_path, sheet_of(key, group, group, lambda t: t.category if (t.level or 0) < 2 else None))
+        for group in "AB"
+    ]
     scored = corruptset_pairs.pairs_score(key, files)
     mean = scored.mean_profile
     assert mean is not None
@@ -105,7 +120,10 @@ def test_a_profile_of_people_stands_beside_the_model_s(levels: DataSet, tmp_path
     files = [save(tmp_path / "two", sheet_of(coarse, group, group)) for group in "AB"]
     noted = corruptset_pairs.pairs_score(coarse, files)
     assert noted.chance == 0.5
-    assert noted.notes[1] == "The model chose among 10 classes, and people among 2 answers: its accuracy is lower by that alone."
+    assert (
+        noted.notes[1]
+        == "The model chose among 10 classes, and people among 2 answers: its accuracy is lower by that alone."
+    )
     with pytest.raises(StudyError, match="scores are of another data set"):
         pairs_sheet(levels, tmp_path / "q.html", n=20, scores=scores_of(levels, accuracy, digest="sha256:" + "0" * 64))
 
@@ -121,7 +139,9 @@ def test_no_answers_that_count_are_an_error_that_says_why(pairs_of_model: Sheet,
 def test_the_model_s_confidence_gap_is_of_the_pairs_that_people_answered(regions: DataSet, tmp_path: Path) -> None:
     labels = regions["clean"].labels
     draw = np.random.default_rng(8)
-    probability = np.where(draw.random(len(labels)) < 0.6, draw.uniform(0.5, 1, len(labels)), draw.uniform(0, 0.3, len(labels)))
+    probability = np.where(
+        draw.random(len(labels)) < 0.6, draw.uniform(0.5, 1, len(labels)), draw.uniform(0, 0.3, len(labels))
+    )
     (tmp_path / "net").mkdir()
     np.savez(tmp_path / "net/clean.npz", rank_true=(probability < 0.5).astype(np.int64), p_true=probability)
     key = pairs_sheet(regions, tmp_path / "p.html", n=8, predictions=tmp_path / "net").key
@@ -151,7 +171,9 @@ def test_predictions_without_probabilities_have_no_confidence_gap(pairs_of_model
 
 
 def test_what_a_study_returns_prints_in_a_few_lines(tmp_path: Path) -> None:
-    key = StudyKey.model_construct(kind="pairs", name="tiny-c 1.0.0", trials=[0] * 500, categories=["a"] * 100, study="sha256:" + "0" * 64)
+    key = StudyKey.model_construct(
+        kind="pairs", name="tiny-c 1.0.0", trials=[0] * 500, categories=["a"] * 100, study="sha256:" + "0" * 64
+    )
     assert repr(key).startswith("<StudyKey of pairs of tiny-c 1.0.0: 500 pictures, 100 answers, sha256:")
     assert "<StudyKey of pairs" in repr(Sheet(tmp_path / "pairs.html", tmp_path / "pairs.key.json", key, 1))
     counted: dict[str, Any] = {"people": {"A": 3, "B": 4}, "answers": 280, "refused": [], "notes": ["n"] * 99}

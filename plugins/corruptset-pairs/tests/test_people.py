@@ -18,7 +18,9 @@ from corruptset.scores.profiles import THRESHOLDS
 
 
 def people_of(key: StudyKey, groups: str, seed: int = 3) -> list[AnswerSheet]:
-    """Return people of some groups who are right by chance, and less often about what the model has wrong or a high level."""
+    """Return people of some groups who are right by chance, and less often about what the model has wrong or a high
+    level.
+    """
     draw = np.random.default_rng(seed)
 
     def says(trial: Trial) -> str | None:
@@ -42,16 +44,25 @@ def gap_of(people: People) -> Gap:
 
 def draws_of(people: int, units: int, seed: int) -> list[tuple[list[int], list[int]]]:
     """Return who and what is in each resample, each as often as it was drawn."""
-    counts = [np.rint(Bootstrap(n, seed=2 * seed + k).means(np.eye(n)) * n).astype(int) for k, n in enumerate((people, units))]
-    return [tuple([i for i, times in enumerate(row) for _ in range(times)] for row in rows) for rows in zip(*counts, strict=True)]  # type: ignore[misc]
+    counts = [
+        np.rint(Bootstrap(n, seed=2 * seed + k).means(np.eye(n)) * n).astype(int) for k, n in enumerate((people, units))
+    ]
+    return [
+        tuple([i for i, times in enumerate(row) for _ in range(times)] for row in rows)
+        for rows in zip(*counts, strict=True)
+    ]  # type: ignore[misc]
 
 
 Answers = dict[tuple[int, int, Any], bool]
 """(person, unit, condition) -> whether the person is right."""
 
 
-def slow_mean(answers: Answers, people: Sequence[int], units: Sequence[int], better: Any, worse: Any = None) -> float | None:
-    """Return the mean over units of the share of people who are right about `better`, less that of `worse` if it is given."""
+def slow_mean(
+    answers: Answers, people: Sequence[int], units: Sequence[int], better: Any, worse: Any = None
+) -> float | None:
+    """Return the mean over units of the share of people who are right about `better`, less that of `worse` if it is
+    given.
+    """
     values = []
     for unit in units:
         shares = []
@@ -74,25 +85,33 @@ def middle(values: Sequence[float | None]) -> tuple[float, float]:
 def test_rates_and_gaps_are_those_of_the_slow_version(groups: str, seed: int, pairs_of_model: Sheet) -> None:
     key = pairs_of_model.key
     people = People(key, people_of(key, groups), seed)
-    answers: Answers = {(p, trial.unit, trial.right): answer.answer == trial.category for p, trial, answer in people.rows}
+    answers: Answers = {
+        (p, trial.unit, trial.right): answer.answer == trial.category for p, trial, answer in people.rows
+    }
     assert len(answers) == 10 * len(groups)
     everyone, units = range(len(groups)), range(10)
     resamples = draws_of(len(groups), 10, seed)
     for right in (True, False):
         rate = people.rate(members(people)[right])
         assert rate.accuracy == pytest.approx(slow_mean(answers, everyone, units, right), abs=1e-12)
-        assert rate.interval == pytest.approx(middle([slow_mean(answers, *drawn, right) for drawn in resamples]), abs=1e-9)
+        assert rate.interval == pytest.approx(
+            middle([slow_mean(answers, *drawn, right) for drawn in resamples]), abs=1e-9
+        )
         assert rate.answers == sum(condition is right for *_, condition in answers)
     gap = gap_of(people)
     assert gap.pairs == 10
     assert gap.difference == pytest.approx(slow_mean(answers, everyone, units, True, False), abs=1e-12)
-    assert gap.interval == pytest.approx(middle([slow_mean(answers, *drawn, True, False) for drawn in resamples]), abs=1e-9)
+    assert gap.interval == pytest.approx(
+        middle([slow_mean(answers, *drawn, True, False) for drawn in resamples]), abs=1e-9
+    )
 
 
 def test_first_levels_are_those_of_the_slow_version(levels_sheet: Sheet) -> None:
     key = levels_sheet.key
     people = People(key, people_of(key, "AABB"), 7)
-    answers: Answers = {(p, trial.unit, trial.level): answer.answer == trial.category for p, trial, answer in people.rows}
+    answers: Answers = {
+        (p, trial.unit, trial.level): answer.answer == trial.category for p, trial, answer in people.rows
+    }
     levels = [0, 1, 2, 4]
     found = people.first_below({level: [row for row in people.rows if row[1].level == level] for level in levels})
     resamples = draws_of(4, 20, 7)
@@ -131,7 +150,10 @@ def test_a_gap_is_over_pairs_so_that_groups_of_any_size_weigh_the_same(pairs_of_
                 [
                     t.unit % 2 == 0
                     for t in itertools.chain(
-                        *([t for t in key.trials if t.right is right and t.group == g] * k for g, k in (("A", 1), ("B", 9)))
+                        *(
+                            [t for t in key.trials if t.right is right and t.group == g] * k
+                            for g, k in (("A", 1), ("B", 9))
+                        )
                     )
                 ]
             )
@@ -140,7 +162,11 @@ def test_a_gap_is_over_pairs_so_that_groups_of_any_size_weigh_the_same(pairs_of_
 
 def test_who_is_always_right_and_who_is_never(pairs_of_model: Sheet) -> None:
     key = pairs_of_model.key
-    sheets = [sheet_of(key, f"{group}{i}", group, lambda t: t.category if t.right else None) for group in "AB" for i in range(2)]
+    sheets = [
+        sheet_of(key, f"{group}{i}", group, lambda t: t.category if t.right else None)
+        for group in "AB"
+        for i in range(2)
+    ]
     people = People(key, [AnswerSheet.model_validate(sheet) for sheet in sheets])
     gap = gap_of(people)
     assert (gap.pairs, gap.difference, gap.interval) == (10, 1, (1, 1))
@@ -148,4 +174,10 @@ def test_who_is_always_right_and_who_is_never(pairs_of_model: Sheet) -> None:
     assert (rate.answers, rate.accuracy, rate.interval, rate.cannot_tell) == (20, 0, (0, 0), 1)
     assert rate.median_ms == float(np.median([answer.ms for _, trial, answer in people.rows if not trial.right]))
     nothing = people.rate([])
-    assert (nothing.answers, nothing.accuracy, nothing.interval, nothing.cannot_tell, nothing.median_ms) == (0, None, None, None, None)
+    assert (nothing.answers, nothing.accuracy, nothing.interval, nothing.cannot_tell, nothing.median_ms) == (
+        0,
+        None,
+        None,
+        None,
+        None,
+    )

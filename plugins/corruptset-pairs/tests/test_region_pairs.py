@@ -67,7 +67,12 @@ def test_candidates_are_all_neighbours_that_there_are(regions: DataSet, predicti
                 if a.anchor and change is not None and (model is None or model[i] != model[j]):
                     expected.add((change, a.group, (i, j)))
         by_change = candidates(records, model, ("shift", "shrink"), None)
-        found = [(change, size, place) for change, by_size in by_change.items() for size, places in by_size.items() for place in places]
+        found = [
+            (change, size, place)
+            for change, by_size in by_change.items()
+            for size, places in by_size.items()
+            for place in places
+        ]
         assert set(found) == expected
         assert len(found) == len(expected)
         assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
@@ -103,7 +108,9 @@ def test_both_changes_and_all_sizes_are_drawn(pairs_of_model: Sheet, regions: Da
         pairs_sheet(regions, tmp_path / "none.html", n=6, sizes=["s61"])
 
 
-def test_without_a_model_pairs_are_any_and_the_anchor_stands_for_the_right_one(regions: DataSet, tmp_path: Path) -> None:
+def test_without_a_model_pairs_are_any_and_the_anchor_stands_for_the_right_one(
+    regions: DataSet, tmp_path: Path
+) -> None:
     key = pairs_sheet(regions, tmp_path / "any.html", n=7).key
     assert {trial.right for trial in key.trials} == {None}
     assert key.model is None
@@ -112,13 +119,18 @@ def test_without_a_model_pairs_are_any_and_the_anchor_stands_for_the_right_one(r
 
 def test_top5_takes_another_measure_of_right(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
     # the true class is always among the first five: nothing is fragile
-    with pytest.raises(StudyError, match="20 source images, and 0 of them have a pair that is fragile for this model; 4 pairs were asked"):
+    with pytest.raises(
+        StudyError,
+        match="20 source images, and 0 of them have a pair that is fragile for this model; 4 pairs were asked",
+    ):
         pairs_sheet(regions, tmp_path / "top5.html", n=4, predictions=predictions, top5=True)
     with pytest.raises(StudyError, match="there are no --predictions"):
         pairs_sheet(regions, tmp_path / "top5.html", n=4, top5=True)
 
 
-def test_more_pairs_than_images_are_refused_with_the_number_that_there_is(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_more_pairs_than_images_are_refused_with_the_number_that_there_is(
+    regions: DataSet, predictions: Path, tmp_path: Path
+) -> None:
     with pytest.raises(StudyError, match=r"each of another image. --n 20 will do"):
         pairs_sheet(regions, tmp_path / "p.html", n=21, predictions=predictions)
     assert not list(tmp_path.iterdir())
@@ -127,7 +139,10 @@ def test_more_pairs_than_images_are_refused_with_the_number_that_there_is(region
 def test_a_table_of_regions_gives_the_same_pairs_and_pictures(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
     source = write_rows(tmp_path / "rows", small_images(3))
-    stores = [build(recipe, source, tmp_path / store, jobs=1, metrics=0, store=store).directory for store in ("images", "table")]  # type: ignore[arg-type]
+    stores = [
+        build(recipe, source, tmp_path / store, jobs=1, metrics=0, store=store).directory
+        for store in ("images", "table")
+    ]  # type: ignore[arg-type]
     keys = []
     for directory in stores:
         data = corruptset.open(directory)

@@ -26,7 +26,9 @@ def made(data: DataSet, folder: Path, **options: Any) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["regions", "levels"])
-def test_a_seed_gives_the_same_bytes_and_another_seed_other_ones(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_a_seed_gives_the_same_bytes_and_another_seed_other_ones(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     data = request.getfixturevalue(kind)
     first, again, other = made(data, tmp_path), made(data, tmp_path), made(data, tmp_path, seed=1)
     assert first == again
@@ -34,7 +36,9 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_other_ones(kind: str, requ
     assert first[1] != other[1]
 
 
-def test_the_study_id_covers_what_people_see_and_nothing_else(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_the_study_id_covers_what_people_see_and_nothing_else(
+    regions: DataSet, predictions: Path, tmp_path: Path
+) -> None:
     text = tmp_path / "text.txt"
     own = text_file("instructions.txt", PACKAGE)
     text.write_text(own.replace("send the file", "mail the file"), encoding="utf-8")
@@ -48,7 +52,9 @@ def test_the_study_id_covers_what_people_see_and_nothing_else(regions: DataSet, 
         {"categories": names},
         {"sizes": ["s12"]},
     ]
-    studies = [pairs_sheet(regions, tmp_path / f"{i}.html", n=6, **options).key.study for i, options in enumerate(variants)]
+    studies = [
+        pairs_sheet(regions, tmp_path / f"{i}.html", n=6, **options).key.study for i, options in enumerate(variants)
+    ]
     assert len(set(studies)) == len(variants)
     assert pairs_sheet(regions, tmp_path / "elsewhere.html", n=6).key.study == studies[0]
 

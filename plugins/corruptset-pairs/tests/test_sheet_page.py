@@ -30,7 +30,16 @@ def test_nothing_in_the_page_tells_the_right_answers(sheet: str, request: pytest
         assert trial.sample not in page
         assert trial.set == "clean" or trial.set not in page
         assert without_pictures.count(trial.id) == 1
-    for word in ("anchor", "partner", "shrink", "black_lines", '"right"', '"category"', made.key.digest, str(made.key.model)):
+    for word in (
+        "anchor",
+        "partner",
+        "shrink",
+        "black_lines",
+        '"right"',
+        '"category"',
+        made.key.digest,
+        str(made.key.model),
+    ):
         assert word not in without_pictures, word
     for group, shown in data["trials"].items():
         # in the order of their names, which are hashes
@@ -45,7 +54,9 @@ def test_nothing_in_the_page_tells_the_right_answers(sheet: str, request: pytest
 
 
 @pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
-def test_pictures_are_those_of_the_data_set_to_the_last_bit(sheet: str, data: str, request: pytest.FixtureRequest) -> None:
+def test_pictures_are_those_of_the_data_set_to_the_last_bit(
+    sheet: str, data: str, request: pytest.FixtureRequest
+) -> None:
     made: Sheet = request.getfixturevalue(sheet)
     images: DataSet = request.getfixturevalue(data)
     index = {sample.id: sample.index for sample in images.samples}
@@ -68,7 +79,8 @@ def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> 
     assert html.unescape(policy).startswith("default-src 'none'; img-src data:; ")
     assert "unsafe" not in policy
     assert not re.search(
-        r"https?:|src=\"(?!data:)|\sstyle=|\son\w+=", re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)
+        r"https?:|src=\"(?!data:)|\sstyle=|\son\w+=",
+        re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL),
     )
 
 
@@ -114,9 +126,17 @@ def test_how_pictures_are_shown_is_said(regions: DataSet, tmp_path: Path) -> Non
             re.findall(r'<figure id="picture" class="(\w+)">', page),
             data_of(page)["enlargement"],
         )
-    assert said[0] == (["The pictures have 16 x 16 pixels, and are shown 16 times as large, each pixel as a square."], ["pixels"], 16)
+    assert said[0] == (
+        ["The pictures have 16 x 16 pixels, and are shown 16 times as large, each pixel as a square."],
+        ["pixels"],
+        16,
+    )
     assert said[1] == (["The pictures have 16 x 16 pixels, and are shown at that size."], ["pixels"], 1)
-    assert said[2] == (["The pictures have 16 x 16 pixels, and are shown 20 times as large, and smoothed."], ["smooth"], 20)
+    assert said[2] == (
+        ["The pictures have 16 x 16 pixels, and are shown 20 times as large, and smoothed."],
+        ["smooth"],
+        20,
+    )
 
 
 def luminance(colour: str) -> float:

@@ -1,4 +1,6 @@
-"""Changing streams as CCC defines them, and schedules: orders over the sets of a data set, for models that adapt while they are tested."""
+"""Changing streams as CCC defines them, and schedules: orders over the sets of a data set, for models that adapt while
+they are tested.
+"""
 
 from __future__ import annotations
 

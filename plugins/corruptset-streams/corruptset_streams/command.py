@@ -1,4 +1,6 @@
-"""`corruptset stream` and `corruptset schedule`: what they need is imported when they run, so that help comes at once."""
+"""`corruptset stream` and `corruptset schedule`: what they need is imported when they run, so that help comes
+at once.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,23 @@ def _own(kind: Any, words: str, help: str, default: Any = None) -> tuple[Any, An
 
 SCHEDULE = {
     "kind": _own(
-        Kind, "--kind", "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders.", "continual"
+        Kind,
+        "--kind",
+        "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders.",
+        "continual",
     ),
     "out": _own(Path, "--out -o FILE", "The file to write.", "schedule.jsonl"),
     "force": (Force, False),
     "severity": _own(int | None, "--severity 1-5", "Of the sets; 5 by default, and for gradual all."),
-    "reset": _own(Literal["never", "shift"], "--reset", "Whether the model is put back at every shift; the marks say so.", "never"),
+    "reset": _own(
+        Literal["never", "shift"], "--reset", "Whether the model is put back at every shift; the marks say so.", "never"
+    ),
     "shuffle": _own(bool, "--shuffle/--no-shuffle", "Shuffle the samples of each set.", True),
     "delta": _own(
         float | None,
         "--delta X",
-        "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a class.",
+        "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a "
+        "class.",
     ),
     "slots": _own(int | None, "--slots N", "For correlated: stretches of a set; by default one a class."),
     "orders": _own(int | None, "--orders N", "For random-orders: how many; 10 by default."),
@@ -40,7 +48,8 @@ STREAM = {
     "accuracies": _own(
         Path | None,
         "--accuracies FILE",
-        "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
+        "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, "
+        "accuracy.",
     ),
     "speed": _own(int | None, "--speed N", "Images before the severities change; by default the recipe's."),
     "length": _own(int | None, "--length N", "Images of the whole stream; by default the recipe's."),
@@ -73,17 +82,26 @@ def schedule(
         "shifts": len(shifts),
         "resets": sum(shift["reset"] for shift in shifts),
     }
-    _tell(as_json, told, "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets\nDigest: {digest}")
+    _tell(
+        as_json,
+        told,
+        "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets\nDigest: {digest}",
+    )
 
 
 @with_options(STREAM)
 def stream(
-    recipe: Annotated[str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")],
-    grid: Annotated[Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")] = None,
+    recipe: Annotated[
+        str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")
+    ],
+    grid: Annotated[
+        Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")
+    ] = None,
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near to a baseline.
+    """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near
+    to a baseline.
 
     The same command resumes one that was stopped, and checks the files of one that is finished.
     """

@@ -19,10 +19,11 @@ LOG = Decimal("0.287682072451780927439219005991")
 
 
 def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...], bool]:
-    """Return the crop of an image of a size (left, top, right, bottom), and whether it is flipped; both follow from a key, a JSON value.
+    """Return the crop of an image of a size (left, top, right, bottom), and whether it is flipped; both follow from a
+    key, a JSON value.
 
-    As torchvision: ten tries of an area (8 to 100 %) and a ratio (3/4 to 4/3) that may not fit; else the middle, as large as the ratio lets
-    it be. Exponentials come from decimal arithmetic, so the crop is the same on every machine.
+    As torchvision: ten tries of an area (8 to 100 %) and a ratio (3/4 to 4/3) that may not fit; else the middle, as
+    large as the ratio lets it be. Exponentials come from decimal arithmetic, so the crop is the same on every machine.
     """
     hashes = [blake2b(canonical(key) + bytes([block, 0])).digest() for block in range(6)]
     uniforms = (np.frombuffer(b"".join(hashes), "<u8") >> 11) * 2.0**-53

@@ -1,4 +1,6 @@
-"""`schedule`: orders over the sets of a data set, for models that adapt while they are tested, and the images in such an order."""
+"""`schedule`: orders over the sets of a data set, for models that adapt while they are tested, and the images in such
+an order.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +78,11 @@ def schedule(
     orders: int | None = None,
     **selection: Any,
 ) -> Schedule:
-    """Return an order over the sets of a data set, and write it to a file if `out` is given; the README says what the options mean.
+    """Return an order over the sets of a data set, and write it to a file if `out` is given; the README says what the
+    options mean.
 
-    The digest of the order is the same on every machine. What is drawn follows from the seed, the kind and the number of samples, and of
-    correlated from their labels. `selection`: samples, per_class and ids.
+    The digest of the order is the same on every machine. What is drawn follows from the seed, the kind and the number
+    of samples, and of correlated from their labels. `selection`: samples, per_class and ids.
     """
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
@@ -92,10 +95,14 @@ def schedule(
         "correlated": {"delta": 0.1 if classes < 1000 else 0.01, "slots": classes},
         "random-orders": {"orders": 10},
     }
-    given = {name: value for name, value in (("delta", delta), ("slots", slots), ("orders", orders)) if value is not None}
+    given = {
+        name: value for name, value in (("delta", delta), ("slots", slots), ("orders", orders)) if value is not None
+    }
     right = kind in usual and reset in ("never", "shift") and given.keys() <= usual[kind].keys()
     if not right or not all((name != "delta") <= value < 1e9 for name, value in given.items()):
-        raise ScheduleError(f"There is no schedule {kind!r} with reset {reset!r} and {given}. The kinds, and own options: {usual}.")
+        raise ScheduleError(
+            f"There is no schedule {kind!r} with reset {reset!r} and {given}. The kinds, and own options: {usual}."
+        )
     settings = usual[kind] | given
     chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
@@ -134,7 +141,9 @@ def schedule(
 
 
 def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list[str]:
-    """Return the sets in the recipe's order, or each corruption's up and down: those that are named, else tests of one corruption, at 5."""
+    """Return the sets in the recipe's order, or each corruption's up and down: those that are named, else tests of one
+    corruption, at 5.
+    """
     specs, problems = matching_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
     if globs is None:
         specs, severity = [spec for spec in specs if spec.role == "test"], 5 if severity is None else severity
@@ -142,14 +151,19 @@ def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list
         severities = UP_AND_DOWN if climbs else [severity]
         specs = [spec for spec in specs if len(spec.stages) == 1 and spec.stages[0].severity in severities]
     if problems or not specs:
-        raise ScheduleError(" ".join(problems) or f"{data.path} has no set of one corruption at severity {severity}. Name others: --sets.")
+        raise ScheduleError(
+            " ".join(problems)
+            or f"{data.path} has no set of one corruption at severity {severity}. Name others: --sets."
+        )
     if not climbs:
         return [spec.id for spec in specs]
     found = {(spec.stages[0].corruption, spec.stages[0].severity): spec.id for spec in specs}
     try:
         return [found[name, severity] for name in dict.fromkeys(name for name, _ in found) for severity in UP_AND_DOWN]
     except KeyError as e:
-        raise ScheduleError(f"gradual goes through severities 1 to 5, and {e} is not there. Leave the corruption out (--sets).") from None
+        raise ScheduleError(
+            f"gradual goes through severities 1 to 5, and {e} is not there. Leave the corruption out (--sets)."
+        ) from None
 
 
 def _words(key: np.uint64, name: str, count: int) -> NDArray[np.uint64]:
@@ -167,10 +181,10 @@ def _shuffled(key: np.uint64, name: str, items: Sequence[Any]) -> list[Any]:
 def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
     """Return samples so that labels come in runs.
 
-    Each class has proportions over `slots`, drawn from a symmetric Dirichlet distribution of concentration `delta`; each of its
-    samples falls into a slot by them. Slot follows slot, and in a slot class follows class, in a random order of its own. The
-    proportions are never made: a Polya urn draws the same slots. A sample falls into a slot at random with weight slots * delta,
-    and with weight 1 into that of each sample of its class before it.
+    Each class has proportions over `slots`, drawn from a symmetric Dirichlet distribution of concentration `delta`;
+    each of its samples falls into a slot by them. Slot follows slot, and in a slot class follows class, in a random
+    order of its own. The proportions are never made: a Polya urn draws the same slots. A sample falls into a slot at
+    random with weight slots * delta, and with weight 1 into that of each sample of its class before it.
     """
     filled: dict[int, list[int]] = defaultdict(list)  # label -> the slot of each of its samples
     runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # slot -> label -> samples
@@ -184,7 +198,10 @@ def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, d
         before.append(slot)
         runs[slot][labels[place]].append(place)
     return [
-        place for slot, run in sorted(runs.items()) for one in _shuffled(key, f"classes {visit} {slot}", sorted(run)) for place in run[one]
+        place
+        for slot, run in sorted(runs.items())
+        for one in _shuffled(key, f"classes {visit} {slot}", sorted(run))
+        for place in run[one]
     ]
 
 
@@ -205,9 +222,9 @@ class StreamItem(NamedTuple):
 class Stream(MapStyle[StreamItem]):
     """A data set's images in the order of a schedule, or of its file.
 
-    ``len(s)``; ``s[i]`` and iteration give `StreamItem`; a slice gives a stream: ``s[k:]`` goes on at image k. It may be pickled, and
-    used in forked or spawned workers. `transform` is given each image as a PIL image, as torchvision's data sets give it.
-    A schedule that cannot be read, or is another data set's, is a `ScheduleError`.
+    ``len(s)``; ``s[i]`` and iteration give `StreamItem`; a slice gives a stream: ``s[k:]`` goes on at image k. It may
+    be pickled, and used in forked or spawned workers. `transform` is given each image as a PIL image, as torchvision's
+    data sets give it. A schedule that cannot be read, or is another data set's, is a `ScheduleError`.
     """
 
     def __init__(self, data: DataSet, schedule: Schedule | str | Path, transform: Any = None) -> None:
@@ -215,13 +232,22 @@ class Stream(MapStyle[StreamItem]):
         head, shifts = self.schedule
         of = head.get("data_set")
         if not isinstance(of, dict) or of.get("digest") != data.digest:
-            raise ScheduleError(f"The schedule is of {of}; this data set is {data!r}. Make one for it: corruptset schedule.")
+            raise ScheduleError(
+                f"The schedule is of {of}; this data set is {data!r}. Make one for it: corruptset schedule."
+            )
         index = {sample.id: number for number, sample in enumerate(data.samples)}
         try:
-            self._index, self._sets = [index[id] for id in head["samples"]], [data.torch(name, transform) for name in head["sets"]]
-            columns = [(number, range(len(shift["samples"])), shift["set"], shift["samples"]) for number, shift in enumerate(shifts)]
+            self._index, self._sets = (
+                [index[id] for id in head["samples"]],
+                [data.torch(name, transform) for name in head["sets"]],
+            )
+            columns = [
+                (number, range(len(shift["samples"])), shift["set"], shift["samples"])
+                for number, shift in enumerate(shifts)
+            ]
             self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
-            np.ravel_multi_index(self._rows.T[2:], (len(self._sets), len(self._index)))  # refuses places that are not there
+            # refuses places that are not there
+            np.ravel_multi_index(self._rows.T[2:], (len(self._sets), len(self._index)))
         except (LookupError, TypeError, ValueError):  # a file of another form, with a digest that fits
             raise ScheduleError(
                 "The schedule's lines name sets or samples that its first line does not, or the data set does not."
@@ -239,4 +265,6 @@ class Stream(MapStyle[StreamItem]):
         shift, at, of, place = rows.tolist()
         head, shifts = self.schedule
         image, label = self._sets[of][self._index[place]]
-        return StreamItem(image, label, head["sets"][of], head["samples"][place], shift, not at and shifts[shift]["reset"])
+        return StreamItem(
+            image, label, head["sets"][of], head["samples"][place], shift, not at and shifts[shift]["reset"]
+        )

@@ -1,4 +1,6 @@
-"""`stream`: a changing stream of corrupted images, written as tars in order, resumed tar by tar, with its walk in stream.json."""
+"""`stream`: a changing stream of corrupted images, written as tars in order, resumed tar by tar, with its walk in
+stream.json.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,15 @@ from .crops import cropped, draw_crop
 from .walks import STREAM_VERSION, StreamTable, accuracies_of, load_stream, walk
 
 KEYS = (
-    "schema_version name version seed calibration scale preprocessing encoding stream source classes textures stages walk excluded "
+    "schema_version name version seed calibration scale preprocessing encoding stream source classes textures stages "
+    "walk excluded "
     "selection accuracies"
 ).split()
 """Of stream.json: what is asked for."""
 BEGUN = ".corruptset/stream"
-"""Where that stands while a stream is unfinished; beside each of its tars then lies one with the suffix ``.part`` that tells of it."""
+"""Where that stands while a stream is unfinished; beside each of its tars then lies one with the suffix ``.part`` that
+tells of it.
+"""
 NAMED = "schema_version seed preprocessing stages walk pixel_digest".split()
 """Of these, of its classes and samples is the digest of a stream."""
 
@@ -74,13 +79,15 @@ def stream(
     progress: Callable[[str, int, int], None] | bool | None = None,
     **options: Any,
 ) -> Streamed:
-    """Write a stream of images whose corruptions change while the accuracy of a reference model stays near to a baseline.
+    """Write a stream of images whose corruptions change while the accuracy of a reference model stays near to a
+    baseline.
 
-    Two corruptions at a time, one after the other. The walk goes along the path of an ordered pair (`find_path`), so many images a
-    step, then from the second corruption to a new one. Every visit to an image has a key of its own, ``<sample id>@<place>``, from which
-    its crop, its flip and the draws of its corruptions follow. The same call resumes a stream that was stopped, and checks the files of
-    one that is finished. `source` and `options` (seed, jobs, samples, per_class, labels, skip_bad) are as of `corruptset.build`, and so are
-    errors; of files of a finished stream that are missing or changed it is a `VerificationError`.
+    Two corruptions at a time, one after the other. The walk goes along the path of an ordered pair (`find_path`), so
+    many images a step, then from the second corruption to a new one. Every visit to an image has a key of its own,
+    ``<sample id>@<place>``, from which its crop, its flip and the draws of its corruptions follow. The same call
+    resumes a stream that was stopped, and checks the files of one that is finished. `source` and `options` (seed, jobs,
+    samples, per_class, labels, skip_bad) are as of `corruptset.build`, and so are errors; of files of a finished stream
+    that are missing or changed it is a `VerificationError`.
     """
     if wrong := sorted(options.keys() - STREAM.keys()):
         raise TypeError(f"stream() takes no {first_few(wrong)}")
@@ -106,13 +113,18 @@ def stream(
                 "encoding": settings.encoding.as_json(["webdataset"]),
                 "stream": table.model_dump(mode="json"),
                 "textures": build.resources(spec.asked)["textures"],
-                "stages": {one: [stage.as_json() for stage in parse_chain(one, settings.table())] for one in sorted({*sets})},
+                "stages": {
+                    one: [stage.as_json() for stage in parse_chain(one, settings.table())] for one in sorted({*sets})
+                },
                 "walk": [[one, at, min(table.speed, table.length - at)] for one, at in zip(sets, steps, strict=True)],
                 "accuracies": canonical_sha256(used),
             }
             record = json.loads(json.dumps({key: known[key] for key in KEYS}))
             digest = _finished(directory, record)
-            tars = {directory / f"serial_{at // table.tar:05d}.tar": places[at : at + table.tar] for at in places[:: table.tar]}
+            tars = {
+                directory / f"serial_{at // table.tar:05d}.tar": places[at : at + table.tar]
+                for at in places[:: table.tar]
+            }
             made = 0
             with locks.locked(directory):
                 if digest is None:
@@ -121,18 +133,24 @@ def stream(
                     warm_up.warm_up(job, workers)
                     if workers.most > 1 and len(missing) > 1:
                         workers.start(len(missing))
-                    for done in [workers.later(make_tar, job, settings, table, sets, tar, tars[tar]) for tar in missing]:
+                    for done in [
+                        workers.later(make_tar, job, settings, table, sets, tar, tars[tar]) for tar in missing
+                    ]:
                         made += done()
                         told(progress)("images", made, table.length)
                     digest = _finish(directory, tars, build, record)
                 for part in directory.glob("*.part"):  # of tars, and of workers that were killed while they wrote
                     part.unlink()
                 locks.clean_up(directory)
-    return Streamed(directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars))
+    return Streamed(
+        directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars)
+    )
 
 
 def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
-    """Return the digest of the stream where a directory holds all of it, else None; refuse one that holds another, or anything else."""
+    """Return the digest of the stream where a directory holds all of it, else None; refuse one that holds another, or
+    anything else.
+    """
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
     there = directory / ("stream.json" if finished else BEGUN)
@@ -143,10 +161,16 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
         if differing := [key for key in KEYS if present.get(key) != record[key]]:
             raise BuildError(f"{directory} holds another stream: {', '.join(differing)} differ. Choose another --out.")
     elif files:
-        raise BuildError(f"{directory} is not empty and holds no stream ({first_few(files)}). Choose another --out, or empty it.")
+        raise BuildError(
+            f"{directory} is not empty and holds no stream ({first_few(files)}). Choose another --out, or empty it."
+        )
     sums = parse_sha256sums((directory / "SHA256SUMS").read_bytes())[0] if finished else {}
-    if wrong := [path for path in sums if not (directory / path).is_file() or digests.sha256_file(directory / path) != sums[path]]:
-        raise VerificationError(f"{directory}: not as SHA256SUMS says are {first_few(wrong)}. Fetch them again, or choose another --out.")
+    if wrong := [
+        path for path in sums if not (directory / path).is_file() or digests.sha256_file(directory / path) != sums[path]
+    ]:
+        raise VerificationError(
+            f"{directory}: not as SHA256SUMS says are {first_few(wrong)}. Fetch them again, or choose another --out."
+        )
     return present.get("digest")
 
 
@@ -160,7 +184,9 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
     @lru_cache(1)
     def order(*turn: int) -> list[int]:
         """Return the samples in the order of a step's turn: each image comes once, then each once again."""
-        return list(Keys(hash64(["stream", STREAM_VERSION, seed, "order", *turn]), keys).uniforms().argsort(kind="stable"))
+        return list(
+            Keys(hash64(["stream", STREAM_VERSION, seed, "order", *turn]), keys).uniforms().argsort(kind="stable")
+        )
 
     def members() -> Iterator[tuple[str, bytes]]:
         for place in places:
@@ -176,7 +202,9 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
                 crop, flipped = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])
                 info |= {"crop": crop, "flipped": flipped}
                 image = cropped(image, crop, flipped, spec.size(*size), getattr(spec, "interpolation", "bilinear"))
-            image = corruptset.corrupt(image, sets[step], calibration=recipe.table(), scale=recipe.scale, seed=seed, key=key)
+            image = corruptset.corrupt(
+                image, sets[step], calibration=recipe.table(), scale=recipe.scale, seed=seed, key=key
+            )
             made.append(pixel_digest(image))
             yield f"sample_{place:08d}.info", json.dumps(info, ensure_ascii=False).encode()
             yield f"sample_{place:08d}.input.jpg", recipe.encoding.encode(image)
@@ -192,7 +220,9 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
 def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: dict[str, Any]) -> str:
     """Write samples.jsonl, stream.json, and SHA256SUMS last; return the stream's digest."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
-    rows = "".join(json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of)
+    rows = "".join(
+        json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of
+    )
     last = LastFiles(directory)
     files = [models.FileRecord(**file) for file, _ in made] + [last.add("samples.jsonl", rows.encode())]
     images = record["stream"]["length"]

@@ -1,7 +1,8 @@
-"""Recipes of streams, and their walk: pairs of corruptions in a drawn order, each along the path that keeps a model's accuracy.
+"""Recipes of streams, and their walk: pairs of corruptions in a drawn order, each along the path that keeps a model's
+accuracy.
 
-Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time adaptation, NeurIPS;
-released generator (oripress/CCC).
+Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time
+adaptation, NeurIPS; released generator (oripress/CCC).
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class StreamTable(RecipeTable):
 
 
 def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
-    """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values (`changes`).
+    """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values
+    (`changes`).
 
     `recipe` is the name of a stream that comes with the package, or a file; a `RecipeError` names its mistakes.
     """
@@ -68,8 +70,12 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
     except ValidationError as e:
         raise RecipeError(mistakes(where, mistake_lines(e, StreamTable))) from None
     except (OSError, TypeError) as e:
-        raise RecipeError(f"{where} cannot be read ({e}). Expected ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml).") from None
-    made = located_recipe(data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent)
+        raise RecipeError(
+            f"{where} cannot be read ({e}). Expected ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."
+        ) from None
+    made = located_recipe(
+        data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent
+    )
     if made.preprocessing.kind in ("none", "surrogate") or made.encoding.lossless:
         raise RecipeError(f"{where}: expected JPEG images of one size: resize-crop, central-resize, resize or pad.")
     return made, table
@@ -126,13 +132,16 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
             raise ValueError("a set stands there twice, or a value is not from 0 to 1")
     except Exception as e:  # whatever a file of another form raises
         raise RecipeError(
-            f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset score` of a reference "
-            "model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml writes the recipe of the sets."
+            f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset "
+            "score` of a reference "
+            "model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml writes the recipe of "
+            "the sets."
         ) from None
     cells = table.cells
     if missing := [name for name in cells if name not in found]:
         raise RecipeError(
-            f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. --grid FILE.toml writes a recipe of "
+            f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. --grid "
+            "FILE.toml writes a recipe of "
             "all of them: build it, predict, score."
         )
     return {name: found[name] for name in cells}
@@ -146,10 +155,11 @@ Way = tuple[float, list[Cell]]
 def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
     """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
 
-    A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j + 1): to the one whose
-    best path on, with (i, j) before it, has the mean nearer to the baseline; where both are as near, to (i, j + 1). Of the beginnings the
-    nearest is taken, the lowest of those that are as near. ``accuracy[i][j]`` is that of the first corruption at severity i, then the
-    second at severity j, in steps of the grid.
+    A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j +
+    1): to the one whose best path on, with (i, j) before it, has the mean nearer to the baseline; where both are as
+    near, to (i, j + 1). Of the beginnings the nearest is taken, the lowest of those that are as near.
+    ``accuracy[i][j]`` is that of the first corruption at severity i, then the second at severity j, in steps of the
+    grid.
     """
     size = len(accuracy)
     best: dict[Cell, Way] = {}  # from a cell on
@@ -165,7 +175,9 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
 
 
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
-    """Yield the sets of a stream's steps: along the path of a pair, then from its second corruption to a new one, drawn from the seed."""
+    """Yield the sets of a stream's steps: along the path of a pair, then from its second corruption to a new one, drawn
+    from the seed.
+    """
 
     @cache
     def path(one: str, two: str) -> list[str]:

@@ -77,7 +77,8 @@ def test_slices_batches_and_single_items_agree(stored: DataSet, mixed: Schedule)
 
 
 @pytest.mark.parametrize(
-    ("name", "places"), [("samples", [0, -1]), ("samples", [0, 99]), ("samples", [0, 0.5]), ("set", -1), ("set", [0, 2])]
+    ("name", "places"),
+    [("samples", [0, -1]), ("samples", [0, 99]), ("samples", [0, 0.5]), ("set", -1), ("set", [0, 2])],
 )
 def test_places_that_are_not_there_are_refused(stored: DataSet, name: str, places: object) -> None:
     made = schedule(stored.path, sets=["contrast/1", "contrast/2"], samples=2)
@@ -87,7 +88,8 @@ def test_places_that_are_not_there_are_refused(stored: DataSet, name: str, place
 
 
 @pytest.mark.parametrize(
-    "head", [{"samples": ["x"]}, {"samples": None}, {"sets": 3}, {"sets": ["fog/9"]}, {"data_set": []}, {"data_set": None}]
+    "head",
+    [{"samples": ["x"]}, {"samples": None}, {"sets": 3}, {"sets": ["fog/9"]}, {"data_set": []}, {"data_set": None}],
 )
 def test_a_file_of_another_form_is_refused(stored: DataSet, tmp_path: Path, head: dict[str, object]) -> None:
     """Its digest fits: whoever wrote it made it so."""

@@ -42,7 +42,9 @@ def test_the_documented_lines_check_the_digest(tmp_path: Path, monkeypatch: pyte
     page = (Path(__file__).resolve().parents[1] / "README.md").read_text("utf-8")
     lines = next(block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "hashlib" in block)
     exec(lines, {})
-    (tmp_path / "continual.jsonl").write_bytes((tmp_path / "continual.jsonl").read_bytes().replace(b"[2,0,1]", b"[2,1,0]"))
+    (tmp_path / "continual.jsonl").write_bytes(
+        (tmp_path / "continual.jsonl").read_bytes().replace(b"[2,0,1]", b"[2,1,0]")
+    )
     with pytest.raises(AssertionError):
         exec(lines, {})
 
@@ -51,7 +53,15 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_bytes(TEXT)
     whole = path.read_bytes()
-    for damaged in (whole.replace(b"[2,0,1]", b"[2,1,0]"), whole[:-20], whole.replace(b"true", b"false"), b"", b"[]\n", b"{\n", b"\xff\n"):
+    for damaged in (
+        whole.replace(b"[2,0,1]", b"[2,1,0]"),
+        whole[:-20],
+        whole.replace(b"true", b"false"),
+        b"",
+        b"[]\n",
+        b"{\n",
+        b"\xff\n",
+    ):
         path.write_bytes(damaged)
         with pytest.raises(ScheduleError):
             read_schedule(path)

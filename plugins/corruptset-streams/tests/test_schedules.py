@@ -1,4 +1,6 @@
-"""Schedules: complete, in the order that their kind says, the same on every machine; runs of labels as a Dirichlet draws them."""
+"""Schedules: complete, in the order that their kind says, the same on every machine; runs of labels as a Dirichlet
+draws them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ GOLDEN = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unbuilt.write_data_set(tmp_path_factory.mktemp("data"), "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
+    # a schedule names its data set
+    return unbuilt.write_data_set(tmp_path_factory.mktemp("data"), "imagenet-c-all", 40, version="1.0.0")
 
 
 def visits(made: Schedule) -> list[str]:
@@ -58,9 +61,15 @@ def test_the_orders_are_those_of_the_kinds(data: Path) -> None:
     assert len({tuple(one) for one in passes}) == 10
     assert [shift["order"] for shift in orders.shifts] == [n for n in range(10) for _ in range(15)]
     assert len(schedule(data, "random-orders", orders=3).shifts) == 45
-    assert visits(schedule(data, sets=["snow/*", "fog/1", "clean"])) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
+    assert visits(schedule(data, sets=["snow/*", "fog/1", "clean"])) == [
+        "clean",
+        *(f"snow/{s}" for s in range(1, 6)),
+        "fog/1",
+    ]
     assert visits(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
-    assert set(visits(schedule(data, "gradual", sets=["fog/*", "snow/*"]))) == {f"{c}/{s}" for c in ("fog", "snow") for s in range(1, 6)}
+    assert set(visits(schedule(data, "gradual", sets=["fog/*", "snow/*"]))) == {
+        f"{c}/{s}" for c in ("fog", "snow") for s in range(1, 6)
+    }
 
 
 def test_resets_are_marked(data: Path) -> None:
@@ -129,7 +138,9 @@ def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) ->
 
 
 def filled(labels: list[int], delta: float, slots: int) -> Any:
-    """Return (classes, slots) numbers of samples: a slot ends where a class comes again, or a new permutation of classes begins."""
+    """Return (classes, slots) numbers of samples: a slot ends where a class comes again, or a new permutation of
+    classes begins.
+    """
     seen: list[dict[str, int]] = []
     original = schedules._shuffled
 
@@ -162,13 +173,20 @@ def test_labels_come_in_runs(data: Path) -> None:
     changes = {}
     for delta in (0, 0.01, 0.1, 10):
         made = schedule(data, "correlated", delta=delta, seed=2)
-        changes[delta] = np.mean([sum(a != b for a, b in pairwise(labels[shift["samples"]].tolist())) for shift in made.shifts])
+        changes[delta] = np.mean(
+            [sum(a != b for a, b in pairwise(labels[shift["samples"]].tolist())) for shift in made.shifts]
+        )
     assert changes[0] == 6
     assert 6 <= changes[0.01] < changes[0.1] < changes[10]
     plain = schedule(data, "continual", seed=2)
     shuffled = np.mean([sum(a != b for a, b in pairwise(labels[shift["samples"]].tolist())) for shift in plain.shifts])
     assert changes[0.1] < 0.5 * shuffled
-    assert schedule(data, "correlated").head["parameters"] == {"reset": "never", "shuffle": True, "delta": 0.1, "slots": 7}
+    assert schedule(data, "correlated").head["parameters"] == {
+        "reset": "never",
+        "shuffle": True,
+        "delta": 0.1,
+        "slots": 7,
+    }
 
 
 def test_thousand_classes_have_shorter_proportions(tmp_path: Path) -> None:
@@ -191,7 +209,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "sentence"), MISTAKES)
-def test_what_cannot_be_scheduled_is_refused(options: dict[str, Any], sentence: str, data: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_scheduled_is_refused(
+    options: dict[str, Any], sentence: str, data: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ScheduleError, match=sentence):
         schedule(data, out=tmp_path / "s", **options)
     assert not (tmp_path / "s").exists()
@@ -201,4 +221,7 @@ def test_a_file_is_not_overwritten_unasked(data: Path, tmp_path: Path) -> None:
     schedule(data, out=tmp_path / "s.jsonl")
     with pytest.raises(BuildError, match="--force"):
         schedule(data, out=tmp_path / "s.jsonl", seed=1)
-    assert schedule(data, out=tmp_path / "s.jsonl", seed=1, force=True).digest == read_schedule(tmp_path / "s.jsonl").digest
+    assert (
+        schedule(data, out=tmp_path / "s.jsonl", seed=1, force=True).digest
+        == read_schedule(tmp_path / "s.jsonl").digest
+    )

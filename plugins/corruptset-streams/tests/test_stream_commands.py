@@ -22,12 +22,49 @@ def test_a_schedule_is_written_and_named(run: Any, tmp_path: Path) -> None:
     first, second = done.out.splitlines()
     assert first == "schedule.jsonl: continual, 180 images in 15 shifts of 15 sets, 1 resets"
     assert second == f"Digest: {schedule(data).digest}"
-    options = ["--kind", "correlated", "--delta", "0.5", "--slots", "3", "--reset", "shift", "--seed", "4", "--samples", "6"]
-    told = run("schedule", "data", *options, "--sets", "fog/*,snow/1", "--no-shuffle", "--out", "b.jsonl", "--json").json
-    same = schedule(data, "correlated", delta=0.5, slots=3, reset="shift", seed=4, samples=6, sets=["fog/*", "snow/1"], shuffle=False)
+    options = [
+        "--kind",
+        "correlated",
+        "--delta",
+        "0.5",
+        "--slots",
+        "3",
+        "--reset",
+        "shift",
+        "--seed",
+        "4",
+        "--samples",
+        "6",
+    ]
+    told = run(
+        "schedule", "data", *options, "--sets", "fog/*,snow/1", "--no-shuffle", "--out", "b.jsonl", "--json"
+    ).json
+    same = schedule(
+        data,
+        "correlated",
+        delta=0.5,
+        slots=3,
+        reset="shift",
+        seed=4,
+        samples=6,
+        sets=["fog/*", "snow/1"],
+        shuffle=False,
+    )
     assert (told["digest"], told["length"], told["resets"], told["samples"]) == (same.digest, 36, 6, 6)
     orders = run(
-        "schedule", "data", "--kind", "random-orders", "--orders", "2", "--severity", "1", "--per-class", "1", "--out", "c", "--json"
+        "schedule",
+        "data",
+        "--kind",
+        "random-orders",
+        "--orders",
+        "2",
+        "--severity",
+        "1",
+        "--per-class",
+        "1",
+        "--out",
+        "c",
+        "--json",
     )
     assert orders.json["digest"] == schedule(data, "random-orders", orders=2, severity=1, per_class=1).digest
 
@@ -54,7 +91,9 @@ def test_help_loads_nothing_heavy() -> None:
         "print(json.dumps([name for name in 'numba numpy pydantic PIL cv2 scipy'.split() if name in sys.modules]))"
     )
     for arguments in ([], ["stream"], ["schedule"]):
-        told = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], check=True, capture_output=True, text=True).stdout
+        told = subprocess.run(
+            [sys.executable, "-c", code, *arguments, "--help"], check=True, capture_output=True, text=True
+        ).stdout
         assert all(name in told for name in arguments or ["stream", "schedule"])
         assert json.loads(told.splitlines()[-1]) == []
 
@@ -68,7 +107,20 @@ def test_a_grid_then_a_stream(run: Any, tmp_path: Path) -> None:
     missing = run("stream", "small.toml")
     assert missing.code == 2
     assert "--accuracies None cannot be taken" in missing.err
-    options = ("--accuracies", "accuracies.csv", "--speed", "2", "--length", "5", "--samples", "2", "--out", "o", "--jobs", "1")
+    options = (
+        "--accuracies",
+        "accuracies.csv",
+        "--speed",
+        "2",
+        "--length",
+        "5",
+        "--samples",
+        "2",
+        "--out",
+        "o",
+        "--jobs",
+        "1",
+    )
     done = run("stream", "small.toml", *options, "--json")
     assert (done.code, done.json["images"], done.json["made"], done.json["steps"], done.json["tars"]) == (0, 5, 5, 3, 1)
     assert Path(done.json["directory"]).name == "baseline_35_transition+speed_2_seed_0"

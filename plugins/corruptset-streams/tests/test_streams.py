@@ -1,4 +1,6 @@
-"""Streams: images as `corrupt` makes them, in order, the same for any jobs and after a kill, refused where they are another's."""
+"""Streams: images as `corrupt` makes them, in order, the same for any jobs and after a kill, refused where they are
+another's.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ def tree(directory: Path) -> dict[str, bytes]:
 
 def make(folder: Path, out: Path | None = None, **options: Any) -> Streamed:
     table = {name: options.pop(name) for name in ("crops", "speed", "length", "tar") if name in options}
-    return stream(str(small_recipe(folder, **table)), out=out or folder, accuracies=accuracies_file(folder), **{"jobs": 1} | options)
+    return stream(
+        str(small_recipe(folder, **table)),
+        out=out or folder,
+        accuracies=accuracies_file(folder),
+        **{"jobs": 1} | options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +48,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
 
 def test_names_order_and_manifest(made: Streamed) -> None:
     assert made.directory.parts[-2:] == ("small-0.1", "baseline_35_transition+speed_5_seed_43")
-    assert sorted(tree(made.directory)) == ["SHA256SUMS", "samples.jsonl", *(f"serial_{n:05d}.tar" for n in range(6)), "stream.json"]
+    assert sorted(tree(made.directory)) == [
+        "SHA256SUMS",
+        "samples.jsonl",
+        *(f"serial_{n:05d}.tar" for n in range(6)),
+        "stream.json",
+    ]
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=made.directory, check=True)
     images = members(made.directory)
     assert [info["place"] for _, info, _, _ in images] == list(range(64))
     assert [name for name, *_ in images] == [f"serial_{place // 12:05d}.tar" for place in range(64)]
     manifest = json.loads((made.directory / "stream.json").read_text())
-    assert [info["set"] for _, info, _, _ in images] == [name for name, _, count in manifest["walk"] for _ in range(count)]
+    assert [info["set"] for _, info, _, _ in images] == [
+        name for name, _, count in manifest["walk"] for _ in range(count)
+    ]
     assert manifest["digest"] == made.digest
     for step in range(12):
         ids = [info["id"] for _, info, _, _ in images if info["step"] == step]
@@ -129,7 +143,9 @@ def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path, na
     folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
     folder.mkdir(parents=True)
     (folder / name).write_text("[1]")
-    with pytest.raises(BuildError, match=r"(is not empty and holds no stream|holds another stream: ).*\. Choose another"):
+    with pytest.raises(
+        BuildError, match=r"(is not empty and holds no stream|holds another stream: ).*\. Choose another"
+    ):
         make(tmp_path, seed=43)
     assert tree(folder) == {name: b"[1]"}
     assert [path.name for path in folder.iterdir()] == [name]
@@ -143,7 +159,9 @@ def test_options_of_other_builds_are_refused(tmp_path: Path) -> None:
 def test_speed_and_length_in_place_of_the_recipes(tmp_path: Path) -> None:
     with pytest.raises(CorruptsetError, match="speed is 0"):
         stream(str(small_recipe(tmp_path)), accuracies=accuracies_file(tmp_path), speed=0)
-    given = stream(str(small_recipe(tmp_path)), out=tmp_path / "a", accuracies=accuracies_file(tmp_path), speed=3, length=7, jobs=1)
+    given = stream(
+        str(small_recipe(tmp_path)), out=tmp_path / "a", accuracies=accuracies_file(tmp_path), speed=3, length=7, jobs=1
+    )
     own = make(tmp_path, tmp_path / "b", speed=3, length=7)
     assert (given.images, given.steps, given.tars, given.digest) == (7, 3, 1, own.digest)
 
@@ -190,7 +208,8 @@ def test_a_killed_command_is_resumed_and_webdataset_reads_it(made: Streamed, tmp
     assert tree(directory) == tree(made.directory)
     code = (
         "import json, sys, webdataset\n"
-        "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8').to_tuple('input.jpg', 'output.cls', 'info')\n"
+        "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8').to_tuple('input.jpg', "
+        "'output.cls', 'info')\n"
         "print(json.dumps([[json.loads(info)['place'], label, image.shape] for image, label, info in read]))"
     )
     urls = [str(p) for p in sorted(directory.glob("*.tar"))]

@@ -84,7 +84,8 @@ def test_the_walk_is_the_same_for_ever():
 
 def test_the_shipped_streams_are_those_of_ccc():
     sizes = {
-        name: (len(load_stream(name)[1].corruptions), load_stream(name)[1].baseline) for name in ("ccc-easy", "ccc-medium", "ccc-hard")
+        name: (len(load_stream(name)[1].corruptions), load_stream(name)[1].baseline)
+        for name in ("ccc-easy", "ccc-medium", "ccc-hard")
     }
     assert sizes == {"ccc-easy": (14, 40), "ccc-medium": (13, 20), "ccc-hard": (4, 0)}
     assert load_stream("ccc-hard")[1].severities == [k / 4 for k in range(21)]
@@ -139,13 +140,20 @@ def test_a_table_file_lies_beside_the_recipe(tmp_path):
 
 
 def test_scores_and_csv_say_the_same(tmp_path):
-    scores = {"sets": {name: {"n": 10, "accuracy": value / 100} for name, value in ACCURACIES.items()} | {"clean": {"accuracy": 1}}}
+    scores = {
+        "sets": {name: {"n": 10, "accuracy": value / 100} for name, value in ACCURACIES.items()}
+        | {"clean": {"accuracy": 1}}
+    }
     (tmp_path / "scores.json").write_text(json.dumps(scores))
-    assert accuracies_of(TABLE, accuracies_file(tmp_path)) == accuracies_of(TABLE, tmp_path / "scores.json") == ACCURACIES
+    assert (
+        accuracies_of(TABLE, accuracies_file(tmp_path)) == accuracies_of(TABLE, tmp_path / "scores.json") == ACCURACIES
+    )
     lines = accuracies_file(tmp_path).read_text().splitlines(keepends=True)
     kept = [line for line in lines if line.split(",")[0] not in ("contrast/5", "brightness-0p5+contrast-0p5")]
     (tmp_path / "few.csv").write_text("".join(kept))
-    with pytest.raises(RecipeError, match=r"accuracies of 2 of 1240 sets are missing: brightness-0p5\+contrast-0p5, contrast/5"):
+    with pytest.raises(
+        RecipeError, match=r"accuracies of 2 of 1240 sets are missing: brightness-0p5\+contrast-0p5, contrast/5"
+    ):
         accuracies_of(TABLE, tmp_path / "few.csv")
 
 
@@ -165,7 +173,8 @@ def test_scores_and_csv_say_the_same(tmp_path):
 def test_mistakes_of_accuracies_are_explained(tmp_path, text):
     (tmp_path / "a").write_text(text)
     with pytest.raises(
-        RecipeError, match=r"--accuracies .*/a cannot be taken .*Expected|--accuracies .*/a cannot be taken .* the columns set"
+        RecipeError,
+        match=r"--accuracies .*/a cannot be taken .*Expected|--accuracies .*/a cannot be taken .* the columns set",
     ):
         accuracies_of(TABLE, tmp_path / "a")
 

@@ -61,13 +61,18 @@ def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
 def test_p_leaves_images_alone() -> None:
     from corruptset.compat.albumentations import ImageTransform
 
-    np.testing.assert_array_equal(ImageTransform(corruptset.Corrupt("fog", severity=3), p=0.0)(image=PHOTO)["image"], PHOTO)
+    np.testing.assert_array_equal(
+        ImageTransform(corruptset.Corrupt("fog", severity=3), p=0.0)(image=PHOTO)["image"], PHOTO
+    )
     with pytest.raises(ValueError):
         ImageTransform(corruptset.Corrupt("fog", severity=3), p=2.0)
 
 
 def test_albumentations_is_imported_by_those_who_ask() -> None:
-    code = "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); c.ImageTransform; c.Other"
+    code = (
+        "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); "
+        "c.ImageTransform; c.Other"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False"
     assert "AttributeError" in done.stderr

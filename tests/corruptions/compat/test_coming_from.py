@@ -1,4 +1,6 @@
-"""docs/coming-from.md: what it says to type here runs, in its code blocks and in the right-hand columns of its tables."""
+"""docs/coming-from.md: what it says to type here runs, in its code blocks and in the right-hand columns of its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def given() -> dict[str, Any]:
     photo = painted(64, 96)
     small = Image.fromarray(painted(32, 32))
     return {
-        "np": np, "corruptset": corruptset, "image": photo, "picture": Image.fromarray(photo), "small": small, "images": [photo] * 2,
+        "np": np, "corruptset": corruptset, "image": photo, "picture": Image.fromarray(photo), "small": small,
+        "images": [photo] * 2,
         "results": {"img": photo.astype(np.float32)},
     }  # fmt: skip
 
@@ -44,7 +47,9 @@ def test_the_blocks_run_in_their_order() -> None:
     assert len(names["names"]) == 4
     assert names["results"]["img"].dtype == names["corrupted"].dtype == np.uint8
     assert names["at_224"].size == names["picture"].size
-    np.testing.assert_array_equal(np.asarray(names["at_32"]), np.asarray(corruptset.corrupt(names["small"], "fog", severity=3)))
+    np.testing.assert_array_equal(
+        np.asarray(names["at_32"]), np.asarray(corruptset.corrupt(names["small"], "fog", severity=3))
+    )
     assert len(names["augmented"]) == 2
     assert names["foggy"].shape == (64, 96, 3)
 

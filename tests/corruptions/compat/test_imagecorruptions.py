@@ -17,7 +17,8 @@ from pictures import painted
 
 PHOTO = painted(48, 64)
 NINETEEN = (
-    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness contrast "
+    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness "
+    "contrast "
     "elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"
 ).split()
 """As imagecorruptions 1.1.2 numbers them."""
@@ -25,7 +26,8 @@ NINETEEN = (
 
 def test_names_and_signature_are_its() -> None:
     subsets = {
-        "common": NINETEEN[:15], "validation": NINETEEN[15:], "all": NINETEEN, "noise": NINETEEN[:3], "blur": NINETEEN[3:7],
+        "common": NINETEEN[:15], "validation": NINETEEN[15:], "all": NINETEEN, "noise": NINETEEN[:3],
+        "blur": NINETEEN[3:7],
         "weather": NINETEEN[7:11], "digital": NINETEEN[11:15],
     }  # fmt: skip
     assert {subset: get_corruption_names(subset) for subset in subsets} == subsets
@@ -44,7 +46,9 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size(name: str) -> None:
     for image in (PHOTO, painted(32, 32)):
         before = image.copy()
         out = corrupt(image, 2, name)
-        np.testing.assert_array_equal(out, corruptset.corrupt(image, name, **shipped("imagenet").row(name, 2).parameters))
+        np.testing.assert_array_equal(
+            out, corruptset.corrupt(image, name, **shipped("imagenet").row(name, 2).parameters)
+        )
         np.testing.assert_array_equal(out, corrupt(image, severity=np.int64(2), corruption_number=NINETEEN.index(name)))
         np.testing.assert_array_equal(image, before)
     grey = PHOTO[:, :, 0]
@@ -54,7 +58,9 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size(name: str) -> None:
 
 @pytest.mark.parametrize(("severity", "strength"), [(1, 12.5), (2, 16.25), (3, 21.25), (4, 25.0), (5, 30.0)])
 def test_elastic_transform_is_its_own(severity: int, strength: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A square image is moved by uniform noise up to 0.005 sides, smoothed over 0.01 sides, times the strength; there is no affine map."""
+    """A square image is moved by uniform noise up to 0.005 sides, smoothed over 0.01 sides, times the strength; there
+    is no affine map.
+    """
     side = 64
     image = painted(side, side)
     rng = np.random.default_rng(severity)
@@ -67,7 +73,9 @@ def test_elastic_transform_is_its_own(severity: int, strength: float, monkeypatc
         for field in (fields["field_x"], fields["field_y"])
     )
     y, x = np.mgrid[:side, :side]
-    moved = [ndi.map_coordinates(image[:, :, c].astype(float), [y + dy, x + dx], order=1, mode="reflect") for c in range(3)]
+    moved = [
+        ndi.map_coordinates(image[:, :, c].astype(float), [y + dy, x + dx], order=1, mode="reflect") for c in range(3)
+    ]
     assert np.abs(out - np.floor(np.dstack(moved) + 1e-9)).max() <= 1
 
 
@@ -95,7 +103,9 @@ def test_an_image_always_becomes_the_same() -> None:
         (PHOTO, {}, ValueError, "Neither corruption_name nor corruption_number"),
     ],
 )
-def test_errors_are_of_its_kinds_and_of_ours(image: Any, options: dict[str, Any], kind: type[Exception], says: str) -> None:
+def test_errors_are_of_its_kinds_and_of_ours(
+    image: Any, options: dict[str, Any], kind: type[Exception], says: str
+) -> None:
     with pytest.raises(kind, match=says) as raised:
         corrupt(image, **options)
     assert isinstance(raised.value, corruptset.errors.CorruptsetError)
@@ -117,7 +127,9 @@ class Corrupt:
             raise RuntimeError("imagecorruptions is not installed")
         if "img_fields" in results:
             assert results["img_fields"] == ["img"], "Only single img_fields is allowed"
-        results["img"] = corrupt(results["img"].astype(np.uint8), corruption_name=self.corruption, severity=self.severity)
+        results["img"] = corrupt(
+            results["img"].astype(np.uint8), corruption_name=self.corruption, severity=self.severity
+        )
         return results
 
 

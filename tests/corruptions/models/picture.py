@@ -1,7 +1,8 @@
-"""Draw docs/pictures/adversarial.png: ``python tests/corruptions/models/picture.py FILE``. A digit a row: clean, pgd/5, the change.
+"""Draw docs/pictures/adversarial.png: ``python tests/corruptions/models/picture.py FILE``. A digit a row: clean, pgd/5,
+the change.
 
-Digits are those that the small network of the tests was not trained on; the first that it reads right when clean, and wrong under pgd/5,
-one of each class as far as there are.
+Digits are those that the small network of the tests was not trained on; the first that it reads right when clean, and
+wrong under pgd/5, one of each class as far as there are.
 """
 
 from __future__ import annotations

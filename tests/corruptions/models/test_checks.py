@@ -91,7 +91,9 @@ class Probabilities(Logits):
 
 
 def file_of(folder, net, **keys):
-    file = write_model(folder, seeded(lambda: __import__("small_nets").Smooth(1)), 8, f"faulty_nets:{net}", channels="grey", **keys)
+    file = write_model(
+        folder, seeded(lambda: __import__("small_nets").Smooth(1)), 8, f"faulty_nets:{net}", channels="grey", **keys
+    )
     (folder / "faulty_nets.py").write_text(NETS)
     return file
 
@@ -100,7 +102,12 @@ def file_of(folder, net, **keys):
     ("net", "keys", "says"),
     [
         ("Tuple", {}, "returns tuple for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, classes)"),
-        ("Map", {}, "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, classes)"),
+        (
+            "Map",
+            {},
+            "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, "
+            "classes)",
+        ),
         ("One", {}, "returns float32 (1, 1) for a batch"),
         ("Whole", {}, "returns int64 (1, 10) for a batch"),
         ("Sparse", {}, "expected one tensor of floats (1, classes), dense, with two classes or more"),
@@ -113,7 +120,11 @@ def file_of(folder, net, **keys):
         ("NoGradient", {}, "has a gradient with values that are not finite (NaN or infinity), for 1 of 1 images"),
         ("Probabilities", {}, "has outputs = 'logits', and gives probabilities: values from 0."),
         ("Logits", {"outputs": "probabilities"}, "has outputs = 'probabilities', and gives logits: values from -"),
-        ("Logits", {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]}, "cannot take a batch of shape (1, 3, 8, 8): RuntimeError: "),
+        (
+            "Logits",
+            {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]},
+            "cannot take a batch of shape (1, 3, 8, 8): RuntimeError: ",
+        ),
     ],
 )
 def test_a_model_that_cannot_be_used_is_refused(net, keys, says, tmp_path):
@@ -127,7 +138,9 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
     of_probabilities = corruptset.load_surrogate(file_of(tmp_path / "b", "Probabilities", outputs="probabilities"))
     images = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8)
     labels = np.array([0, 3, 9, 3])
-    for one, other in zip(*(s.gradient(images.astype(np.float32), labels) for s in (plain, of_probabilities)), strict=True):
+    for one, other in zip(
+        *(s.gradient(images.astype(np.float32), labels) for s in (plain, of_probabilities)), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(np.exp(of_probabilities.logits(images)).sum(axis=1), 1, rtol=1e-5)
 
@@ -151,9 +164,14 @@ def test_a_model_below_its_least_accuracy_is_refused_and_a_file_of_folders_mends
     in_order = [folders[(i - 3) % 10] for i in range(10)]
     file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", channels="grey", least_accuracy=0.9)
     text = refused_for(file, trained.images, turned)
-    assert f"clean images right; {file} asks for 90.0% or more (least_accuracy). Check mean, std and channels of its input" in text
+    assert (
+        f"clean images right; {file} asks for 90.0% or more (least_accuracy). Check mean, std and channels of its input"
+        in text
+    )
     (tmp_path / "folders.txt").write_text("".join(f"{folder}\n" for folder in folders))
-    file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", channels="grey", least_accuracy=0.9, classes="folders.txt")
+    file = write_model(
+        tmp_path, trained.network, 8, "small_nets:Plain", channels="grey", least_accuracy=0.9, classes="folders.txt"
+    )
     model = corruptset.load_surrogate(file).for_classes(in_order)
     assert model.check_accuracy(trained.images, turned) > 0.95
     with pytest.raises(ModelError, match="was shown no images"):
@@ -167,5 +185,11 @@ def test_a_class_file_has_a_line_for_each_output(tmp_path):
         corruptset.load_surrogate(file)
     with pytest.raises(ModelError, match=r"class folders .*none\.txt cannot be read"):
         corruptset.load_surrogate(
-            write_file(tmp_path, factory="a:b", weights="weights.safetensors", input={"size": 8} | NORMAL["rgb"], classes="none.txt")
+            write_file(
+                tmp_path,
+                factory="a:b",
+                weights="weights.safetensors",
+                input={"size": 8} | NORMAL["rgb"],
+                classes="none.txt",
+            )
         )

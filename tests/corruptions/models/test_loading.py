@@ -27,7 +27,9 @@ def network():
 
 
 def write(folder, network, **keys):
-    return write_model(folder, network, 8, keys.pop("factory", FACTORY), channels="grey", **{"arguments": {"channels": 1}} | keys)
+    return write_model(
+        folder, network, 8, keys.pop("factory", FACTORY), channels="grey", **{"arguments": {"channels": 1}} | keys
+    )
 
 
 def refused(file) -> str:
@@ -71,10 +73,16 @@ def test_code_in_a_pickle_is_refused_and_not_run(network, tmp_path):
 
     import torch
 
-    for save in (lambda: torch.save({"x": Evil()}, tmp_path / "w.pt"), lambda: (tmp_path / "w.pt").write_bytes(pickle.dumps(Evil(), 2))):
+    for save in (
+        lambda: torch.save({"x": Evil()}, tmp_path / "w.pt"),
+        lambda: (tmp_path / "w.pt").write_bytes(pickle.dumps(Evil(), 2)),
+    ):
         save()
         text = refused(file)
-        assert f"The weights w.pt hold more than tensors ({os.system.__module__}.system), which could run code, and were not loaded" in text
+        assert (
+            f"The weights w.pt hold more than tensors ({os.system.__module__}.system), which could run code, and were "
+            "not loaded" in text
+        )
         assert not marker.exists()
     torch.save(network, tmp_path / "w.pt")
     assert "hold more than tensors (small_nets.Smooth), which could run code" in refused(file)
@@ -84,7 +92,11 @@ def test_weights_that_are_none_are_told(network, tmp_path):
     import torch
 
     file = write(tmp_path, network, weights="w.pt")
-    for content, says in ((b"", "cannot be read as a file of torch.save"), (b"PK\x03\x04 and so on", "cannot be read"), (b"text", "w.pt")):
+    for content, says in (
+        (b"", "cannot be read as a file of torch.save"),
+        (b"PK\x03\x04 and so on", "cannot be read"),
+        (b"text", "w.pt"),
+    ):
         (tmp_path / "w.pt").write_bytes(content)
         assert says in refused(file)
     for value, says in (
@@ -104,7 +116,10 @@ def test_weights_that_are_none_are_told(network, tmp_path):
 
 def test_weights_of_another_architecture_are_told(network, tmp_path):
     text = refused(write(tmp_path, network, factory="small_nets:Plain"))
-    assert "The weights weights.safetensors are of another architecture than small_nets:Plain makes. Error(s) in loading state_dict" in text
+    assert (
+        "The weights weights.safetensors are of another architecture than small_nets:Plain makes. Error(s) in loading "
+        "state_dict" in text
+    )
     assert 'Missing key(s) in state_dict: "layers.0.weight", ' in text
     text = refused(write(tmp_path, network, arguments={"channels": 3}))
     assert "size mismatch for convolution.weight: copying a param with shape torch.Size([8, 1, 3, 3])" in text
@@ -114,7 +129,11 @@ def test_weights_of_another_architecture_are_told(network, tmp_path):
 @pytest.mark.parametrize(
     ("factory", "arguments", "says"),
     [
-        ("no_such_module:net", {}, "its module cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
+        (
+            "no_such_module:net",
+            {},
+            "its module cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
         ("small_nets:Smoth", {}, "small_nets has no 'Smoth'. Did you mean 'Smooth'?"),
         ("small_nets:__name__", {}, "which is a str; expected a function or class"),
         ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3) fails: TypeError: "),
@@ -130,7 +149,9 @@ def test_a_factory_that_makes_nothing_is_told(network, factory, arguments, says,
 
 
 def test_a_module_beside_the_file_is_found_and_the_path_is_left_as_it_was(network, tmp_path):
-    (tmp_path / "own_module_of_a_user.py").write_text("from small_nets import Smooth\n\ndef net():\n    return Smooth(1)\n")
+    (tmp_path / "own_module_of_a_user.py").write_text(
+        "from small_nets import Smooth\n\ndef net():\n    return Smooth(1)\n"
+    )
     before = list(sys.path)
     corruptset.load_surrogate(write(tmp_path, network, factory="own_module_of_a_user:net", arguments={}))
     assert sys.path == before
@@ -167,4 +188,6 @@ def test_a_program_gives_what_its_network_gives(network, tmp_path):
     assert "cannot take a batch of shape (1, 1, 8, 8)" in text
     assert "a program is exported with a dynamic batch" in text
     (tmp_path / "net.pt2").write_bytes(b"no program")
-    assert "The program net.pt2 cannot be loaded by PyTorch" in refused(write_file(tmp_path, program="net.pt2", trust=True, input=GREY))
+    assert "The program net.pt2 cannot be loaded by PyTorch" in refused(
+        write_file(tmp_path, program="net.pt2", trust=True, input=GREY)
+    )

@@ -45,7 +45,13 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
 
 def test_what_a_file_says(tmp_path):
     file = read(tmp_path, GOOD)
-    assert (file.input.size, file.channels, file.outputs, file.classes, file.least_accuracy) == ((224, 224), 3, "logits", "index", 0)
+    assert (file.input.size, file.channels, file.outputs, file.classes, file.least_accuracy) == (
+        (224, 224),
+        3,
+        "logits",
+        "index",
+        0,
+    )
     assert file.weights_name == "resnet50.safetensors"
     file = read(tmp_path, PROGRAM)
     assert (file.input.size, file.input.mean, file.input.std, file.channels) == ((28, 30), (0.5,), (0.25,), 1)
@@ -101,7 +107,10 @@ channels = "rbg"
         ),
         (("resnet50.safetensors", "resnet50.pt2"), "weights is 'resnet50.pt2'; expected"),
         (('factory = "torchvision.models:resnet50"', ""), "has neither factory nor program; expected one of them"),
-        (('name = "resnet50"', 'name = "resnet50"\narguments = {born = 2020-01-01}'), "arguments: stands in the manifest"),
+        (
+            ('name = "resnet50"', 'name = "resnet50"\narguments = {born = 2020-01-01}'),
+            "arguments: stands in the manifest",
+        ),
     ],
 )
 def test_a_mistake_is_told(tmp_path, change, says):

@@ -25,15 +25,22 @@ def without_torch(monkeypatch):
 def test_without_pytorch_it_is_said_how_to_install_it(without_torch, tmp_path):
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=INPUT)
     for call in (import_torch, lambda: check_device("cpu"), lambda: corruptset.load_surrogate(file)):
-        with pytest.raises(ModelError, match=r"A model needs PyTorch, which is not installed\. .*pip install 'corruptset\[torch\]'"):
+        with pytest.raises(
+            ModelError, match=r"A model needs PyTorch, which is not installed\. .*pip install 'corruptset\[torch\]'"
+        ):
             call()
 
 
-@pytest.mark.parametrize("broken", ["raise OSError('libtorch_cpu.so: cannot open shared object file')", "import no_such_part"])
+@pytest.mark.parametrize(
+    "broken", ["raise OSError('libtorch_cpu.so: cannot open shared object file')", "import no_such_part"]
+)
 def test_a_pytorch_that_cannot_be_imported_says_why(tmp_path, broken):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text(broken)
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from corruptset.corruptions.models import loading; loading.import_torch()"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from corruptset.corruptions.models import loading; "
+        "loading.import_torch()"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
     assert "ModelError: A model needs PyTorch. It is installed, and cannot be imported: " in last
@@ -53,11 +60,17 @@ def test_rooms_and_corruptions_are_imported_without_pytorch():
         "from corruptset.corruptions.registry import get_corruption;"
         "print(get_corruption('pgd').name, get_corruption('model_gradient').name)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "pgd model_gradient\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "pgd model_gradient\n"
+    )
 
 
 def test_a_model_file_imports_pytorch_only_when_it_is_loaded():
-    code = "import sys, corruptset.corruptions.models.surrogate, corruptset.corruptions.adversarial.pgd as _; print('torch' in sys.modules)"
+    code = (
+        "import sys, corruptset.corruptions.models.surrogate, corruptset.corruptions.adversarial.pgd as _; "
+        "print('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
@@ -66,7 +79,9 @@ def test_a_device_that_is_not_there_is_told(monkeypatch):
     torch = import_torch()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert check_device("cpu") == "cpu"
-    with pytest.raises(ModelError, match=r"The device is 'cuda', and PyTorch .* (is built without|finds no) CUDA.*Use --device cpu"):
+    with pytest.raises(
+        ModelError, match=r"The device is 'cuda', and PyTorch .* (is built without|finds no) CUDA.*Use --device cpu"
+    ):
         check_device("cuda")
     with pytest.raises(ModelError, match="There is no device 'gpu'"):
         check_device("gpu")

@@ -1,4 +1,6 @@
-"""torchvision's resnet50 and timm's networks by their own factories; their weights are random, saved, and read by the loading code."""
+"""torchvision's resnet50 and timm's networks by their own factories; their weights are random, saved, and read by the
+loading code.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def write(folder, factory, arguments, size, weights):
     module, _, name = factory.partition(":")
     network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
     (save_file if weights.endswith("safetensors") else torch.save)(network.state_dict(), folder / weights)
-    file = write_file(folder, name=name, factory=factory, arguments=arguments, weights=weights, input={"size": size, **IMAGENET})
+    file = write_file(
+        folder, name=name, factory=factory, arguments=arguments, weights=weights, input={"size": size, **IMAGENET}
+    )
     return file, network
 
 
@@ -59,9 +63,9 @@ def test_a_real_factory_makes_one_images_pgd(factory, arguments, size, weights, 
     loading = time.perf_counter() - started
     assert model.outputs == outputs
     image = photograph("astronaut", size)
-    pixels = (torch.from_numpy(image.copy()).permute(2, 0, 1)[None] / 255 - torch.tensor(IMAGENET["mean"]).view(3, 1, 1)) / torch.tensor(
-        IMAGENET["std"]
-    ).view(3, 1, 1)
+    pixels = (
+        torch.from_numpy(image.copy()).permute(2, 0, 1)[None] / 255 - torch.tensor(IMAGENET["mean"]).view(3, 1, 1)
+    ) / torch.tensor(IMAGENET["std"]).view(3, 1, 1)
     with torch.no_grad():
         want = network(pixels).numpy()
     np.testing.assert_allclose(model.logits(image[None]), want, rtol=1e-3, atol=1e-4 * np.abs(want).max())

@@ -1,4 +1,6 @@
-"""A loaded model: its classes, its gradient, what it refuses, and its way to other processes. Those without a network need no PyTorch."""
+"""A loaded model: its classes, its gradient, what it refuses, and its way to other processes. Those without a network
+need no PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,22 @@ from corruptset.errors import ModelError
 
 def unloaded(**changes) -> Surrogate:
     """Return a surrogate whose network is never asked."""
-    values = {"name": "net", "factory": "a:b", "weights": "w.pt", "input": {"size": 8, "channels": "grey"} | NORMAL["grey"]}
+    values = {
+        "name": "net",
+        "factory": "a:b",
+        "weights": "w.pt",
+        "input": {"size": 8, "channels": "grey"} | NORMAL["grey"],
+    }
     file = ModelFile.model_validate(values | changes)
-    return Surrogate(Path("model.toml"), file, "sha256:0", "cpu", 1, 10, ("b", "c", "a", *"defghij") if "classes" in changes else None)
+    return Surrogate(
+        Path("model.toml"),
+        file,
+        "sha256:0",
+        "cpu",
+        1,
+        10,
+        ("b", "c", "a", *"defghij") if "classes" in changes else None,
+    )
 
 
 FOLDERS = tuple("abcdefghij")
@@ -32,7 +47,9 @@ def test_outputs_in_the_data_sets_order_are_as_many_as_its_classes():
     model = unloaded().for_classes(FOLDERS)
     assert model._outputs_of(np.array([0, 9]), 2).tolist() == [0, 9]
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
-        with pytest.raises(ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"):
+        with pytest.raises(
+            ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"
+        ):
             unloaded().for_classes(folders)
 
 
@@ -73,7 +90,10 @@ def test_labels_of_a_data_set_are_those_of_its_classes():
     ],
 )
 def test_images_of_another_kind_are_refused(shape, says):
-    for call in (lambda m: m.logits(np.zeros(shape, np.uint8)), lambda m: m.gradient(np.zeros(shape, np.float32), np.array([1]))):
+    for call in (
+        lambda m: m.logits(np.zeros(shape, np.uint8)),
+        lambda m: m.gradient(np.zeros(shape, np.float32), np.array([1])),
+    ):
         with pytest.raises(ModelError, match=says):
             call(unloaded())
     with pytest.raises(ModelError, match="takes RGB images, and these are grey"):
@@ -92,7 +112,9 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
     """Against differences of the loss, in the order of the image's own planes."""
     from small_nets import Smooth
 
-    file = write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input={"size": 8, "channels": channels} | NORMAL["rgb"])
+    file = write_model(
+        tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input={"size": 8, "channels": channels} | NORMAL["rgb"]
+    )
     model = corruptset.load_surrogate(file)
     images, labels = np.random.default_rng(1).uniform(0, 255, (2, 8, 8, 3)), np.array([4, 7])
     loss, gradient = model.gradient(images, labels)
@@ -116,7 +138,9 @@ def test_one_at_a_time_is_what_a_batch_is_and_logits_are_exact():
     alone = one.gradient(images[4:5].astype(np.float32), labels[4:5])
     np.testing.assert_array_equal(gradient[4:5], alone[1])
     assert loss[4] == alone[0][0]
-    want = -np.log(np.exp(one.logits(images).astype(float)) / np.exp(one.logits(images).astype(float)).sum(axis=1, keepdims=True))
+    want = -np.log(
+        np.exp(one.logits(images).astype(float)) / np.exp(one.logits(images).astype(float)).sum(axis=1, keepdims=True)
+    )
     np.testing.assert_allclose(loss, want[np.arange(7), labels], rtol=1e-5)
     assert one.logits(images[:0]).shape == (0, 10)
 
@@ -130,7 +154,9 @@ def test_columns_are_the_data_sets_classes(tmp_path):
     some = model.for_classes(["digit 3", "digit 0"])
     np.testing.assert_array_equal(some.logits(trained.images[:5]), model.logits(trained.images[:5])[:, [3, 0]])
     images = trained.images[:2].astype(np.float32)
-    np.testing.assert_array_equal(some.gradient(images, np.array([0, 1]))[1], model.gradient(images, np.array([3, 0]))[1])
+    np.testing.assert_array_equal(
+        some.gradient(images, np.array([0, 1]))[1], model.gradient(images, np.array([3, 0]))[1]
+    )
 
 
 @pytest.mark.ci
@@ -157,12 +183,21 @@ def test_changed_weights_are_refused(tmp_path):
     from small_nets import Smooth
 
     def write(seed):
-        return write_model(tmp_path, seeded(lambda: Smooth(1), seed), 8, "small_nets:Smooth", channels="grey", arguments={"channels": 1})
+        return write_model(
+            tmp_path,
+            seeded(lambda: Smooth(1), seed),
+            8,
+            "small_nets:Smooth",
+            channels="grey",
+            arguments={"channels": 1},
+        )
 
     model = corruptset.load_surrogate(write(1))
     data = pickle.dumps(model)
     write(2)
-    code = "import pickle, sys, numpy; pickle.loads(bytes.fromhex(sys.argv[1])).logits(numpy.zeros((1, 8, 8, 1), 'uint8'))"
+    code = (
+        "import pickle, sys, numpy; pickle.loads(bytes.fromhex(sys.argv[1])).logits(numpy.zeros((1, 8, 8, 1), 'uint8'))"
+    )
     done = subprocess.run([sys.executable, "-c", code, data.hex()], capture_output=True, text=True)
     assert "ModelError: The weights" in done.stderr
     assert f"and {model.sha256} was expected" in done.stderr

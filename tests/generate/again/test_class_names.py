@@ -57,7 +57,9 @@ def test_names_that_changed_places(tmp_path: Path, given, field: str) -> None:  
     assert {(p.path, p.kind) for p in report.problems} == {("manifest.json", "rederive")}
     assert len(report.problems) == 2
     assert all(f"class {i}" in p.detail and "recorded is" in p.detail for i, p in enumerate(report.problems))
-    with pytest.raises(SourceError, match=r"other classes than .*:\n  it.* class 0 .*\n  it.* class 1 .*\nName the source"):
+    with pytest.raises(
+        SourceError, match=r"other classes than .*:\n  it.* class 0 .*\n  it.* class 1 .*\nName the source"
+    ):
         rebuild(root, source, tmp_path / "again", jobs=1)
     assert not (tmp_path / "again").exists()
     next(root.glob("hdf5/*.h5")).unlink()
@@ -75,6 +77,11 @@ def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: 
     (shard,) = built.directory.glob("hdf5/*.h5")
     shutil.copyfile(shard, tmp_path / "alone.h5")
     assert differing_classes(built.manifest, open_source(f"hdf5:{shard}")) == []
-    assert differing_classes(built.manifest, open_source(f"hdf5:{tmp_path / 'alone.h5'}", images="images", labels="labels")) == []
+    assert (
+        differing_classes(
+            built.manifest, open_source(f"hdf5:{tmp_path / 'alone.h5'}", images="images", labels="labels")
+        )
+        == []
+    )
     fewer = built.manifest.model_copy(update={"classes": built.manifest.classes[:-1]})
     assert differing_classes(fewer, open_source(source)) == ["it has 10 classes, recorded are 9"]

@@ -57,7 +57,9 @@ def test_a_build_without_one_gets_one(shared: layouts.Shared, finished: Path, tm
     corruptset.verify(bare).raise_for_problems()
 
 
-def test_the_same_build_command_gives_one_and_takes_it_away_with_an_extension(shared: layouts.Shared, tmp_path: Path) -> None:
+def test_the_same_build_command_gives_one_and_takes_it_away_with_an_extension(
+    shared: layouts.Shared, tmp_path: Path
+) -> None:
     options = {"jobs": 1, "metrics": 0, "any_shape": True, "format": "folder"}
     recipe, source = shared.recipe(), source_of(shared)
     built = build(recipe, source, tmp_path, sets=["contrast/1"], page=False, **options)

@@ -1,4 +1,6 @@
-"""From a release without pixels and its source the whole data set comes back; and what is other is found where it begins."""
+"""From a release without pixels and its source the whole data set comes back; and what is other is found where it
+begins.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,8 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
     (tmp_path / "photos" / "a" / "1.png").write_bytes(b"no image")
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
     built = build(
-        small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity", seed=9,
+        small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity",
+        seed=9,
         sets=["gaussian_noise/*", "clean"], format="hdf5", metrics=1, scale="side",
     )  # fmt: skip
     assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
@@ -94,7 +97,9 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "openood"])
 def test_a_view_comes_back(tmp_path: Path, view: str, files: Files) -> None:
     crops = layouts.write_crops(tmp_path / "crops", each=2)
-    built = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "one", sets=["contrast/*", "brightness/*"], view=view)
+    built = layouts.make(
+        layouts.write_recipe(tmp_path), crops, tmp_path / "one", sets=["contrast/*", "brightness/*"], view=view
+    )
     made = rebuild(release_of(built, tmp_path / "release"), f"folder:{crops}", tmp_path / "two", jobs=1)
     assert files(made.built.directory) == files(built)
 
@@ -128,7 +133,8 @@ def test_another_source_is_refused_before_anything_is_written(small_recipe: Path
         rebuild(release, out=tmp_path / "two")
     Image.new("RGB", (80, 80)).save(tmp_path / "photos" / "b" / "1.png")
     with pytest.raises(
-        SourceError, match=r"(?s)not the one that .*release was made from:\n  b/1: is sha256:\w+, expected sha256:\w+\nName"
+        SourceError,
+        match=r"(?s)not the one that .*release was made from:\n  b/1: is sha256:\w+, expected sha256:\w+\nName",
     ):
         rebuild(release, source, tmp_path / "two", jobs=1)
     (tmp_path / "photos" / "a" / "0.png").write_bytes(b"text")
@@ -138,7 +144,9 @@ def test_another_source_is_refused_before_anything_is_written(small_recipe: Path
     assert not (tmp_path / "two").exists()
 
 
-def test_another_revision_is_refused_before_anything_is_written(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_revision_is_refused_before_anything_is_written(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
     with pytest.raises(VerificationError, match="contrast: revision 2 here, 1 in the data set"):
         rebuild(release, out=tmp_path / "out", jobs=1)
@@ -150,13 +158,19 @@ def test_other_decoding_of_the_first_images_is_refused_before_anything_is_writte
 ) -> None:
     real = builds.load_clean
     monkeypatch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
-    with pytest.raises(VerificationError, match=r"the image of clean is blake3:\w+, made again; .* decoded or resized otherwise here"):
+    with pytest.raises(
+        VerificationError, match=r"the image of clean is blake3:\w+, made again; .* decoded or resized otherwise here"
+    ):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not (tmp_path / "out").exists()
 
 
-def test_where_a_difference_begins(release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sample decodes otherwise, and one image of another sample is corrupted otherwise: both are said, each at its own step."""
+def test_where_a_difference_begins(
+    release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sample decodes otherwise, and one image of another sample is corrupted otherwise: both are said, each at its
+    own step.
+    """
     real_load, real_walk = worker.load_clean, set_maker.walk
     sample, victim = whole.manifest.sets[0].id, "contrast/3"
     assert sample != victim
@@ -210,7 +224,9 @@ def test_a_part_without_differences_is_kept(release: Path, tmp_path: Path, monke
 def test_parts_of_an_earlier_call_are_compared_too(
     release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another machine."""
+    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another
+    machine.
+    """
 
     class Killed(BaseException):
         pass
@@ -223,12 +239,16 @@ def test_parts_of_an_earlier_call_are_compared_too(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(1)) for s, images in real_walk(*a, **o)))
+        patch.setattr(
+            set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(1)) for s, images in real_walk(*a, **o))
+        )
         patch.setattr(worker, "write_sidecar", commit)
         with pytest.raises(Killed):
             rebuild(release, out=tmp_path / "out", jobs=1)
     assert len(list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))) == 1
-    with pytest.raises(VerificationError, match=r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "):
+    with pytest.raises(
+        VerificationError, match=r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "
+    ):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
     assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
@@ -239,9 +259,16 @@ def test_a_finished_build_of_other_pixels_is_no_result(
 ) -> None:
     real = set_maker.walk
     with monkeypatch.context() as patch:
-        patch.setattr(set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)))
+        patch.setattr(
+            set_maker,
+            "walk",
+            lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)),
+        )
         made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
-    with pytest.raises(VerificationError, match=r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"):
+    with pytest.raises(
+        VerificationError,
+        match=r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:",
+    ):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert (made.directory / "manifest.json").exists()
 
@@ -342,7 +369,9 @@ def test_sets_of_several_runs_are_compared_whole(tmp_path: Path, files: Files) -
     assert files(made.built.directory) == files(directory)
 
 
-def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_with_another_digest_is_named(
+    whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     release = small_release_of(whole.directory, tmp_path)
     real = set_maker.walk
 
@@ -352,7 +381,9 @@ def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files:
 
     with monkeypatch.context() as patch:
         patch.setattr(set_maker, "walk", walk)
-        with pytest.raises(VerificationError, match=r"corruption, contrast/1: 1 \(its digest is blake3:\w+, recorded is blake3:"):
+        with pytest.raises(
+            VerificationError, match=r"corruption, contrast/1: 1 \(its digest is blake3:\w+, recorded is blake3:"
+        ):
             rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
     assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
@@ -361,5 +392,8 @@ def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files:
 def test_rows_of_a_set_that_is_there_may_not_be_left_out(whole: Built, tmp_path: Path) -> None:
     release = small_release_of(whole.directory, tmp_path)
     (release / "PARTIAL.json").unlink()
-    with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: missing: a release without pixels has it beside manifest\.json"):
+    with pytest.raises(
+        VerificationError,
+        match=r"sets/contrast/1\.jsonl: missing: a release without pixels has it beside manifest\.json",
+    ):
         rebuild(release, out=tmp_path / "out", jobs=1)

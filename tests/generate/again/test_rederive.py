@@ -90,7 +90,9 @@ def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path)
         ("height", 7, "is 80x90 in the source, recorded is 80x7"),
     ],
 )
-def test_rows_of_samples_are_compared_with_the_source(small_recipe: Path, tmp_path: Path, field: str, value: Any, said: str) -> None:
+def test_rows_of_samples_are_compared_with_the_source(
+    small_recipe: Path, tmp_path: Path, field: str, value: Any, said: str
+) -> None:
     """Every hash and the digest are right: no record contradicts another."""
     (tmp_path / "photos" / "a").mkdir(parents=True)
     for i in range(2):
@@ -162,7 +164,9 @@ def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: 
 
 
 def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_path: Path) -> None:
-    """Which one an image gets depends on their number and order: one that is too many, or renamed, is as wrong as another one."""
+    """Which one an image gets depends on their number and order: one that is too many, or renamed, is as wrong as
+    another one.
+    """
 
     def write(name: str, levels: dict[str, int]) -> Path:
         folder = tmp_path / name
@@ -195,7 +199,9 @@ def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str, mo
     said = [note for note in some.notes if "have one digest each: `--rederive all` compares them" in note]
     assert len(said) == (digests == "sets")
     real = set_maker.walk
-    monkeypatch.setattr(set_maker, "walk", lambda *a, **o: ((s, i ^ np.uint8(s == "contrast/1")) for s, i in real(*a, **o)))
+    monkeypatch.setattr(
+        set_maker, "walk", lambda *a, **o: ((s, i ^ np.uint8(s == "contrast/1")) for s, i in real(*a, **o))
+    )
     some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
     if digests == "images":
         assert [len(report.problems) for report in (some, whole_sets)] == [2, 8]

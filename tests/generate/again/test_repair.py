@@ -36,7 +36,9 @@ def flip(path: Path, at: float = 0.5) -> None:
 
 def state(root: Path) -> dict[str, tuple[int, int]]:
     """Return (inode, mtime) of every file."""
-    return {p.relative_to(root).as_posix(): (p.stat().st_ino, p.stat().st_mtime_ns) for p in root.rglob("*") if p.is_file()}
+    return {
+        p.relative_to(root).as_posix(): (p.stat().st_ino, p.stat().st_mtime_ns) for p in root.rglob("*") if p.is_file()
+    }
 
 
 @pytest.fixture
@@ -73,10 +75,13 @@ def test_a_good_build_is_left_alone(whole: Built, copy: Callable[..., Path], fil
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
 @pytest.mark.parametrize(
-    "path", ["image", "shard", "samples.jsonl", "sets/contrast/3.jsonl", "contact.png", "README.md", "LICENSE", "SHA256SUMS"]
+    "path",
+    ["image", "shard", "samples.jsonl", "sets/contrast/3.jsonl", "contact.png", "README.md", "LICENSE", "SHA256SUMS"],
 )
 @pytest.mark.parametrize("how", ["flip", "delete"])
-def test_each_kind_of_file(request: pytest.FixtureRequest, copy: Any, files: Files, kind: str, path: str, how: str) -> None:
+def test_each_kind_of_file(
+    request: pytest.FixtureRequest, copy: Any, files: Files, kind: str, path: str, how: str
+) -> None:
     good = request.getfixturevalue(kind).directory
     root = copy(kind)
     if path in ("image", "shard"):
@@ -105,7 +110,9 @@ def test_many_at_once(whole: Built, copy: Callable[..., Path], files: Files) -> 
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
-def test_a_release_without_pixels_is_filled_in_place(request: pytest.FixtureRequest, copy: Any, files: Files, kind: str) -> None:
+def test_a_release_without_pixels_is_filled_in_place(
+    request: pytest.FixtureRequest, copy: Any, files: Files, kind: str
+) -> None:
     good = request.getfixturevalue(kind).directory
     root = copy(kind)
     lost = {p for p in files(root) if p.startswith(("images/", "hdf5/"))}
@@ -139,7 +146,9 @@ def test_with_workers(whole: Built, copy: Callable[..., Path], files: Files) -> 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "openood"])
 def test_views(tmp_path: Path, files: Files, view: str) -> None:
     crops = layouts.write_crops(tmp_path / "crops", each=2)
-    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "one", sets=["contrast/*", "brightness/*"], view=view)
+    root = layouts.make(
+        layouts.write_recipe(tmp_path), crops, tmp_path / "one", sets=["contrast/*", "brightness/*"], view=view
+    )
     good = tmp_path / "good"
     shutil.copytree(root, good)
     top = json.loads((root / "manifest.json").read_text("utf-8"))["views"][0]["top"]
@@ -164,7 +173,9 @@ def test_a_manifest_that_was_edited_is_said(copy: Callable[..., Path], files: Fi
 
 
 @pytest.mark.parametrize("edit", ["seed", "schema", "revision", "missing"])
-def test_nothing_is_made_from_a_manifest_that_contradicts_itself(copy: Callable[..., Path], files: Files, edit: str) -> None:
+def test_nothing_is_made_from_a_manifest_that_contradicts_itself(
+    copy: Callable[..., Path], files: Files, edit: str
+) -> None:
     root = copy()
     path = root / "manifest.json"
     text = path.read_text("utf-8")
@@ -186,7 +197,9 @@ def test_nothing_is_made_from_a_manifest_that_contradicts_itself(copy: Callable[
     assert ("manifest.json", "unmended") in {(p.path, p.kind) for p in report.problems}
 
 
-def test_a_hash_in_the_checksums_is_told_from_a_changed_manifest(whole: Built, copy: Callable[..., Path], files: Files) -> None:
+def test_a_hash_in_the_checksums_is_told_from_a_changed_manifest(
+    whole: Built, copy: Callable[..., Path], files: Files
+) -> None:
     root = copy()
     sums = (root / "SHA256SUMS").read_text()
     at = sums.index("  manifest.json") - 5
@@ -243,7 +256,9 @@ def test_no_link_is_followed_and_no_folder_replaced(copy: Callable[..., Path], t
     assert list(outside.iterdir()) == []
 
 
-def test_images_that_only_lost_rows_name_are_mended_with_them(whole: Built, copy: Callable[..., Path], files: Files) -> None:
+def test_images_that_only_lost_rows_name_are_mended_with_them(
+    whole: Built, copy: Callable[..., Path], files: Files
+) -> None:
     root = copy()
     lost = {"sets/contrast/1.jsonl", *(p for p in some_of(root, ".JPEG")[:40] if p.startswith("images/contrast/1/"))}
     assert len(lost) > 1
@@ -255,7 +270,9 @@ def test_images_that_only_lost_rows_name_are_mended_with_them(whole: Built, copy
 @pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 5}], ids=str)
 def test_samples_are_chosen_again_as_they_were(tmp_path: Path, files: Files, options: dict[str, int]) -> None:
     crops = layouts.write_crops(tmp_path / "crops", classes=3, each=3)
-    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", sets=["contrast/1"], format="folder", **options)
+    root = layouts.make(
+        layouts.write_recipe(tmp_path), crops, tmp_path / "out", sets=["contrast/1"], format="folder", **options
+    )
     good = shutil.copytree(root, tmp_path / "good")
     (root / "samples.jsonl").unlink()
     repaired(root, good, files, {"samples.jsonl"}, source=f"folder:{crops}")
@@ -323,14 +340,18 @@ def test_it_does_not_work_beside_a_build(copy: Callable[..., Path]) -> None:
         corruptset.verify(root, repair=True, jobs=1)
 
 
-def test_the_source_is_held_to_its_digest_and_only_asked_for_where_it_is_needed(small_recipe: Path, tmp_path: Path) -> None:
+def test_the_source_is_held_to_its_digest_and_only_asked_for_where_it_is_needed(
+    small_recipe: Path, tmp_path: Path
+) -> None:
     photos = tmp_path / "photos" / "a"
     photos.mkdir(parents=True)
     for i in range(2):
         Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(photos / f"{i}.png")
     source = f"folder:{tmp_path / 'photos'}"
     (tmp_path / "ids").write_text("a/0\na/1\n")
-    root = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"], ids=tmp_path / "ids").directory
+    root = build(
+        small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"], ids=tmp_path / "ids"
+    ).directory
     (root / "README.md").unlink()
     assert corruptset.verify(root, repair=True, jobs=1).mended == ["README.md"]
     image = some_of(root, ".JPEG")[0]

@@ -46,14 +46,18 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def pack(directory: Path, digests: str = "images") -> Path:
         if (directory, digests) not in made:
             out = tmp_path_factory.mktemp("packed")
-            made[directory, digests] = packed(directory, out, family_of=lambda name: "all", manifest_only=True, digests=digests).path
+            made[directory, digests] = packed(
+                directory, out, family_of=lambda name: "all", manifest_only=True, digests=digests
+            ).path
         return made[directory, digests]
 
     return pack
 
 
 @pytest.fixture(scope="module")
-def stored(request: pytest.FixtureRequest, shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stored]:
+def stored(
+    request: pytest.FixtureRequest, shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Stored]:
     def made(kind: str) -> Stored:
         crops = f"folder:{shared.crops()}"
         if kind in SHIPPED:
@@ -75,7 +79,12 @@ def stored(request: pytest.FixtureRequest, shared: layouts.Shared, tmp_path_fact
 
 SHIPPED = {
     "imagenet-c": ["frost/2", "gaussian_noise/3", "jpeg_compression/5"],
-    "two-factor-imagenet-c": ["contrast-3+brightness-3", "brightness-3+contrast-3", "contrast-3+gaussian_noise-3", "clean"],
+    "two-factor-imagenet-c": [
+        "contrast-3+brightness-3",
+        "brightness-3+contrast-3",
+        "contrast-3+gaussian_noise-3",
+        "clean",
+    ],
     "image-degrade-30": ["black_lines/0[1-5]", "clean"],
 }
 
@@ -83,7 +92,11 @@ SHIPPED = {
 def same(virtual_data: DataSet, stored_data: DataSet) -> None:
     """Compare all images, in a random order over sets and samples, then set by set, and whatever else a set says."""
     assert list(virtual_data) == list(stored_data)
-    assert (virtual_data.aliases, virtual_data.absent, virtual_data.digest) == (stored_data.aliases, [], stored_data.digest)
+    assert (virtual_data.aliases, virtual_data.absent, virtual_data.digest) == (
+        stored_data.aliases,
+        [],
+        stored_data.digest,
+    )
     places = [(s, i) for s in stored_data for i in range(len(stored_data[s]))]
     random.Random(3).shuffle(places)
     sets = {s: (virtual_data[s], stored_data[s]) for s in stored_data}
@@ -150,7 +163,9 @@ def test_beginnings_are_kept(
 ) -> None:
     loaded: list[str] = []
     real = builds.load_clean
-    monkeypatch.setattr(builds, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
+    monkeypatch.setattr(
+        builds, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p)
+    )
     pairs = corruptset.open(release(stored("two-factor-imagenet-c")[0]), source="sample", check="never")
     levels = corruptset.open(release(stored("image-degrade-30")[0]), source="sample", check="never")
     first, second = pairs["clean"].ids
@@ -197,7 +212,11 @@ def test_what_travels_to_a_worker_is_small(stored: Callable[[str], Stored]) -> N
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_workers_of_a_data_loader(
-    stored: Callable[[str], Stored], release: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    stored: Callable[[str], Stored],
+    release: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
 ) -> None:
     from torch.utils.data import DataLoader
 
@@ -207,7 +226,9 @@ def test_workers_of_a_data_loader(
     loader: Any = DataLoader(images, batch_size=3, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert np.concatenate([labels.numpy() for _, labels in batches]).tolist() == images.labels.tolist()
-    np.testing.assert_array_equal(np.concatenate([b.numpy() for b, _ in batches]), corruptset.open(directory)["contrast/3"].array())
+    np.testing.assert_array_equal(
+        np.concatenate([b.numpy() for b, _ in batches]), corruptset.open(directory)["contrast/3"].array()
+    )
 
 
 def photos(folder: Path) -> str:
@@ -226,7 +247,9 @@ def test_another_source_is_refused_before_the_first_image(small_recipe: Path, tm
     with pytest.raises(SourceError, match=r"(?s)a/0: is not in the source.*b/2: is not in the source"):
         corruptset.open(built, source="sample")
     Image.new("RGB", (80, 90)).save(tmp_path / "photos" / "b" / "1.png")
-    with pytest.raises(SourceError, match=r"(?s)not the one that .* was made from:\n  b/1: is sha256:\w+, expected sha256:\w+\nName"):
+    with pytest.raises(
+        SourceError, match=r"(?s)not the one that .* was made from:\n  b/1: is sha256:\w+, expected sha256:\w+\nName"
+    ):
         corruptset.open(built, source=source)
     unseen = corruptset.open(built, source=source, check="never")["contrast/1"]
     assert unseen.image(0).shape == (64, 64, 3)
@@ -245,7 +268,14 @@ def test_labels_are_compared_whatever_is_checked(small_recipe: Path, tmp_path: P
     labels.write_text("\n".join(rows) + "\n")
     source = f"folder:{tmp_path / 'photos'}"
     built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
-    assert corruptset.open(built, source=source, labels=labels, check="never")["contrast/1"].labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert corruptset.open(built, source=source, labels=labels, check="never")["contrast/1"].labels.tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
     labels.write_text("\n".join([*rows[:-1], "b/2.png,a"]) + "\n")
     with pytest.raises(SourceError, match="b/2: has label 0, expected 1"):
         corruptset.open(built, source=source, labels=labels, check="never")
@@ -253,7 +283,9 @@ def test_labels_are_compared_whatever_is_checked(small_recipe: Path, tmp_path: P
 
 def test_other_code_is_refused_by_name(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
-    with pytest.raises(VerificationError, match=r"(?s)contrast: revision 2 here, 1 in the data set.*Install corruptset"):
+    with pytest.raises(
+        VerificationError, match=r"(?s)contrast: revision 2 here, 1 in the data set.*Install corruptset"
+    ):
         corruptset.open(whole.directory, source="sample")
 
 
@@ -270,7 +302,9 @@ def test_sets_that_follow_a_model_are_absent(whole: Built, tmp_path: Path, monke
     data = corruptset.open(whole.directory, source="sample")
     assert set(data.absent) == {s.id for s in needing}
     assert "brightness/1" in data
-    with pytest.raises(UnknownCorruption, match=r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"):
+    with pytest.raises(
+        UnknownCorruption, match=r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"
+    ):
         data["contrast/1"]
 
 
@@ -305,7 +339,9 @@ PIXELS = r"of contrast/3 is blake3:\w+, made again; recorded is blake3:\w+\. .*n
 
 def test_which_images_are_checked(whole: Built, wrong: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     wrong()
-    first, each, never = (corruptset.open(whole.directory, source="sample", check=c)["contrast/3"] for c in ("first", "each", "never"))
+    first, each, never = (
+        corruptset.open(whole.directory, source="sample", check=c)["contrast/3"] for c in ("first", "each", "never")
+    )
     for images in (first, each):
         with pytest.raises(VerificationError, match=PIXELS):
             images.image(5)
@@ -320,7 +356,9 @@ def test_which_images_are_checked(whole: Built, wrong: Callable[[], None], monke
         first.image(6)
 
 
-def test_other_clean_pixels_are_called_so(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_clean_pixels_are_called_so(
+    whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builds.load_clean
     monkeypatch.setattr(builds, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
     for digests in ("images", "sets"):
@@ -337,12 +375,16 @@ def test_another_encoder_is_found(whole: Built, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("digests", ["images", "sets"])
-def test_a_set_is_proven_whole(whole: Built, release: Callable[..., Path], wrong: Callable[[], None], digests: str) -> None:
+def test_a_set_is_proven_whole(
+    whole: Built, release: Callable[..., Path], wrong: Callable[[], None], digests: str
+) -> None:
     data = corruptset.open(release(whole.directory, digests), source="sample")
     recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
     assert data["contrast/3"].verify() == recorded["contrast/3"]
     wrong()
-    with pytest.raises(VerificationError, match=rf"'contrast/1' of small has blake3:\w+, recorded is {recorded['contrast/1']}"):
+    with pytest.raises(
+        VerificationError, match=rf"'contrast/1' of small has blake3:\w+, recorded is {recorded['contrast/1']}"
+    ):
         data["contrast/1"].verify()
 
 
@@ -357,7 +399,9 @@ def test_records_that_were_changed_are_refused(whole: Built, release: Callable[.
         corruptset.open(folder, source="sample")
 
 
-def test_what_pack_wrote_is_unpacked_once(whole: Built, release: Callable[..., Path], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_pack_wrote_is_unpacked_once(
+    whole: Built, release: Callable[..., Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bag = release(whole.directory)
     (archive,) = (bag / "data").glob("*.tar")
     folders = {release_folder.release_folder(place) for place in (bag, archive)}

@@ -18,7 +18,11 @@ from corruptset.generate.build import Built, PartBuilt, ProgressEvent
 from corruptset.generate.commit import array_jobs
 from corruptset.generate.work import worker
 
-SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
+SINKS: dict[str, dict[str, Any]] = {
+    "folder": {"format": "folder"},
+    "hdf5": {"format": "hdf5"},
+    "view": {"view": "cifar-c"},
+}
 SETS = ["contrast/*", "brightness/*"]
 
 
@@ -61,8 +65,12 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make: Callable[...,
     assert make(finish=True, **SINKS[sink]).digest == whole.digest
 
 
-def test_an_extension_and_a_resume_are_shared_too(make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was committed by a build that was stopped counts, also in other groups, and the finished build stays as it is until the end."""
+def test_an_extension_and_a_resume_are_shared_too(
+    make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was committed by a build that was stopped counts, also in other groups, and the finished build stays as it
+    is until the end.
+    """
     monkeypatch.setattr("corruptset.generate.plan.parts.PARTS_WANTED", 1)  # a group a run
     whole = make("whole", sets=["*"])
     make(sets=["contrast/*"])
@@ -89,7 +97,8 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make: Callable[..., Any
     assert caught.value.of == 5
     assert caught.value.jobs == (1, 2, 3)
     make(part=(2, 5))
-    assert layouts.files_of(make().directory) == layouts.files_of(whole.directory)  # all that is left, as after any stop
+    # all that is left, as after any stop
+    assert layouts.files_of(make().directory) == layouts.files_of(whole.directory)
 
 
 def test_what_is_no_job_of_the_same_build_is_refused_by_name(make: Callable[..., Any], tmp_path: Path) -> None:
@@ -167,7 +176,9 @@ def test_jobs_with_other_sets_one_after_the_other_make_all_of_them(make: Callabl
 def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
     make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both jobs saw that it was missing; an image that is written again would be half for a moment, in a part that is committed."""
+    """Both jobs saw that it was missing; an image that is written again would be half for a moment, in a part that is
+    committed.
+    """
     make("half", part=(0, 2))
     real, stamps = worker.process, []
 
@@ -208,7 +219,15 @@ def test_an_array_checks_the_source_once(recipe: Path, tmp_path: Path, looked_at
     bad.write_bytes(b"not an image")
 
     def make(**options: Any) -> Any:
-        given = {"jobs": 1, "metrics": 0, "sets": ["contrast/*"], "page": False, "any_shape": True, "format": "folder", **options}
+        given = {
+            "jobs": 1,
+            "metrics": 0,
+            "sets": ["contrast/*"],
+            "page": False,
+            "any_shape": True,
+            "format": "folder",
+            **options,
+        }
         return corruptset.build(recipe, f"folder:{source}", tmp_path / given.pop("out", "out"), **given)
 
     with pytest.raises(SourceError, match=r"01_class/im\.2\.png"):
@@ -229,7 +248,9 @@ def test_an_array_checks_the_source_once(recipe: Path, tmp_path: Path, looked_at
     assert layouts.files_of(finished.directory) == layouts.files_of(whole.directory)
 
 
-def test_an_image_that_changes_after_the_check_is_noticed_by_the_job_that_reads_it(recipe: Path, tmp_path: Path) -> None:
+def test_an_image_that_changes_after_the_check_is_noticed_by_the_job_that_reads_it(
+    recipe: Path, tmp_path: Path
+) -> None:
     source = layouts.write_crops(tmp_path / "source", classes=4, each=4)
 
     def make(**options: Any) -> Any:
@@ -244,7 +265,9 @@ def test_an_image_that_changes_after_the_check_is_noticed_by_the_job_that_reads_
 
 def test_what_was_begun_is_taken_back(make: Callable[..., Any], tmp_path: Path) -> None:
     make(part=(0, 2))
-    assert set(corruptset.abandon(tmp_path / "out" / "small-c-1.0.0")) == {f"{c[:-2]}/{s}" for c in SETS for s in range(1, 6)}
+    assert set(corruptset.abandon(tmp_path / "out" / "small-c-1.0.0")) == {
+        f"{c[:-2]}/{s}" for c in SETS for s in range(1, 6)
+    }
     assert not (tmp_path / "out" / "small-c-1.0.0").exists()
 
 

@@ -1,4 +1,6 @@
-"""The data card of a build: its lines of Python, run where the build lies, give every image and label of the set that they name."""
+"""The data card of a build: its lines of Python, run where the build lies, give every image and label of the set that
+they name.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def test_the_card_says_which_loader_numbers_the_classes_otherwise(tmp_path: Path
     for name in ("10_eel", "2_dog"):
         (tmp_path / "own" / name).mkdir(parents=True)
         Image.fromarray(np.full((16, 16, 3), 90, np.uint8)).save(tmp_path / "own" / name / "a.png")
-    built = layouts.make(layouts.write_recipe(tmp_path, more=PLAIN), tmp_path / "own", tmp_path / "out", format="folder")
+    built = layouts.make(
+        layouts.write_recipe(tmp_path, more=PLAIN), tmp_path / "own", tmp_path / "out", format="folder"
+    )
     assert "timm numbers these classes otherwise" in (built / "README.md").read_text("utf-8")
 
 
@@ -68,8 +72,8 @@ def test_a_title_of_somebody_elses_is_no_markdown(tmp_path: Path) -> None:
     line = next(line for line in text.splitlines() if line.startswith(start))
     named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
     recipe.write_text(text.replace(line, named if start == "title = " else f"{line}\n{named}"), "utf-8")
-    card = (layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path / "out", format="folder") / "README.md").read_text(
-        "utf-8"
-    )
+    card = (
+        layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path / "out", format="folder") / "README.md"
+    ).read_text("utf-8")
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card

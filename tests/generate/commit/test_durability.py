@@ -21,7 +21,9 @@ SETS = ["contrast/*", "brightness/*"]
 
 
 @pytest.mark.parametrize("where", [{"format": "hdf5"}, {"view": "cifar-c"}])
-def test_everything_is_on_disk_before_what_speaks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: dict[str, Any]) -> None:
+def test_everything_is_on_disk_before_what_speaks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: dict[str, Any]
+) -> None:
     calls: list[tuple[str, Any]] = []
     real_fsync, real_replace = os.fsync, os.replace
 
@@ -59,7 +61,9 @@ def test_everything_is_on_disk_before_what_speaks_for_it(tmp_path: Path, monkeyp
     assert sidecars == len({what[1] for kind, what in calls if kind == "replace" and "/parts/" in what[1]}) > 1
     first = next(i for i, (kind, what) in enumerate(calls) if kind == "replace" and "/parts/" in what[1])
     arrays = {os.fspath(p.parent) for p in root.rglob("*.npy")}
-    assert arrays <= {what for kind, what in calls[:first] if kind == "folder"}, "an array's rows count before its name is on disk"
+    assert arrays <= {what for kind, what in calls[:first] if kind == "folder"}, (
+        "an array's rows count before its name is on disk"
+    )
     rows = [p for p in root.rglob("*") if p.suffix in (".npy", ".h5", ".jsonl") and p.name != "labels.npy"]
     assert rows
     assert {os.fspath(p) for p in rows} <= synced

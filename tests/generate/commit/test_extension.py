@@ -60,14 +60,22 @@ def test_what_is_there_is_not_made_again(make: Callable[..., Built]) -> None:
 )
 @pytest.mark.parametrize("state", ["finished", "interrupted"])
 def test_another_build_is_refused_with_the_difference(
-    make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: dict[str, Any], field: str, state: str
+    make: Callable[..., Built],
+    files: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    option: dict[str, Any],
+    field: str,
+    state: str,
 ) -> None:
     directory = tmp_path / "small-1.0.0"
     if state == "finished":
         make(sets=["contrast/1"])
     else:
         with monkeypatch.context() as patch:
-            patch.setattr("corruptset.generate.commit.finish.finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            patch.setattr(
+                "corruptset.generate.commit.finish.finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+            )
             with pytest.raises(Interrupted):
                 make(sets=["contrast/1"])
     before = files(directory)
@@ -94,7 +102,9 @@ def test_another_recipe_and_another_revision_are_refused(
         return record
 
     monkeypatch.setattr(committing, "identity_of", older)
-    with pytest.raises(BuildError, match=r"recipe\.sets\[gaussian_noise/1\]\.stages\[0\]\.revision: here 99, asked for 1"):
+    with pytest.raises(
+        BuildError, match=r"recipe\.sets\[gaussian_noise/1\]\.stages\[0\]\.revision: here 99, asked for 1"
+    ):
         make(sets=["contrast/3"])
 
 
@@ -119,9 +129,15 @@ def test_an_extension_killed_at_its_ends_goes_on(
             patch.setattr(ending, "settle", kill)
         elif moment == "files in place":
             real = os.replace
-            patch.setattr(os, "replace", lambda source, target: kill() if Path(target).name == "manifest.json" else real(source, target))
+            patch.setattr(
+                os,
+                "replace",
+                lambda source, target: kill() if Path(target).name == "manifest.json" else real(source, target),
+            )
         elif moment == "manifest in place":
-            patch.setattr(ending, "fsync_folder", lambda folder: kill() if finished(directory) != before.manifest else None)
+            patch.setattr(
+                ending, "fsync_folder", lambda folder: kill() if finished(directory) != before.manifest else None
+            )
         if moment in ("manifest in place", "end forgotten"):
             patch.setattr("corruptset.generate.commit.locks.clean_up", kill)
         with pytest.raises(Killed):
@@ -184,7 +200,9 @@ def test_a_data_set_under_extension_is_what_its_manifest_says(
     odd.unlink()
     # a repair mends it, and leaves the extension as it is
     parts = files(stopped.directory / ".corruptset/parts")
-    assert corruptset.verify(stopped.directory, repair=True, jobs=1).mended == [shard.relative_to(stopped.directory).as_posix()]
+    assert corruptset.verify(stopped.directory, repair=True, jobs=1).mended == [
+        shard.relative_to(stopped.directory).as_posix()
+    ]
     assert parts
     assert files(stopped.directory / ".corruptset/parts") == parts
     # what is there is not asked for again
@@ -194,7 +212,9 @@ def test_a_data_set_under_extension_is_what_its_manifest_says(
     assert files(make(sets=["brightness/1"]).directory) == files(whole.directory)
 
 
-def test_an_extension_is_taken_back(make: Callable[..., Built], stopped: Built, whole: Built, files: Any, tmp_path: Path) -> None:
+def test_an_extension_is_taken_back(
+    make: Callable[..., Built], stopped: Built, whole: Built, files: Any, tmp_path: Path
+) -> None:
     there = files(stopped.directory)
     new = {s.id for s in whole.manifest.sets} - {"contrast/1", "contrast/3"}
     assert any(f"images/{s}/" in path for s in new for path in there)
@@ -258,16 +278,26 @@ def test_what_a_manifest_names_is_never_taken_back(stopped: Built, files: Any, t
     (outside / "photos").mkdir(parents=True)
     (outside / "photos/mine.JPEG").write_bytes(b"mine")
     (stopped.directory / "link").symlink_to(outside, target_is_directory=True)
-    places = {**state.places, "brightness/1": ["images/contrast/1", "manifest.json", "samples.jsonl"], "brightness/3": ["link/photos"]}
+    places = {
+        **state.places,
+        "brightness/1": ["images/contrast/1", "manifest.json", "samples.jsonl"],
+        "brightness/3": ["link/photos"],
+    }
     write_unfinished(stopped.directory, state.model_copy(update={"places": places}))
     named = {f.path for f in stopped.manifest.files} | {"manifest.json", "SHA256SUMS"}
-    before = {path: data for path, data in files(stopped.directory).items() if path in named or path.startswith("images/contrast/")}
+    before = {
+        path: data
+        for path, data in files(stopped.directory).items()
+        if path in named or path.startswith("images/contrast/")
+    }
     corruptset.abandon(stopped.directory)
     assert before.items() <= files(stopped.directory).items()
     assert (outside / "photos/mine.JPEG").read_bytes() == b"mine"
 
 
-def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_that_is_extended_while_it_is_verified_says_so(
+    make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = make(sets=["contrast/*"])
     real = verifying.manifest_problems
 
@@ -283,7 +313,9 @@ def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Callable
     assert verifying.verify_directory(first.directory).ok
 
 
-def test_parts_of_other_clean_pixels_are_refused(make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_other_clean_pixels_are_refused(
+    make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As another release of Pillow makes them: within a build, and between a finished one and its extension."""
     real = jobs.preprocess
 
@@ -300,7 +332,9 @@ def test_parts_of_other_clean_pixels_are_refused(make: Callable[..., Built], tmp
     before = layouts.files_of(first.directory)
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "preprocess", other)
-        with pytest.raises(BuildError, match=r"the sets that are there and those to be added were made from different clean pixels"):
+        with pytest.raises(
+            BuildError, match=r"the sets that are there and those to be added were made from different clean pixels"
+        ):
             make(sets=["brightness/*"])
     corruptset.abandon(first.directory)
     assert layouts.files_of(first.directory) == before

@@ -49,7 +49,9 @@ def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
         assert (directory / ".corruptset" / "lock").exists()
 
 
-def test_workers_of_a_dead_build_are_waited_for(make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_of_a_dead_build_are_waited_for(
+    make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
     folder = tmp_path / "small-1.0.0" / ".corruptset"
     folder.mkdir(parents=True)

@@ -71,7 +71,9 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, count: int) -> boo
     return False
 
 
-def kill_and_resume(start: Any, make: Any, out: Path, jobs: int, moments: list[tuple[int, float]], whole_group: bool) -> Built:
+def kill_and_resume(
+    start: Any, make: Any, out: Path, jobs: int, moments: list[tuple[int, float]], whole_group: bool
+) -> Built:
     """Kill once for each (number of committed parts, seconds later), then finish in this process."""
     for count, later in moments:
         process = start(jobs)
@@ -92,17 +94,31 @@ def test_killed_at_random_moments(
     rng = random.Random(seed)
     moments = [(rng.randrange(0, 4), rng.random() * 0.05), (rng.randrange(3, 8), rng.random() * 0.05)]
     built = kill_and_resume(
-        start, lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1), tmp_path / "out", jobs, moments, whole_group
+        start,
+        lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1),
+        tmp_path / "out",
+        jobs,
+        moments,
+        whole_group,
     )
     assert files(built.directory) == files(whole.directory), f"seed {seed}, moments {moments}"
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, marks=pytest.mark.ci if n < 2 else pytest.mark.long) for n in range(8)])
-def test_killed_at_many_moments(start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, number: int) -> None:
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.ci if n < 2 else pytest.mark.long) for n in range(8)]
+)
+def test_killed_at_many_moments(
+    start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, number: int
+) -> None:
     rng = random.Random(number)
     moments = [(rng.randrange(0, 10), rng.random() * 0.2)]
     built = kill_and_resume(
-        start, lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1), tmp_path / "out", 1 + number % 2, moments, True
+        start,
+        lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1),
+        tmp_path / "out",
+        1 + number % 2,
+        moments,
+        True,
     )
     assert files(built.directory) == files(whole.directory)
 
@@ -130,7 +146,11 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(
     # what a kill can leave: a half-written image, a temporary shard, a temporary sidecar
     half = next(p for p in directory.rglob("*.JPEG"))
     images = {p: p.stat().st_mtime_ns for p in directory.rglob("*.JPEG")}
-    stray = [directory / "hdf5" / ".0123.part", directory / ".corruptset" / "parts" / ".4567.part", directory / ".89.part"]
+    stray = [
+        directory / "hdf5" / ".0123.part",
+        directory / ".corruptset" / "parts" / ".4567.part",
+        directory / ".89.part",
+    ]
     for path in stray:
         path.write_bytes(b"half")
     last = max(images, key=lambda p: images[p])
@@ -225,7 +245,9 @@ def test_a_killed_worker_is_replaced(make: Callable[..., Built], whole: Built, f
     assert files(built.directory) == files(whole.directory)
 
 
-def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_keep_dying_end_the_build_and_name_the_parts(
+    make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried: list[int] = []
 
     def start(workers: Workers, wanted: int, *_: Any) -> int:
@@ -239,7 +261,10 @@ def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable
     monkeypatch.setattr(Workers, "start", start)
     monkeypatch.setattr(Workers, "_hand_out", broken)
     monkeypatch.setattr(building, "warm_up", lambda *_, **__: None)
-    with pytest.raises(MachineError, match=r"killed 4 times without finishing a part(.|\n)*2 parts are left(.|\n)*contrast/1(.|\n)*resume"):
+    with pytest.raises(
+        MachineError,
+        match=r"killed 4 times without finishing a part(.|\n)*2 parts are left(.|\n)*contrast/1(.|\n)*resume",
+    ):
         make(jobs=4, sets=["contrast/*"])
     assert tried == [2, 2, 1, 1]
     monkeypatch.undo()
@@ -251,7 +276,8 @@ def test_a_signal_within_a_lock_of_pythons_is_an_interruption_too(
     make: Callable[..., Built], whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     class Writer(ThreadPoolExecutor):
-        # What was seen of Ctrl-C while a thread was started: the exception came between a lock's release and its owner's.
+        # What was seen of Ctrl-C while a thread was started: the exception came between a lock's release and its
+        # owner's.
         def submit(self, *arguments: Any, **more: Any) -> Any:
             try:
                 signal.raise_signal(number)
@@ -287,7 +313,9 @@ def test_a_build_in_the_background_leaves_ctrl_c_alone_and_stops_at_sigterm(
     assert files(make().directory) == files(whole.directory)
 
 
-def test_an_error_without_a_signal_stays_what_it_is(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_a_signal_stays_what_it_is(
+    make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Writer(ThreadPoolExecutor):
         def submit(self, *arguments: Any, **more: Any) -> Any:
             raise RuntimeError("of our own")

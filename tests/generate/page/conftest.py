@@ -45,7 +45,9 @@ def two_orders(shared: layouts.Shared) -> Path:
 def levels(shared: layouts.Shared) -> Path:
     """Two gradual degradations of grey images of 28 pixels."""
     named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
-    return shared.build(crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, format="hdf5", metrics=64, page=True)
+    return shared.build(
+        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, format="hdf5", metrics=64, page=True
+    )
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from corruptset.manifests.records.models import SetRecord
 
 def record(set_id: str, *stages: tuple[str, int | None, int | None]) -> SetRecord:
     values: dict[str, Any] = {"aliases": [], "role": "test", "count": 1, "files": 1, "bytes": 1, "metrics": None}
-    named = [{"corruption": c, "revision": 1, "severity": s, "level": level, "parameters": {}} for c, s, level in stages]
+    named = [
+        {"corruption": c, "revision": 1, "severity": s, "level": level, "parameters": {}} for c, s, level in stages
+    ]
     return SetRecord.model_validate({"id": set_id, "stages": named, "pixel_digest": f"blake3:{'0' * 64}", **values})
 
 

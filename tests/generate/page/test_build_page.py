@@ -29,7 +29,11 @@ def page_of(directory: Path) -> Node:
 
 
 def figures(tree: Node) -> dict[str, Node]:
-    return {node.attributes["id"]: node for node in tree.all("figure") if node.attributes.get("id", "").startswith("picture-")}
+    return {
+        node.attributes["id"]: node
+        for node in tree.all("figure")
+        if node.attributes.get("id", "").startswith("picture-")
+    }
 
 
 def pictures(tree: Node) -> dict[str, Image.Image]:
@@ -51,7 +55,12 @@ def test_every_set_has_a_picture_and_a_row(build: Path) -> None:
     with_picture = {s.id for s in data.manifest.sets if s.stages and s.stages[0].level in (None, 1, 7, 15, 22, 30)}
     assert set(figures(tree)) == {f"picture-{set_id}" for set_id in with_picture}
     tables = [t for t in tree.all("table") if t.attributes.get("class") == "numbers"]
-    rows = [row for table in tables if table.one("caption").text.startswith("Sets of") for row in table.one("tbody").all("tr")]
+    rows = [
+        row
+        for table in tables
+        if table.one("caption").text.startswith("Sets of")
+        for row in table.one("tbody").all("tr")
+    ]
     assert len(rows) == len(data.set_ids) - 1
 
 
@@ -60,7 +69,10 @@ def test_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
     for directory in (plain, levels):
         charts = [node for node in page_of(directory).all("svg") if node.attributes.get("class") == "curve"]
         psnr = [node for node in charts if node.attributes["aria-label"].startswith("PSNR")]
-        axes = {tuple((t.text, t.attributes["y"]) for t in node.all("text") if t.attributes["class"] == "y") for node in psnr}
+        axes = {
+            tuple((t.text, t.attributes["y"]) for t in node.all("text") if t.attributes["class"] == "y")
+            for node in psnr
+        }
         assert len(psnr) > 1
         assert len(axes) == 1
 
@@ -68,7 +80,13 @@ def test_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
 def test_what_one_needs_to_know_is_there(build: Path) -> None:
     tree, manifest = page_of(build), DataSet(build).manifest
     text = tree.text
-    for part in (manifest.digest, manifest.name, manifest.version, f"corruptset verify {build.name}", str(manifest.seed)):
+    for part in (
+        manifest.digest,
+        manifest.name,
+        manifest.version,
+        f"corruptset verify {build.name}",
+        str(manifest.seed),
+    ):
         assert part in text
     for name, version in manifest.environment.items():
         assert f"{name} {version}" in text
@@ -109,7 +127,9 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_script(build: Path) -> None
     for node in tree.all():
         assert not [name for name in node.attributes if name.startswith("on") or name == "style"], node.attributes
         for name in ("src", "href"):
-            assert node.attributes.get(name, "#").startswith(("#", "data:image/jpeg;base64,", "data:,")), node.attributes[name][:60]
+            assert node.attributes.get(name, "#").startswith(("#", "data:image/jpeg;base64,", "data:,")), (
+                node.attributes[name][:60]
+            )
     assert not {n.tag for n in tree.all()} & {"iframe", "object", "embed", "base"}
 
 
@@ -232,7 +252,9 @@ def hostile(directory: Path, copy: Path, payload: str) -> DataSet:
 
 
 def outline(tree: Node) -> list[tuple[str, list[str], str]]:
-    """Return every element with its attributes' names and its id, but for the loaders: names decide which of them fit."""
+    """Return every element with its attributes' names and its id, but for the loaders: names decide which of
+    them fit.
+    """
     loaders = {id(n) for n in tree.one("section", id="load").all()}
     return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in tree.all() if id(n) not in loaders]
 
@@ -268,7 +290,9 @@ def test_the_same_build_has_the_same_page(
     if names[0] == "jobs":
         assert mine == theirs
     else:  # other loaders fit; the pictures are the same
-        assert re.findall(rb"data:image/jpeg;base64,[^\"]*", mine) == re.findall(rb"data:image/jpeg;base64,[^\"]*", theirs)
+        assert re.findall(rb"data:image/jpeg;base64,[^\"]*", mine) == re.findall(
+            rb"data:image/jpeg;base64,[^\"]*", theirs
+        )
 
 
 def test_a_page_has_at_most_three_megabytes(opened: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:

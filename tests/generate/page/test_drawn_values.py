@@ -19,7 +19,12 @@ NAMED = {"motion_blur": "angle_deg", "snow": "angle_deg", "shear": "sign", "rota
 
 
 def test_these_have_numbers_to_show() -> None:
-    found = {c: draw.name for c in corruption_names() for draw in get_corruption(c).draws if draw.drawn is not None and draw.is_number}
+    found = {
+        c: draw.name
+        for c in corruption_names()
+        for draw in get_corruption(c).draws
+        if draw.drawn is not None and draw.is_number
+    }
     assert found == NAMED
 
 
@@ -29,7 +34,9 @@ def test_given_the_drawn_value_the_image_is_the_same(plain: Path, name: str) -> 
     calibration = "mnist" if name in ("shear", "rotate") else "cifar"
     rows = get_calibration(calibration).rows[name]
     (stage,) = parse_chain(f"{name}/{max(rows)}", get_calibration(calibration))
-    record: SetRecord = data.manifest.sets[0].model_copy(update={"stages": [type(data.manifest.sets[0].stages[0])(**stage.as_json())]})
+    record: SetRecord = data.manifest.sets[0].model_copy(
+        update={"stages": [type(data.manifest.sets[0].stages[0])(**stage.as_json())]}
+    )
     ids = ["one", "two/3", "three"]
     values = [float(v) for v in drawn_values(data.manifest, record, ids)[NAMED[name]].split(", ")]
     image = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
@@ -37,18 +44,23 @@ def test_given_the_drawn_value_the_image_is_the_same(plain: Path, name: str) -> 
         options = {"severity": max(rows), "calibration": calibration, "key": sample, "seed": data.manifest.seed}
         drawn = corrupt(image, name, **options)
         given = corrupt(image, name, **options, **{NAMED[name]: value if NAMED[name] == "angle_deg" else int(value)})
-        assert np.abs(drawn.astype(int) - given).mean() < (1 if NAMED[name] == "angle_deg" else 1e-9)  # four digits of an angle are shown
+        # four digits of an angle are shown
+        assert np.abs(drawn.astype(int) - given).mean() < (1 if NAMED[name] == "angle_deg" else 1e-9)
 
 
 def test_what_is_fixed_or_unknown_shows_nothing(plain: Path) -> None:
     data = DataSet(plain)
     record = data.manifest.sets[0]
-    stage = record.stages[0].model_copy(update={"corruption": "motion_blur", "revision": 99, "parameters": {"radius": 3, "sigma": 1}})
+    stage = record.stages[0].model_copy(
+        update={"corruption": "motion_blur", "revision": 99, "parameters": {"radius": 3, "sigma": 1}}
+    )
     assert drawn_values(data.manifest, record.model_copy(update={"stages": [stage]}), ["a"]) == {}
     broken = stage.model_copy(update={"revision": 1, "parameters": {}})
     assert drawn_values(data.manifest, record.model_copy(update={"stages": [broken]}), ["a"]) == {}
     parameters = {"angle_deg": 30.0, "direction": "clockwise"}
-    fixed = stage.model_copy(update={"corruption": "rotate", "revision": get_corruption("rotate").revision, "parameters": parameters})
+    fixed = stage.model_copy(
+        update={"corruption": "rotate", "revision": get_corruption("rotate").revision, "parameters": parameters}
+    )
     assert drawn_values(data.manifest, record.model_copy(update={"stages": [fixed]}), ["a"]) == {}
 
 

@@ -29,7 +29,9 @@ def manifest_with(directory: Path, **metrics: Any) -> Manifest:
 
 def test_aims_are_held_against_ms_ssim(plain: Path) -> None:
     rows = aimed_rows(blocks_of(manifest_with(plain, ms_ssim=1.0, ms_ssim_images=16).sets))
-    assert rows == [[name, "0.850", "0.750", "0.650", "0.550", "0.450", "-0.050", "-0.050"] for name in ("brightness", "contrast")]
+    assert rows == [
+        [name, "0.850", "0.750", "0.650", "0.550", "0.450", "-0.050", "-0.050"] for name in ("brightness", "contrast")
+    ]
     assert aimed_rows(blocks_of(manifest_with(plain).sets)) == []
 
 
@@ -69,7 +71,10 @@ def test_a_curve_that_rises_is_told(y: list[float | None], words: str) -> None:
 @pytest.mark.parametrize(
     ("metrics", "words"),
     [
-        ({"ms_ssim": 0.9, "ms_ssim_images": 16, "spread": Spread(psnr=1, ssim=1, changed=1)}, "MS-SSIM is over the first 16 of them"),
+        (
+            {"ms_ssim": 0.9, "ms_ssim_images": 16, "spread": Spread(psnr=1, ssim=1, changed=1)},
+            "MS-SSIM is over the first 16 of them",
+        ),
         ({"spread": Spread(psnr=1, ssim=1, changed=1)}, "MS-SSIM needs images of at least 176 pixels a side"),
     ],
 )

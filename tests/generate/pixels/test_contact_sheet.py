@@ -39,7 +39,12 @@ def places(lines: Iterable[Line], ids: list[str]) -> list[tuple[str, list[tuple[
     for line in lines:
         names = line.heads or [name for name, _ in line.cells]
         images = [image for _, image in line.cells]
-        found.append((line.label, [(n, None if i is None else ids[int(i[0, 0, 0]) - 30]) for n, i in zip(names, images, strict=True)]))
+        found.append(
+            (
+                line.label,
+                [(n, None if i is None else ids[int(i[0, 0, 0]) - 30]) for n, i in zip(names, images, strict=True)],
+            )
+        )
     return found
 
 
@@ -67,7 +72,12 @@ def test_a_corruption_is_a_line_of_severities_and_others_stand_after_them() -> N
 
 def test_thirty_levels_are_three_lines_under_one_label() -> None:
     lines = shown([*LEVELS, "fade_black/07"])
-    assert [(line.label, len(line.cells)) for line in lines] == [("black_lines", 10), ("", 10), ("", 10), ("fade_black", 1)]
+    assert [(line.label, len(line.cells)) for line in lines] == [
+        ("black_lines", 10),
+        ("", 10),
+        ("", 10),
+        ("fade_black", 1),
+    ]
     assert [name for line in lines[:3] for name, _ in line.cells] == [f"{level:02d}" for level in range(1, 31)]
 
 
@@ -140,7 +150,19 @@ def test_a_mixed_build_has_all_kinds_below_each_other() -> None:
 
 
 def test_levels_are_in_their_order_whatever_the_recipes() -> None:
-    ids = ["fog/10", "fog/2", "snow/1", "fog/1", "line/03", "line/01", "b-10+c-2", "b-2+c-10", "b-2+c-9", "b-10+c-10", "a-1+c-9"]
+    ids = [
+        "fog/10",
+        "fog/2",
+        "snow/1",
+        "fog/1",
+        "line/03",
+        "line/01",
+        "b-10+c-2",
+        "b-2+c-10",
+        "b-2+c-9",
+        "b-10+c-10",
+        "a-1+c-9",
+    ]
     assert places(shown(ids), ids) == [
         ("fog", [("1", "fog/1"), ("2", "fog/2"), ("10", "fog/10")]),
         ("snow", [("1", "snow/1")]),
@@ -156,7 +178,11 @@ def test_every_picture_is_there_in_its_place() -> None:
     ids = [*(s for s in SEVERITIES if not s.endswith("3")), *LEVELS, "sp010", *THERE, *BACK]
     lines = shown(ids)
     sheet = contact_sheet(cells(ids), clean=flat(5), title="t")
-    where = [[corner(pixels(sheet), int(image[0, 0, 0])) for _, image in line.cells if image is not None] for line in lines if line.cells]
+    where = [
+        [corner(pixels(sheet), int(image[0, 0, 0])) for _, image in line.cells if image is not None]
+        for line in lines
+        if line.cells
+    ]
     assert sum(map(len, where)) == len(ids)
     assert {len({y for _, y in line}) for line in where} == {1}
     heights = [corner(pixels(sheet), 5)[1], *(line[0][1] for line in where)]
@@ -183,7 +209,9 @@ def test_names_are_readable_beside_small_pictures() -> None:
     assert corner(sheet, 30)[0] > width("brightness-3")
 
 
-@pytest.mark.parametrize(("recipe", "least"), [("two-factor-imagenet-c", 195), ("image-degrade-30", 150), ("imagenet-c-all", 224)])
+@pytest.mark.parametrize(
+    ("recipe", "least"), [("two-factor-imagenet-c", 195), ("image-degrade-30", 150), ("imagenet-c-all", 224)]
+)
 def test_the_sheets_of_large_recipes_are_bounded(recipe: str, least: int) -> None:
     ids = [s.id for s in load_recipe(recipe).resolve().sets if s.id != "clean"]
     large = [(name, flat(7, 224, 224)) for name in ids]

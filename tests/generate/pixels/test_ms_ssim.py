@@ -1,4 +1,6 @@
-"""MS-SSIM equals a slow plain version, stored figures of pytorch-msssim, and pytorch-msssim itself where it is installed."""
+"""MS-SSIM equals a slow plain version, stored figures of pytorch-msssim, and pytorch-msssim itself where it is
+installed.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ STORED = {
     ("impulse_noise", 2): 0.8451995013436847,
     ("brightness", 5): 0.7736880828874898,
 }
-"""Of the first photograph of the source ``sample`` at 224x224 with the key "0": what pytorch-msssim 1.0.0 says, in doubles."""
+"""Of the first photograph of the source ``sample`` at 224x224 with the key "0": what pytorch-msssim 1.0.0 says, in
+doubles.
+"""
 
 
 @pytest.mark.parametrize(("corruption", "severity"), STORED)

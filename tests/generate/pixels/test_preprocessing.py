@@ -17,7 +17,15 @@ from PIL import Image
 from pydantic import TypeAdapter
 
 from corruptset.errors import ImageError
-from corruptset.generate.pixels.preprocessing import CentralResize, Pad, Preprocessing, Resize, ResizeCrop, Unchanged, preprocess
+from corruptset.generate.pixels.preprocessing import (
+    CentralResize,
+    Pad,
+    Preprocessing,
+    Resize,
+    ResizeCrop,
+    Unchanged,
+    preprocess,
+)
 from corruptset.generate.sources.source import open_source
 
 IMAGENET = ResizeCrop(kind="resize-crop", resize=256, crop=224, channels="keep")
@@ -137,7 +145,9 @@ def test_photographs_as_torchvision_makes_them():
     source = open_source("sample")
     for sample in source.samples:
         image = source.load(sample).image
-        assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == PHOTOGRAPHS[sample.id], sample.id
+        assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == PHOTOGRAPHS[sample.id], (
+            sample.id
+        )
     assert {s.id for s in source.samples} == set(PHOTOGRAPHS)
 
 
@@ -167,7 +177,9 @@ def test_299_as_the_released_generator_makes_it(case, expected):
 @example(301, 300, 256, 224)
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, crop):
-    """The rules again, in exact integers and array slices: the long side floors, padding puts the odd pixel last, ties go to even."""
+    """The rules again, in exact integers and array slices: the long side floors, padding puts the odd pixel last, ties
+    go to even.
+    """
     image = pattern(width, height, 3)
     w, h = (resize, resize * height // width) if width <= height else (resize * width // height, resize)
     resized = np.asarray(Image.fromarray(image).resize((w, h), Image.Resampling.BILINEAR))
@@ -206,7 +218,9 @@ def test_none_keeps_every_pixel(shape, channels):
     """The array of a row is only copied; grey that becomes RGB goes through Pillow."""
     image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
     out = preprocess(image, Unchanged(kind="none", channels=channels))
-    np.testing.assert_array_equal(out, np.broadcast_to(image, (9, 12, 1 if channels == "keep" and shape[2] == 1 else 3)))
+    np.testing.assert_array_equal(
+        out, np.broadcast_to(image, (9, 12, 1 if channels == "keep" and shape[2] == 1 else 3))
+    )
     assert out.flags.c_contiguous
     assert out.flags.writeable
     assert not np.shares_memory(out, image)
@@ -225,7 +239,9 @@ def test_pad_puts_the_image_in_the_middle_of_black(width, height, channels):
     out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
     assert out.shape == (32, 32, 3 if channels == "rgb" else 1)
     top, left = (32 - height) // 2, (32 - width) // 2
-    np.testing.assert_array_equal(out[top : top + height, left : left + width], np.broadcast_to(image, (height, width, out.shape[2])))
+    np.testing.assert_array_equal(
+        out[top : top + height, left : left + width], np.broadcast_to(image, (height, width, out.shape[2]))
+    )
     assert np.count_nonzero(out) == image.size * out.shape[2]
 
 

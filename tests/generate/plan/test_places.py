@@ -17,7 +17,9 @@ from corruptset.manifests.verify.ladder import verify_directory
 def test_an_out_that_is_no_folder_is_the_users_mistake(small_recipe: Path, tmp_path: Path, below: str) -> None:
     file = tmp_path / "out"
     file.write_text("mine")
-    with pytest.raises(BuildError, match=rf"{file} is not a folder, so .* cannot lie in it. Choose another --out") as caught:
+    with pytest.raises(
+        BuildError, match=rf"{file} is not a folder, so .* cannot lie in it. Choose another --out"
+    ) as caught:
         build(small_recipe, "sample", file / below, jobs=1)
     assert caught.value.exit_code == 2
     assert file.read_text() == "mine"

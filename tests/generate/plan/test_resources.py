@@ -1,6 +1,7 @@
 """What a build hands to corruptions that follow a model: the model, the labels of each batch, a record in the manifest.
 
-The model here is a stand-in without a network, so that these tests need no PyTorch; tests/generate/test_surrogate_builds.py has real ones.
+The model here is a stand-in without a network, so that these tests need no PyTorch;
+tests/generate/test_surrogate_builds.py has real ones.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ SIZED = parse_recipe(TEXT.replace('kind = "none"', 'kind = "surrogate"'), "The r
 
 @dataclass(frozen=True)
 class Tilt:
-    """The gradient is +1 in the rows that the label names, every fourth one, and -1 in the others; in the first `level` columns 0."""
+    """The gradient is +1 in the rows that the label names, every fourth one, and -1 in the others; in the first `level`
+    columns 0.
+    """
 
     name: str = "tilt"
     weights: str = "sha256:0"
@@ -71,9 +74,13 @@ class Tilt:
     def running(self) -> Iterator[None]:
         yield
 
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradient(
+        self, images: NDArray[Any], labels: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         assert self.folders == ("a", "b", "c")
-        return np.zeros(len(images), np.float32), np.stack([self.signs(x.shape, n) for x, n in zip(images, labels, strict=True)])
+        return np.zeros(len(images), np.float32), np.stack(
+            [self.signs(x.shape, n) for x, n in zip(images, labels, strict=True)]
+        )
 
     def signs(self, shape: tuple[int, ...], label: int) -> NDArray[np.float32]:
         signs = np.where(np.arange(shape[0])[:, None, None] % 4 == label, 1, -1) * np.ones(shape, np.float32)
@@ -111,7 +118,9 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tilt]:
 
 
 def build(source: str, out: Path, recipe: Any = RECIPE, **options: Any) -> Any:
-    return corruptset.build(recipe, source, out, **{"surrogate": "tilt.toml", "jobs": 1, "format": "folder", "metrics": 0} | options)
+    return corruptset.build(
+        recipe, source, out, **{"surrogate": "tilt.toml", "jobs": 1, "format": "folder", "metrics": 0} | options
+    )
 
 
 def test_each_image_is_led_away_from_its_own_label(given: dict[str, Tilt], source: str, tmp_path: Path) -> None:
@@ -122,7 +131,9 @@ def test_each_image_is_led_away_from_its_own_label(given: dict[str, Tilt], sourc
         signs = Tilt().signs(clean.shape, sample.label)
         assert np.array_equal(data["pgd/2"].image(index), clean + 2 * signs)
         assert np.array_equal(data["pgd/4"].image(index), clean + 8 * signs)
-        assert np.array_equal(data["contrast-3+pgd-4"].image(index), np.clip(contrast(sample.id, clean) + 8 * signs, 0, 255))
+        assert np.array_equal(
+            data["contrast-3+pgd-4"].image(index), np.clip(contrast(sample.id, clean) + 8 * signs, 0, 255)
+        )
         for level in (1, 2, 3):
             assert np.array_equal(data[f"model_gradient/{level:02d}"].image(index), clean + level * signs)
     assert built.manifest.surrogates == [Tilt().record()]
@@ -130,14 +141,19 @@ def test_each_image_is_led_away_from_its_own_label(given: dict[str, Tilt], sourc
 
 
 def contrast(key: str, clean: NDArray[np.int16]) -> NDArray[np.int16]:
-    return corruptset.corrupt(clean.astype(np.uint8), "contrast", severity=3, calibration="tiny", key=key).astype(np.int16)
+    return corruptset.corrupt(clean.astype(np.uint8), "contrast", severity=3, calibration="tiny", key=key).astype(
+        np.int16
+    )
 
 
 @pytest.mark.parametrize(
     ("recipe", "others"),
     [
         ("flageval", "corruptset build flageval-noise."),
-        ("image-degrade-30-model", "corruptset build image-degrade-30 or image-degrade-30-299 or image-degrade-30-text."),
+        (
+            "image-degrade-30-model",
+            "corruptset build image-degrade-30 or image-degrade-30-299 or image-degrade-30-text.",
+        ),
     ],
 )
 def test_without_a_model_the_recipe_that_needs_none_is_named(recipe: str, others: str) -> None:
@@ -153,7 +169,10 @@ def test_sets_that_follow_no_model_need_none(given: dict[str, Tilt], source: str
     text = (alone.directory / "manifest.json").read_text()
     assert "surrogates" not in text
     assert "reproducible" not in text
-    for options, others in (({}, r"leave them out: --sets 'contrast/\*'\."), ({"sets": ["contrast-3+pgd-4"]}, "choose other --sets")):
+    for options, others in (
+        ({}, r"leave them out: --sets 'contrast/\*'\."),
+        ({"sets": ["contrast-3+pgd-4"]}, "choose other --sets"),
+    ):
         with pytest.raises(BuildError, match=rf"--surrogate FILE\.toml .*or {others}"):
             build(source, tmp_path / "out", surrogate=None, **options)
     with pytest.raises(BuildError, match=r"Images have a model's size; and no model is given"):
@@ -187,9 +206,13 @@ def test_a_model_is_shown_clean_images_first(given: dict[str, Tilt], source: str
 
 
 def test_images_get_the_size_of_the_model(given: dict[str, Tilt], tmp_path: Path) -> None:
-    """Those that have it are kept bit for bit; of others the short side becomes 256/224 of the model's, and the centre is taken."""
+    """Those that have it are kept bit for bit; of others the short side becomes 256/224 of the model's, and the centre
+    is taken.
+    """
     source = photographs(tmp_path, [(9, 16), (12, 10)])
-    with pytest.raises(BuildError, match=r"takes images of 12x10 \(height x width\), and there are images of 9x16\. Use a recipe whose"):
+    with pytest.raises(
+        BuildError, match=r"takes images of 12x10 \(height x width\), and there are images of 9x16\. Use a recipe whose"
+    ):
         build(source, tmp_path / "out", sets=["pgd/2"])
     assert not (tmp_path / "out").exists()
     built = build(source, tmp_path / "out", SIZED, sets=["clean"])
@@ -212,7 +235,9 @@ def test_made_again_sets_may_differ_a_little(given: dict[str, Tilt], source: str
     report = corruptset.verify(built.directory, rederive="all", source=source, surrogate="tilt.toml")
     assert report.ok
     followers = {s.id for s in built.manifest.sets if not s.reproducible}
-    assert sorted(report.notes) == sorted(f"{name}: 0 of {12 * 360} values differ (0.00%), by at most 0" for name in followers)
+    assert sorted(report.notes) == sorted(
+        f"{name}: 0 of {12 * 360} values differ (0.00%), by at most 0" for name in followers
+    )
     given["tilt.toml"] = Tilt(level=1)
     report = corruptset.verify(built.directory, rederive="all", source=source, surrogate="tilt.toml")
     assert {p.path for p in report.problems} == {f"sets/{name}.jsonl" for name in followers}
@@ -221,5 +246,7 @@ def test_made_again_sets_may_differ_a_little(given: dict[str, Tilt], source: str
 
 
 def test_a_plan_counts_the_memory_of_the_model(given: dict[str, Tilt], source: str) -> None:
-    alone, attacked = (corruptset.plan(RECIPE, source, surrogate="tilt.toml", jobs=1, sets=[name]) for name in ("contrast/2", "pgd/2"))
+    alone, attacked = (
+        corruptset.plan(RECIPE, source, surrogate="tilt.toml", jobs=1, sets=[name]) for name in ("contrast/2", "pgd/2")
+    )
     assert attacked.memory_per_worker > alone.memory_per_worker + (350 << 20)

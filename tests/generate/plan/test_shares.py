@@ -19,7 +19,10 @@ def plain(all_parts: list[Part], jobs: int) -> list[list[Part]]:
     runs_there = sorted({p.run.number for p in all_parts})
     if len(runs_there) >= WHOLE_RUNS * jobs:
         units = [[p for p in all_parts if p.run.number == run] for run in runs_there]
-    return [[p for k, unit in enumerate(units) if int(Fraction(k * jobs, len(units))) == job for p in unit] for job in range(jobs)]
+    return [
+        [p for k, unit in enumerate(units) if int(Fraction(k * jobs, len(units))) == job for p in unit]
+        for job in range(jobs)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -39,7 +42,9 @@ def test_every_part_is_in_one_share_and_shares_are_equal(seed: int) -> None:
 def test_a_run_is_one_jobs_where_there_are_enough() -> None:
     all_parts = parts(runs(50_000, 224 * 224 * 3), GROUPS)
     dealt = shares(all_parts, 7)
-    owners = {run: {j for j, share in enumerate(dealt) if any(p.run.number == run for p in share)} for run in range(113)}
+    owners = {
+        run: {j for j, share in enumerate(dealt) if any(p.run.number == run for p in share)} for run in range(113)
+    }
     assert all(len(jobs) == 1 for jobs in owners.values())
     assert sorted(len({p.run.number for p in share}) for share in dealt) == [16, 16, 16, 16, 16, 16, 17]
 

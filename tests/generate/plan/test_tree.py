@@ -75,7 +75,13 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone(coupling: Any) -> None:
     assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
 
 
-LADDER = ["fade_black/02", "fade_black/05", "fade_black-02+gaussian_noise-3", "fade_black-05+gaussian_noise-3", "fade_black/01"]
+LADDER = [
+    "fade_black/02",
+    "fade_black/05",
+    "fade_black-02+gaussian_noise-3",
+    "fade_black-05+gaussian_noise-3",
+    "fade_black/01",
+]
 
 
 def test_a_ladder_is_one_pass_and_every_level_that_of_the_level_alone() -> None:
@@ -112,7 +118,10 @@ def test_names_of_one_chain_become_aliases() -> None:
     sets = [spec("gaussian_noise/2", "n2"), given, spec("contrast/3")]
     merged = merge_chains(sets, 0, "independent")
     assert [(s.id, s.aliases) for s in merged] == [("gaussian_noise/2", ("n2", "given", "G")), ("contrast/3", ())]
-    assert [s.entries for s in merge_chains([*sets, replace(given, id="again", aliases=())], 0, "independent")] == [3, 1]
+    assert [s.entries for s in merge_chains([*sets, replace(given, id="again", aliases=())], 0, "independent")] == [
+        3,
+        1,
+    ]
     # severities that share draws draw otherwise than the same parameters given outright
     assert len(merge_chains(sets, 0, "severity")) == 3
 

@@ -11,7 +11,11 @@ from corruptset.errors import UnknownCorruption
 from corruptset.generate.recipes.choice import choose_sets, matching_sets
 from corruptset.generate.recipes.set_spec import SetSpec
 
-SETS = [SetSpec(f"{name}/{severity}", (), (f"{name.title()} {severity}",)) for name in ("fog", "snow", "frost") for severity in range(1, 6)]
+SETS = [
+    SetSpec(f"{name}/{severity}", (), (f"{name.title()} {severity}",))
+    for name in ("fog", "snow", "frost")
+    for severity in range(1, 6)
+]
 GLOBS = ["fog/1", "fog/*", "*/3", "Snow 2", "Fro?t 4", "snow/[1-3]", "frost/5", "F*", "fog/6", "hail/*", "Hail 1"]
 
 

@@ -19,7 +19,8 @@ from corruptset.generate.recipes.recipe import load_recipe, recipe_names
         ('channels = "gray"', "expects, channels is 'gray'; expected one of 'rgb' or 'grey'"),
         (
             "side = 32",
-            "expects, side: there is no such key. Did you mean 'sizes'? Also near: 'least_side'. Known here: sizes, least_side, channels",
+            "expects, side: there is no such key. Did you mean 'sizes'? Also near: 'least_side'. Known here: sizes, "
+            "least_side, channels",
         ),
     ],
 )

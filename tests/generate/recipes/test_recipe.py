@@ -13,11 +13,19 @@ from own_recipes import HEAD, recipe
 from corruptset.errors import RecipeError
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.pixels.preprocessing import CentralResize, Resize, ResizeCrop
-from corruptset.generate.recipes.recipe import Published, Recipe, SurrogateEntry, load_recipe, parse_recipe, recipe_aliases, recipe_names
+from corruptset.generate.recipes.recipe import (
+    Published,
+    Recipe,
+    SurrogateEntry,
+    load_recipe,
+    parse_recipe,
+    recipe_aliases,
+    recipe_names,
+)
 from corruptset.generate.recipes.sets import resolve_sets
 
-FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness
-contrast elastic_transform pixelate jpeg_compression""".split()
+FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog
+brightness contrast elastic_transform pixelate jpeg_compression""".split()
 EXTRA = ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
 
 
@@ -30,8 +38,18 @@ def ids(corruptions):
     [
         ("imagenet-c", ["clean", *ids(FIFTEEN)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-extra", ids(EXTRA), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-all", ["clean", *ids(FIFTEEN + EXTRA)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-299", ["clean", *ids(FIFTEEN)], "inception", CentralResize(kind="central-resize", fraction=0.875, side=299)),
+        (
+            "imagenet-c-all",
+            ["clean", *ids(FIFTEEN + EXTRA)],
+            "imagenet",
+            ResizeCrop(kind="resize-crop", resize=256, crop=224),
+        ),
+        (
+            "imagenet-c-299",
+            ["clean", *ids(FIFTEEN)],
+            "inception",
+            CentralResize(kind="central-resize", fraction=0.875, side=299),
+        ),
         ("tiny-imagenet-c", ["clean", *ids(FIFTEEN)], "tiny", Resize(kind="resize", side=64)),
         (
             "flageval-noise",
@@ -65,9 +83,11 @@ def test_the_distortions_to_train_with():
 
 
 def test_mnist_c():
-    """Mu and Gilmer 2019: fifteen corruptions at one severity each, and the clean images as "identity", in the published order."""
-    published = """identity/ shot_noise/5 impulse_noise/4 glass_blur/1 motion_blur/1 shear/2 scale/3 rotate/2 brightness/5 translate/3
-    stripe/1 fog/5 spatter/4 dotted_line/1 zigzag/1 canny_edges/1""".split()
+    """Mu and Gilmer 2019: fifteen corruptions at one severity each, and the clean images as "identity", in the
+    published order.
+    """
+    published = """identity/ shot_noise/5 impulse_noise/4 glass_blur/1 motion_blur/1 shear/2 scale/3 rotate/2
+    brightness/5 translate/3 stripe/1 fog/5 spatter/4 dotted_line/1 zigzag/1 canny_edges/1""".split()
     found = load_recipe("mnist-c")
     specs = found.resolve().sets
     assert [s.aliases for s in specs] == [(p.split("/")[0],) for p in published]
@@ -122,7 +142,9 @@ def test_names():
     assert load_recipe("imagenet-d") is load_recipe("imagenet-c")
     names = [*recipe_names(), *recipe_aliases()]
     assert len(set(names)) == len(names)
-    with pytest.raises(RecipeError, match=r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"):
+    with pytest.raises(
+        RecipeError, match=r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"
+    ):
         load_recipe("imagenet_c")
     with pytest.raises(RecipeError, match=r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "):
         load_recipe("imagenet")
@@ -159,7 +181,11 @@ def test_mistakes_of_files(tmp_path):
             HEAD.replace('"imagenet"', '"imagnet"') + "[[sets]]\nclean = true\n",
             "no calibration 'imagnet'. Did you mean 'imagenet'",
         ),
-        ("tab.toml", HEAD.replace('"imagenet"', '"absent.toml"') + "[[sets]]\nclean = true\n", "absent.toml cannot be read"),
+        (
+            "tab.toml",
+            HEAD.replace('"imagenet"', '"absent.toml"') + "[[sets]]\nclean = true\n",
+            "absent.toml cannot be read",
+        ),
     ):
         if text is not None:
             (tmp_path / path).write_text(text)
@@ -174,7 +200,13 @@ def test_a_recipe_stands_in_a_manifest_in_full():
     assert json.loads(json.dumps(shipped)) == shipped
     assert shipped["sets"] == [s.as_json() for s in resolved.sets]
     assert (shipped["calibration"], shipped["calibration_side"]) == ("imagenet", 224)
-    assert shipped["preprocessing"] == {"kind": "resize-crop", "channels": "rgb", "resize": 256, "crop": 224, "interpolation": "bilinear"}
+    assert shipped["preprocessing"] == {
+        "kind": "resize-crop",
+        "channels": "rgb",
+        "resize": 256,
+        "crop": 224,
+        "interpolation": "bilinear",
+    }
 
 
 def test_a_recipe_is_resolved_once(monkeypatch):

@@ -28,16 +28,20 @@ CLEAN = "\n[[sets]]\nclean = true\n"
         ("sides = [12]\nout = 32\nfit = 'crop'", "regions, fit is 'crop'; expected one of 'resize' or 'pad'"),
         ("sides = [12]\nout = 32\nmode = 'all'", "regions, mode is 'all'; expected one of 'sampled' or 'exhaustive'"),
         ("out = 32", "regions: has neither fractions nor sides; expected exactly one of fractions and sides"),
-        ("sides = [12]\nfractions = [0.2]\nout = 32", "regions: has fractions and sides; expected exactly one of fractions and sides"),
+        ("sides = [12]\nfractions = [0.2]\nout = 32", "regions: has fractions and sides; expected exactly one of "
+            "fractions and sides"),
         ("sides = [12]", "regions: out is missing: the side of the crops, in pixels"),
         ("sides = [12, 16, 12]\nout = 32", "regions: 12 stands in sides twice"),
         ("sides = [12, 40]\nout = 32\nfit = 'pad'", "regions: sides: 40 do not fit on the 32 pixels of the canvas"),
         ("sides = [12]\nout = 32\nmode = 'exhaustive'\nblocks = 3",
          'regions: blocks and block go with mode = "sampled"; exhaustive takes every position'),
         ("sides = [12]\nout = 32\ncanvas = 32", 'regions: canvas goes with kind = "embed"'),
-        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the side, in pixels, of what images are embedded in"),
-        ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", "regions: out is not of kind embed, which has sides and a canvas"),
-        ("kind = 'embed'\nsides = [12, 33]\ncanvas = 32", "regions: sides: 33 do not fit on the 32 pixels of the canvas"),
+        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the side, in pixels, of what images are "
+            "embedded in"),
+        ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", "regions: out is not of kind embed, which has sides "
+            "and a canvas"),
+        ("kind = 'embed'\nsides = [12, 33]\ncanvas = 32", "regions: sides: 33 do not fit on the 32 pixels of the "
+            "canvas"),
         ("sides = [12]\nout = 32\nside = 3",
          "regions, side: there is no such key. Did you mean 'sides'? Known here: kind, fractions, sides, "
          "mode, blocks, block, out, canvas, interpolation, fit, channels"),
@@ -90,7 +94,8 @@ def test_images_that_are_too_small(size: tuple[int, int], problem: str | None) -
     else:
         assert (
             table.problem(*size)
-            == f"is {size[0]}x{size[1]}, too small for the recipe's regions ({problem}): leave it out, or change the recipe"
+            == f"is {size[0]}x{size[1]}, too small for the recipe's regions ({problem}): leave it out, or change the "
+            "recipe"
         )
 
 
@@ -113,7 +118,11 @@ def test_sides_are_exact() -> None:
     for short in range(20, 700):
         sides = [g.side for g in table.groups(short + 5, short)]
         assert sides == [Fraction(tenths, 10) * short // 2 * 2 + 1 for tenths in (2, 4, 6, 8)]
-    assert [g.name for g in RegionTable(fractions=(0.05, 0.125, 1.0), out=224).groups(500, 400)] == ["p05", "p12.5", "p100"]
+    assert [g.name for g in RegionTable(fractions=(0.05, 0.125, 1.0), out=224).groups(500, 400)] == [
+        "p05",
+        "p12.5",
+        "p100",
+    ]
 
 
 def test_all_places_are_taken_where_there_are_fewer() -> None:
@@ -124,7 +133,12 @@ def test_all_places_are_taken_where_there_are_fewer() -> None:
 
 @pytest.mark.parametrize(
     ("name", "per_image"),
-    [("fragile-cifar10-exhaustive", 2290), ("location-cifar10", 21**2 + 13**2), ("fragile-cifar10", None), ("fragile-imagenet", None)],
+    [
+        ("fragile-cifar10-exhaustive", 2290),
+        ("location-cifar10", 21**2 + 13**2),
+        ("fragile-cifar10", None),
+        ("fragile-imagenet", None),
+    ],
 )
 def test_shipped_recipes(name: str, per_image: int | None) -> None:
     from corruptset.generate.regions.block_draws import grids_of

@@ -67,8 +67,10 @@ def test_table_4_is_numbered_as_published() -> None:
         "clean", "ga010", "ga015", "ga020", "sp010", "sp010+ga010", "sp010+ga015", "sp010+ga020",
     ]  # fmt: skip
     for number, name in {
-        13: "SP0.2GA0", 18: "GA0SP0.15", 20: "GA0.15SP0", 25: "GA0.1SP0.1", 31: "GA0.2SP0.2", 33: "SP0RR60", 34: "SP0.1RR30",
-        39: "SP0.2RR60", 41: "SP0RL60", 42: "SP0.1RO0", 44: "SP0.1RL60", 50: "SP0.2RL60", 51: "RR30SP0.1", 54: "RR30SP0", 59: "RO0SP0.1",
+        13: "SP0.2GA0", 18: "GA0SP0.15", 20: "GA0.15SP0", 25: "GA0.1SP0.1", 31: "GA0.2SP0.2", 33: "SP0RR60",
+        34: "SP0.1RR30",
+        39: "SP0.2RR60", 41: "SP0RL60", 42: "SP0.1RO0", 44: "SP0.1RL60", 50: "SP0.2RL60", 51: "RR30SP0.1",
+        54: "RR30SP0", 59: "RO0SP0.1",
         62: "RL30SP0", 69: "RL60SP0.2",
     }.items():  # fmt: skip
         assert by_alias[f"type {number}"] == by_alias[name], name
@@ -106,12 +108,20 @@ def test_the_tree_applies_less_than_half_of_the_stages(crops: str) -> None:
 
 
 def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
-    """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is beneath."""
+    """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
+    beneath.
+    """
     data = corruptset.open(built.directory)
     recipe = load_recipe("two-factor-69")
     by_id = {s.id: s for s in recipe.resolve().sets}
     ids = [s.id for s in data.samples]
-    for first, second in [("sp010", "ro030"), ("sp010", "ro-60"), ("sp020", "ro030"), ("ga010", "sp010"), ("ro030", "sp015")]:
+    for first, second in [
+        ("sp010", "ro030"),
+        ("sp010", "ro-60"),
+        ("sp020", "ro030"),
+        ("ga010", "sp010"),
+        ("ro030", "sp015"),
+    ]:
         stages = by_id[f"{first}+{second}"].stages
         assert stages[:1] == by_id[first].stages
         stored = np.stack([data[first].image(i) for i in (0, 250, 499)])
@@ -126,7 +136,9 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
 
 
 def test_one_pair_alone_is_the_pair_within_the_69(built: Built, crops: str, tmp_path: Path) -> None:
-    alone = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=["SP0.15GA0.2", "RL60SP0.1"])
+    alone = build(
+        "two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=["SP0.15GA0.2", "RL60SP0.1"]
+    )
     known = {s.id: s for s in built.manifest.sets}
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for one in alone.manifest.sets:
@@ -136,14 +148,18 @@ def test_one_pair_alone_is_the_pair_within_the_69(built: Built, crops: str, tmp_
 
 @pytest.mark.ci
 def test_two_workers_and_both_containers_give_the_same(built: Built, crops: str, tmp_path: Path) -> None:
-    other = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=2, format="both", metrics=0, sets=["sp010*", "ro060*"])
+    other = build(
+        "two-factor-69", crops, tmp_path, samples=COUNT, jobs=2, format="both", metrics=0, sets=["sp010*", "ro060*"]
+    )
     made = {s.id: s.pixel_digest for s in other.manifest.sets}
     assert len(made) > 5
     assert made.items() <= {s.id: s.pixel_digest for s in built.manifest.sets}.items()
 
 
 def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: Path) -> None:
-    few = corruptset.open(build("two-factor-69", crops, tmp_path, samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"]).directory)
+    few = corruptset.open(
+        build("two-factor-69", crops, tmp_path, samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"]).directory
+    )
     many = corruptset.open(built.directory)
     rows = {s.id: s.index for s in many.samples}
     shared = [s for s in few.samples if s.id in rows]
@@ -154,7 +170,16 @@ def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: P
 
 def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
     specs = load_recipe("two-factor-train").resolve().sets
-    assert [s.aliases[0] for s in specs] == ["SP0.1", "GA0.1", "SP0.1GA0.1", "GA0.1SP0.1", "RR30", "RL30", "SP0.1RR30", "SP0.1RL30"]
+    assert [s.aliases[0] for s in specs] == [
+        "SP0.1",
+        "GA0.1",
+        "SP0.1GA0.1",
+        "GA0.1SP0.1",
+        "RR30",
+        "RL30",
+        "SP0.1RR30",
+        "SP0.1RL30",
+    ]
     assert {s.role for s in specs} == {"train"}
     test = {s.id: s.stages for s in load_recipe("two-factor-69").resolve().sets}
     for spec in specs:
@@ -165,11 +190,21 @@ def test_training_samples_must_not_be_test_samples(built: Built, training: str, 
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, split="train", disjoint_from=[built.directory], jobs=1)
     assert re.search(
-        r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000", str(error.value)
+        r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000",
+        str(error.value),
     )
     assert not (tmp_path / "two-factor-train-1.0.0").exists()
     ids = [f"train/{i:05d}" for i in range(4, 20)]
-    made = build("two-factor-train", training, tmp_path, split="train", ids=ids, disjoint_from=[built.directory], jobs=1, metrics=0)
+    made = build(
+        "two-factor-train",
+        training,
+        tmp_path,
+        split="train",
+        ids=ids,
+        disjoint_from=[built.directory],
+        jobs=1,
+        metrics=0,
+    )
     assert {s.role for s in made.manifest.sets} == {"train"}
     assert {s.count for s in made.manifest.sets} == {16}
 

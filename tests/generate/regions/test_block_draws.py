@@ -13,7 +13,12 @@ from corruptset.generate.regions.block_draws import _below, drawn_places, grids_
 
 def test_the_places_of_a_block_are_pinned() -> None:
     """These never change: the published sets of regions follow from them."""
-    assert drawn_places(0, "ILSVRC2012_val_00000293", "crop", 75, (301, 426), 3, 4) == [(9, 234), (199, 61), (247, 49), (252, 54)]
+    assert drawn_places(0, "ILSVRC2012_val_00000293", "crop", 75, (301, 426), 3, 4) == [
+        (9, 234),
+        (199, 61),
+        (247, 49),
+        (252, 54),
+    ]
 
 
 def plain_philox(counter: list[int], key: list[int]) -> list[int]:
@@ -66,7 +71,9 @@ def test_draws_are_uniform_over_the_places() -> None:
     [(1, 0, "crop", 24), (0, 1, "crop", 24), (0, 0, "crop", 22), (0, 0, "embed", 24)],
     ids=["image", "seed", "side", "kind"],
 )
-def test_draws_of_other_images_seeds_sides_and_kinds_are_independent(other: int, seed: int, kind: str, side: int) -> None:
+def test_draws_of_other_images_seeds_sides_and_kinds_are_independent(
+    other: int, seed: int, kind: str, side: int
+) -> None:
     """The joint counts of two first draws, over images, are those of independent ones."""
     table = np.zeros((12, 12), int)
     for i in range(4000):

@@ -47,7 +47,9 @@ def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines: Any) -> No
             assert len(images) == 7
             for across in (-1, 0, 1):
                 assert np.array_equal(images[2 + across], slow_crop(image, (side, top + step, left + across), 224))
-                assert np.array_equal(images[5 + across], slow_crop(image, (side - 2, top + step + 1, left + across + 1), 224))
+                assert np.array_equal(
+                    images[5 + across], slow_crop(image, (side - 2, top + step + 1, left + across + 1), 224)
+                )
 
 
 def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines: Any) -> None:

@@ -48,7 +48,15 @@ def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
     for value in (b"one", b"2"):
         write_file(str(tmp_path / "image"), value)
         assert (tmp_path / "image").read_bytes() == value
-    writer = SetWriter("fog/3", Run(0, 0, 1), [sink], directory=tmp_path, encoding=JpegEncoding(), samples=[sample], measured=frozenset())
+    writer = SetWriter(
+        "fog/3",
+        Run(0, 0, 1),
+        [sink],
+        directory=tmp_path,
+        encoding=JpegEncoding(),
+        samples=[sample],
+        measured=frozenset(),
+    )
     writer.add([0], images(1), images(1))
     writer.finish()
     (stored,) = json.loads(writer.lines())["files"]

@@ -49,7 +49,13 @@ def listed(root, **options):
 def bomb():
     head = struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
     body = b"IHDR" + head
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">I", zlib.crc32(body)) + b"\0\0\0\0IDAT5\xaf\x06\x1e"
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", 13)
+        + body
+        + struct.pack(">I", zlib.crc32(body))
+        + b"\0\0\0\0IDAT5\xaf\x06\x1e"
+    )
 
 
 @contextmanager
@@ -135,7 +141,15 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
 
 def test_what_lies_beside_images_is_ignored(tmp_path):
     put(tmp_path, "a/1.jpg")
-    for path in (".DS_Store", "a/.DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg"):
+    for path in (
+        ".DS_Store",
+        "a/.DS_Store",
+        "a/Thumbs.db",
+        "a/desktop.ini",
+        "a/._1.jpg",
+        ".git/x.jpg",
+        "__MACOSX/a/1.jpg",
+    ):
         put(tmp_path, path, b"\0")
     for path in ("README", "LICENSE.txt", "labels.csv", "a/boxes.txt", "a/notes.md"):
         put(tmp_path, path, b"words")
@@ -158,7 +172,9 @@ def test_links(tmp_path):
     (root / "b/self.jpg").symlink_to("self.jpg")
     source, good, problems = listed(root)
     assert good == ["a/1", "a/inside", "b/1"]
-    assert {p: "link" in r for p, r in problems.items()} == dict.fromkeys(["a/out.jpg", "a/up.jpg", "linked", "loop", "b/self.jpg"], True)
+    assert {p: "link" in r for p, r in problems.items()} == dict.fromkeys(
+        ["a/out.jpg", "a/up.jpg", "linked", "loop", "b/self.jpg"], True
+    )
     assert [c.name for c in source.classes] == ["a", "b"]
     # the folder itself may be reached through a link
     (tmp_path / "alias").symlink_to(root)

@@ -17,7 +17,9 @@ from corruptset.generate.sources.source import open_source
 
 TEST = a.crops(23)
 TRAIN = [a.crops(5, seed) for seed in range(1, 6)]
-HUNDRED = {name: (a.crops(n, n)[0], np.arange(n) * 7 % 100, np.arange(n) * 3 % 20) for name, n in (("test", 9), ("train", 14))}
+HUNDRED = {
+    name: (a.crops(n, n)[0], np.arange(n) * 7 % 100, np.arange(n) * 3 % 20) for name, n in (("test", 9), ("train", 14))
+}
 
 
 def forms_of_ten(root):
@@ -31,7 +33,14 @@ def forms_of_ten(root):
         a.write(root / f"again{protocol}", a.ten_python(TEST, TRAIN, dump=a.modern_batch(protocol)))
     (root / "around").mkdir()
     a.tar(root / "around" / "cifar-10-binary.tar.gz", binary, "w:gz")
-    names = ["cifar-10-batches-py", "cifar-10-batches-bin", "cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "plain.tar", "around"]
+    names = [
+        "cifar-10-batches-py",
+        "cifar-10-batches-bin",
+        "cifar-10-python.tar.gz",
+        "cifar-10-binary.tar.gz",
+        "plain.tar",
+        "around",
+    ]
     return [root / name for name in (*names, *(f"again{p}" for p in (2, 3, 4, 5)))]
 
 
@@ -47,7 +56,9 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
     expected = [
         (f"{split}/{row:05d}", int(label), split, "sha256:" + hashlib.sha256(image.tobytes()).hexdigest())
         for split, rows in (("test", [TEST]), ("train", TRAIN))
-        for row, (image, label) in enumerate((i, v) for images, labels in rows for i, v in zip(images, labels, strict=True))
+        for row, (image, label) in enumerate(
+            (i, v) for images, labels in rows for i, v in zip(images, labels, strict=True)
+        )
     ]
     for name, facts in found.items():
         assert facts == expected, name
@@ -84,7 +95,8 @@ def test_cifar100_fine_and_coarse(tmp_path):
     python, binary = root / "cifar-100-python", a.tar(tmp_path / "b.tar.gz", a.hundred_binary(HUNDRED), "w:gz")
     for which, column, names in (("fine", 1, a.FINE), ("coarse", 2, a.COARSE)):
         facts = [
-            a.facts(open_source(f"cifar100:{p}", labels=which, split="all")) for p in (python, binary, again, root / "cifar-100-binary")
+            a.facts(open_source(f"cifar100:{p}", labels=which, split="all"))
+            for p in (python, binary, again, root / "cifar-100-binary")
         ]
         assert all(f == facts[0] for f in facts)
         assert [f[1] for f in facts[0]] == [*HUNDRED["test"][column], *HUNDRED["train"][column]]
@@ -100,7 +112,10 @@ def test_cifar100_fine_and_coarse(tmp_path):
 
 IMAGES, LABELS = TEST
 BAD = [
-    ({"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": LABELS[:-1]})}, r"data of shape \(23, 3072\) and 22 labels"),
+    (
+        {"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": LABELS[:-1]})},
+        r"data of shape \(23, 3072\) and 22 labels",
+    ),
     (
         {"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": [*LABELS[:-1], 10]})},
         r"1 label out of range \(row 22: 10\); expected 0 to 9",
@@ -110,8 +125,14 @@ BAD = [
     ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "cat"], 23)}, "a class name is given twice"),
     ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
     ({"test_batch": a.python2_batch(a.planes(IMAGES)[:, :3071], {"labels": LABELS})}, r"data of shape \(23, 3071\)"),
-    ({"test_batch": pickle.dumps({"data": a.planes(IMAGES).astype(np.float32), "labels": [0] * 23}, 2)}, r"pixels of float32 \(23, 3072\)"),
-    ({"test_batch": pickle.dumps({"data": np.asfortranarray(a.planes(IMAGES)), "labels": [0] * 23}, 2)}, "stored row by row"),
+    (
+        {"test_batch": pickle.dumps({"data": a.planes(IMAGES).astype(np.float32), "labels": [0] * 23}, 2)},
+        r"pixels of float32 \(23, 3072\)",
+    ),
+    (
+        {"test_batch": pickle.dumps({"data": np.asfortranarray(a.planes(IMAGES)), "labels": [0] * 23}, 2)},
+        "stored row by row",
+    ),
     ({"test_batch": pickle.dumps({"data": np.array([object()]), "labels": [0]}, 2)}, "asks Python to run"),
     ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
     ({"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": LABELS})[:-900]}, "is cut"),
@@ -175,7 +196,16 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
 
 
 def test_the_recipes_keep_what_is_published():
-    fifteen = ["gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "snow"]
+    fifteen = [
+        "gaussian_noise",
+        "shot_noise",
+        "impulse_noise",
+        "defocus_blur",
+        "glass_blur",
+        "motion_blur",
+        "zoom_blur",
+        "snow",
+    ]
     fifteen += ["frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression"]
     extra = ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
     for name, other in (("cifar10-c", "cifar-10-c"), ("cifar100-c", "cifar-100-c")):

@@ -150,7 +150,16 @@ def test_the_pixel_cap_is_pillows_and_does_not_depend_on_its_setting(monkeypatch
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [("JPEG", {}), ("JPEG", {"progressive": True}), ("PNG", {}), ("BMP", {}), ("GIF", {}), ("TIFF", {}), ("WEBP", {}), ("PPM", {})],
+    [
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True}),
+        ("PNG", {}),
+        ("BMP", {}),
+        ("GIF", {}),
+        ("TIFF", {}),
+        ("WEBP", {}),
+        ("PPM", {}),
+    ],
     ids=str,
 )
 def test_a_truncated_image_is_never_half_an_image(kind, options, monkeypatch):

@@ -64,7 +64,9 @@ def test_a_recipe_may_name_what_the_source_has_not():
     with pytest.raises(SourceError, match="no group 'noon'"):
         chosen("noon", lenient=True)
     assert HoldOut(("night",), lenient=True).notes(SAMPLES) == []
-    assert HoldOut(("night", "noon"), lenient=True).notes(SAMPLES) == ["1 of the 2 groups to hold out are not in the source: noon"]
+    assert HoldOut(("night", "noon"), lenient=True).notes(SAMPLES) == [
+        "1 of the 2 groups to hold out are not in the source: noon"
+    ]
 
 
 def test_the_record_names_groups_and_leaves_out_what_there_is_not():
@@ -72,9 +74,19 @@ def test_the_record_names_groups_and_leaves_out_what_there_is_not():
     assert not {"grouping", "hold_out"} & plain.keys()
     held = HoldOut(("d*",), train=True)
     record = selection_record(SAMPLES, SAMPLES[:2], hold_out=held, grouping="csv")
-    assert record == selection_record(SAMPLES, SAMPLES[:2]) | {"grouping": "csv", "hold_out": {"groups": ["day", "dusk"], "part": "train"}}
+    assert record == selection_record(SAMPLES, SAMPLES[:2]) | {
+        "grouping": "csv",
+        "hold_out": {"groups": ["day", "dusk"], "part": "train"},
+    }
     assert recorded_hold_out(record["hold_out"]) == HoldOut(("day", "dusk"), True)
-    for other in (None, [], {}, {"groups": [], "part": "test"}, {"groups": ["a"], "part": "x"}, {"groups": [1], "part": "test"}):
+    for other in (
+        None,
+        [],
+        {},
+        {"groups": [], "part": "test"},
+        {"groups": ["a"], "part": "x"},
+        {"groups": [1], "part": "test"},
+    ):
         assert recorded_hold_out(other) is None
 
 
@@ -103,7 +115,10 @@ def test_a_csv_gives_a_folder_groups(birds):
     (birds / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \nwren/2.png,e\u0301\n")
     (birds / "labels.csv").write_text("file,label\ncrow/0.png,x\ncrow/1.png,y\nwren/2.png,x\n")
     both = open_source(f"folder:{birds}", groups=str(birds / "groups.csv"), labels=birds / "labels.csv")
-    assert [(s.id, s.index, s.label, s.group) for s in both.samples] == [("crow/0", 0, 0, "late"), ("wren/2", 1, 0, "é")]
+    assert [(s.id, s.index, s.label, s.group) for s in both.samples] == [
+        ("crow/0", 0, 0, "late"),
+        ("wren/2", 1, 0, "é"),
+    ]
     assert ("crow/1.png", "has no row in groups.csv: add one, or leave the image out") in both.notes
 
 

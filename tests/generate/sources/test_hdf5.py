@@ -37,7 +37,9 @@ def write(path, *, encoded=False, **options):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"chunks": (7, 32, 32, 3), "compression": "gzip"}, {"encoded": True}], ids=["plain", "compressed", "encoded"]
+    "options",
+    [{}, {"chunks": (7, 32, 32, 3), "compression": "gzip"}, {"encoded": True}],
+    ids=["plain", "compressed", "encoded"],
 )
 @pytest.mark.parametrize("order", ["forwards", "backwards", "every third", "random", "twice"])
 def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, options, order):
@@ -124,7 +126,8 @@ import json, sys
 from corruptset.generate.build import build
 most = []
 options = json.loads(sys.argv[2])
-print(build("cifar10-c", sys.argv[1], jobs=2, progress=lambda event: most.append(event.parts_total), **options).directory, max(most))
+made = build("cifar10-c", sys.argv[1], jobs=2, progress=lambda event: most.append(event.parts_total), **options)
+print(made.directory, max(most))
 """
 
 
@@ -132,7 +135,9 @@ def test_two_workers_make_what_one_makes(tmp_path):
     text = write(tmp_path / "x.h5", chunks=(7, 32, 32, 3), compression="gzip")
     options = {"sets": ["contrast/*", "brightness/*"], "metrics": 0, "format": "hdf5", "page": False}
     command = [sys.executable, "-c", BUILD, text, json.dumps({"out": str(tmp_path / "two"), **options})]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     said, complaint = process.communicate(timeout=600)
     assert (process.returncode, complaint) == (0, "")
     directory, parts = said.split()

@@ -30,7 +30,9 @@ def test_the_file(tmp_path, protocol, planes):
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
     whole = np.empty((), object)
-    whole[()] = fields if planes else fields | {"image": np.ascontiguousarray(images), "class": np.array(fields["class"])}
+    whole[()] = (
+        fields if planes else fields | {"image": np.ascontiguousarray(images), "class": np.array(fields["class"])}
+    )
     (tmp_path / "Icons-50.npy").write_bytes(out.getvalue() + pickle.dumps(whole, protocol))
     source = open_source(f"icons50:{tmp_path}")
     assert (source.scheme, source.grouping, [c.folder for c in source.classes]) == ("icons50", "style", ["0", "1", "2"])

@@ -50,11 +50,15 @@ def test_a_pattern_says_which_files_are_images(tmp_path: Path) -> None:
     every = open_source(f"tree:{tmp_path}")
     assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
     assert [path for path, _ in every.notes] == ["val/scan.tif"]
-    with pytest.raises(SourceError, match=r"holds no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"):
+    with pytest.raises(
+        SourceError, match=r"holds no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"
+    ):
         open_source(f"tree:{tmp_path}", images="test/*")
 
 
-@pytest.mark.parametrize(("name", "said"), [("a\tb.txt", "control characters"), ("12:30/x.txt", "colon"), ("x\\y.txt", "backslash")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("a\tb.txt", "control characters"), ("12:30/x.txt", "colon"), ("x\\y.txt", "backslash")]
+)
 def test_other_files_that_cannot_keep_their_names_are_listed(tmp_path: Path, name: str, said: str) -> None:
     write_tree(tmp_path, ["good.jpg"])
     (tmp_path / name).parent.mkdir(exist_ok=True)

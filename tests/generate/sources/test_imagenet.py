@@ -30,7 +30,11 @@ def root(tmp_path):
     a.write(tmp_path, a.devkit())
     a.tar(tmp_path / "ILSVRC2012_img_val.tar", images, format=tarfile.GNU_FORMAT)
     # as GNU tar walks a folder: in no order, each name with ./ in front
-    a.tar(tmp_path / "folders.tar", {f"./{name}": data for name, data in reversed(folders.items())}, format=tarfile.PAX_FORMAT)
+    a.tar(
+        tmp_path / "folders.tar",
+        {f"./{name}": data for name, data in reversed(folders.items())},
+        format=tarfile.PAX_FORMAT,
+    )
     a.tar(tmp_path / "val.tar", {f"val/{name}": data for name, data in folders.items()})
     a.write(tmp_path / "flat", images)
     a.write(tmp_path / "folders", folders)
@@ -44,7 +48,9 @@ def root(tmp_path):
         "ImageId,PredictionString\n"
         + "".join(f"{s},{w} 85 1 499 272 {w} 1 1 2 2 \n" for s, w in reversed(list(zip(stems, wnids, strict=True))))
     )
-    (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{s}.JPEG,{w}\n" for s, w in zip(stems, wnids, strict=True)))
+    (tmp_path / "labels.csv").write_text(
+        "file,label\n" + "".join(f"{s}.JPEG,{w}\n" for s, w in zip(stems, wnids, strict=True))
+    )
     return tmp_path
 
 
@@ -152,7 +158,12 @@ def test_labels_that_do_not_fit(root):
     assert "line 4: 'cat' is no wnid" in said(good.replace(a.WNIDS[1], "cat"))
     assert "begin with 'image,class'" in said(good.replace("file,label", "image,class"))
     assert "they have no row" in said("file,label\n")
-    swapped = good.replace(a.WNIDS[0], "n0").replace(a.WNIDS[1], a.WNIDS[0]).replace("n0,", "").replace(",n0\n", f",{a.WNIDS[1]}\n")
+    swapped = (
+        good.replace(a.WNIDS[0], "n0")
+        .replace(a.WNIDS[1], a.WNIDS[0])
+        .replace("n0,", "")
+        .replace(",n0\n", f",{a.WNIDS[1]}\n")
+    )
     assert f"mine.csv says {a.WNIDS[1]}" in said(swapped, "folders")
     # labels of more images than there are: a subset of the images is fine
     for name in list(a.val_images())[3:]:

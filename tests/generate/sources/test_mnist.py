@@ -15,7 +15,9 @@ from corruptset.errors import SourceError
 from corruptset.generate.sources.source import open_source
 
 DIGITS = load_digits()
-IMAGES = np.pad(np.kron((DIGITS.images * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2)))
+IMAGES = np.pad(
+    np.kron((DIGITS.images * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2))
+)
 """Real digits of 8x8, each pixel three times, within a border: 28x28."""
 LABELS = DIGITS.target
 TEST, TRAIN = slice(0, 40), slice(40, 100)
@@ -36,7 +38,10 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
     a.write(tmp_path / "plain", files(""))
     a.write(tmp_path / "torchvision" / "MNIST" / "raw", files() | files(""))
     a.write(tmp_path / "dotted" / "raw", dotted)
-    found = [a.facts(open_source(f"mnist:{tmp_path / name}", split="all")) for name in ("zipped", "plain", "torchvision", "dotted")]
+    found = [
+        a.facts(open_source(f"mnist:{tmp_path / name}", split="all"))
+        for name in ("zipped", "plain", "torchvision", "dotted")
+    ]
     expected = [
         (f"{split}/{row:05d}", int(label), split, "sha256:" + hashlib.sha256(image.tobytes()).hexdigest())
         for split, part in (("test", TEST), ("train", TRAIN))
@@ -77,12 +82,18 @@ def test_the_classes_of_emnist(tmp_path):
     root = a.write(tmp_path / "uneven", files(prefix="emnist-balanced-", names=("test", "train"), labels=uneven))
     assert [len(open_source(f"mnist:{root}", split=split).classes) for split in ("test", "train", "all")] == [47] * 3
     several = a.write(
-        tmp_path / "gzip", files(prefix="emnist-digits-", names=("test", "train")) | files(prefix="emnist-mnist-", names=("test", "train"))
+        tmp_path / "gzip",
+        files(prefix="emnist-digits-", names=("test", "train"))
+        | files(prefix="emnist-mnist-", names=("test", "train")),
     )
-    with pytest.raises(SourceError, match=r"holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist"):
+    with pytest.raises(
+        SourceError, match=r"holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist"
+    ):
         open_source(f"mnist:{several}")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
-    with pytest.raises(SourceError, match="emnist-letters is no folder with IDX files, nor do names of IDX files begin so"):
+    with pytest.raises(
+        SourceError, match="emnist-letters is no folder with IDX files, nor do names of IDX files begin so"
+    ):
         open_source(f"mnist:{several}/emnist-letters")
 
 

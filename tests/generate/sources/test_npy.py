@@ -101,7 +101,9 @@ def test_hdf5(tmp_path):
 def test_a_later_shard_has_the_samples_that_its_index_says(tmp_path):
     """A build's second shard begins with its row 0, which is another sample; rows are encoded images here."""
     a.write(tmp_path / "val", {f"n0{i % 2}/{i:02d}.JPEG": a.jpeg(np.tile(IMAGES[i], (4, 4, 1))) for i in range(12)})
-    made = build("imagenet-c", f"folder:{tmp_path / 'val'}", tmp_path, sets=["contrast/2"], format="hdf5", metrics=0, jobs=1)
+    made = build(
+        "imagenet-c", f"folder:{tmp_path / 'val'}", tmp_path, sets=["contrast/2"], format="hdf5", metrics=0, jobs=1
+    )
     (first, second) = sorted((made.directory / "hdf5/contrast").iterdir())
     data = corruptset.open(made.directory)
     ids, images = [s.id for s in data.samples], list(data["contrast/2"].images())
@@ -165,7 +167,16 @@ def test_hdf5_files_that_are_refused(tmp_path):
 
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path):
     root = a.write(tmp_path / "ten", a.ten_python((IMAGES, LABELS)))
-    made = build("cifar10-c", f"cifar10:{root}", tmp_path, sets=["clean", "contrast/2"], samples=5, format="hdf5", metrics=0, jobs=1)
+    made = build(
+        "cifar10-c",
+        f"cifar10:{root}",
+        tmp_path,
+        sets=["clean", "contrast/2"],
+        samples=5,
+        format="hdf5",
+        metrics=0,
+        jobs=1,
+    )
     source = open_source(f"hdf5:{made.directory / 'hdf5' / 'clean-00000.h5'}")
     original = open_source(f"cifar10:{root}")
     chosen = [f"test/{i:05d}" for i in (0, 2, 4, 7, 9)]

@@ -1,4 +1,6 @@
-"""The reader of pickles: it reads what CIFAR and Icons-50 need, and a hostile pickle runs nothing and takes little memory."""
+"""The reader of pickles: it reads what CIFAR and Icons-50 need, and a hostile pickle runs nothing and takes little
+memory.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,9 @@ HOSTILE = [
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00O8\x85R(K\x01tbs.",
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00u1\x85R(K\x03X\x01\x00\x00\x00zNNNtbs.",
     *(
-        b"\x80\x02}X\x01\x00\x00\x00acnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + state + b"tbs."
+        b"\x80\x02}X\x01\x00\x00\x00acnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01"
+        + state
+        + b"tbs."
         for state in (
             b"(K\x02NtNNN",
             b"(J\xff\xff\xff\xfftcnumpy\ndtype\nU\x02u1\x85R\x89U\x01a",
@@ -121,7 +125,9 @@ HOSTILE = [
     b"\x80\x02})" + b"\x85" * 200_000 + b"K\x01s.",
     b"(" + b")" + b"\x85" * 200_000 + b"K\x01d.",
     b"\x80\x04\x8f()" + b"\x85" * 200_000 + b"\x90.",
-    b"\x80\x02}(" + b"".join(b"\x8a\x09" + (k * (2**61 - 1)).to_bytes(9, "little") + b"N" for k in range(1, 50)) + b"u.",
+    b"\x80\x02}("
+    + b"".join(b"\x8a\x09" + (k * (2**61 - 1)).to_bytes(9, "little") + b"N" for k in range(1, 50))
+    + b"u.",
 ]
 
 
@@ -156,7 +162,13 @@ def test_the_reason_names_what_was_asked_for(load):
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_values_as_python_reads_them(load, protocol):
-    value = {"n": [0, 1, 255, 256, 65535, 65536, -1, -300, 2**31, -(2**40)], "t": ["a", "é", ""], "b": True, "none": None, "f": {"x": [[]]}}
+    value = {
+        "n": [0, 1, 255, 256, 65535, 65536, -1, -300, 2**31, -(2**40)],
+        "t": ["a", "é", ""],
+        "b": True,
+        "none": None,
+        "f": {"x": [[]]},
+    }
     fields = load(pickle.dumps(value, protocol))
     assert numbers(fields["n"]) == value["n"]
     assert texts(fields["t"]) == value["t"]
@@ -210,7 +222,12 @@ def test_what_is_no_saved_dictionary(tmp_path, load_saved):
         load_saved([1, 2])
     with pytest.raises(Refused, match="is cut"):
         load_saved({"a": 1}, cut=-20)
-    for data in (b"", b"\x93NUMPY\x01\x00\xff\xff{", b"\x93NUMPY\x02\x00" + b"\xff" * 4, b"\x93NUMPY\x01\x00\x06\x00{'a':" + b"x" * 99):
+    for data in (
+        b"",
+        b"\x93NUMPY\x01\x00\xff\xff{",
+        b"\x93NUMPY\x02\x00" + b"\xff" * 4,
+        b"\x93NUMPY\x01\x00\x06\x00{'a':" + b"x" * 99,
+    ):
         with pytest.raises(Refused, match=r"is no \.npy file of a dictionary"):
             load_saved_fields(data)
     for array in (np.zeros((5, 4)), np.array([{}, {}], dtype=object)):
@@ -225,8 +242,8 @@ def test_an_array_is_a_view_of_its_bytes(load):
         data = dump(rows, {"labels": range(5)})
         array = pixels(load(data)["data"])
         assert np.array_equal(array, rows)
-        assert (dump(rows, {"labels": range(5)}).find(rows.tobytes()) < 0) == (array.base is not None and not np.shares_memory(
-            array, np.frombuffer(data, np.uint8)))  # fmt: skip
+        own = array.base is not None and not np.shares_memory(array, np.frombuffer(data, np.uint8))
+        assert (dump(rows, {"labels": range(5)}).find(rows.tobytes()) < 0) == own
     # our batch is what Python itself reads as a batch, so it is a fair test
     again = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
     assert np.array_equal(again[b"data"], rows)
@@ -288,7 +305,9 @@ BOMBS = [
     b"\x80\x02Nr\xff\xff\xff\x3f.",
     b"\x80\x02Np1073741823\n.",
 ]
-"""A few bytes that say ten gigabytes: lengths, and the number of a memo, for which Python's unpickler in C makes a table."""
+"""A few bytes that say ten gigabytes: lengths, and the number of a memo, for which Python's unpickler in C makes a
+table.
+"""
 
 
 @pytest.mark.parametrize("data", BOMBS)
@@ -328,7 +347,9 @@ def test_what_is_held_is_limited_whatever_it_is_made_of(load, monkeypatch):
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_pickles_raise_nothing_else(load, data):
-    whole = bytearray(pickle.dumps({"labels": [1, 2, 3], "data": np.arange(12, dtype=np.uint8).reshape(3, 4), "names": ["a"] * 3}, 2))
+    whole = bytearray(
+        pickle.dumps({"labels": [1, 2, 3], "data": np.arange(12, dtype=np.uint8).reshape(3, 4), "names": ["a"] * 3}, 2)
+    )
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     cut = bytes(whole[: data.draw(st.integers(0, len(whole)))])
@@ -339,7 +360,19 @@ def test_damaged_pickles_raise_nothing_else(load, data):
 def test_the_instructions_are_the_ones_that_are_needed():
     """No opcode that makes other objects, calls by class or reads from elsewhere is known."""
     names = {pickletools.code2op[chr(code)].name for code in pickles._Unpickler.dispatch}
-    assert not names & {"INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "FROZENSET"}
+    assert not names & {
+        "INST",
+        "OBJ",
+        "NEWOBJ",
+        "NEWOBJ_EX",
+        "PERSID",
+        "BINPERSID",
+        "EXT1",
+        "EXT2",
+        "EXT4",
+        "NEXT_BUFFER",
+        "FROZENSET",
+    }
     for value in ({"a": [1]}, np.arange(3)):
         buffer = io.BytesIO()
         pickle.Pickler(buffer, 2).dump(value)

@@ -54,7 +54,9 @@ def test_any_order_of_loads_gives_the_same_rows(tmp_path_factory, data):
     root = tmp_path_factory.mktemp("forms")
     for path in forms(root):
         source = open_source(f"cifar10:{path}", split="all")
-        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(12)] + [f"train/{i:05d}" for i in range(40)]
+        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(12)] + [
+            f"train/{i:05d}" for i in range(40)
+        ]
         again = pickle.loads(pickle.dumps(source))
         order = data.draw(st.permutations(range(52)))
         runs = [i for start in order[:6] for i in range(start, min(start + 9, 52))]
@@ -64,7 +66,9 @@ def test_any_order_of_loads_gives_the_same_rows(tmp_path_factory, data):
             assert np.array_equal(loaded.image, EXPECTED[i]), (path, i)
             assert loaded.sha256 == SHA256[i]
             loaded.image[:] = 0  # memory of its own
-        assert [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples] == SHA256
+        assert (
+            [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples] == SHA256
+        )
 
 
 def test_mnist_in_any_order(tmp_path):
@@ -81,7 +85,11 @@ def test_mnist_in_any_order(tmp_path):
 
 @pytest.mark.parametrize("name", ["plain", "text", "binary"])
 def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch, name):
-    files = {"plain": a.ten_python, "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)), "binary": a.ten_binary}[name](TEST, TRAIN)
+    files = {
+        "plain": a.ten_python,
+        "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)),
+        "binary": a.ten_binary,
+    }[name](TEST, TRAIN)
     # in the order in which rows are read
     path = a.tar(tmp_path / "x.tar.gz", files, "w:gz")
     with gzip.open(path) as file:
@@ -99,7 +107,16 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch, name):
     assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
     assert sum(taken) <= size
     taken.clear()
-    build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], split="all", format="hdf5", metrics=0, jobs=1)
+    build(
+        "cifar10-c",
+        f"cifar10:{path}",
+        tmp_path / "out",
+        sets=["contrast/1"],
+        split="all",
+        format="hdf5",
+        metrics=0,
+        jobs=1,
+    )
     assert sum(taken) <= (10 if name == "text" else 5) * size
 
 
@@ -113,7 +130,13 @@ def test_an_archive_that_changed_since_it_was_listed(tmp_path):
     a.tar(path, a.ten_python((other, TEST[1])), "w:gz")
     os.utime(path, ns=(1, 1))
     expected = "sha256:" + hashlib.sha256(other[4].tobytes()).hexdigest()
-    assert source.fingerprint(sample) == source.probe(sample)[0] == source.load(sample).sha256 == copy.fingerprint(sample) == expected
+    assert (
+        source.fingerprint(sample)
+        == source.probe(sample)[0]
+        == source.load(sample).sha256
+        == copy.fingerprint(sample)
+        == expected
+    )
     path.unlink()
     for function in (source.fingerprint, source.probe, source.load):
         with pytest.raises(BadSample, match="cannot be read any more"):
@@ -126,7 +149,10 @@ def test_a_file_of_the_same_size_may_be_another(tmp_path, zipped):
     images, labels = TEST
 
     def write(pixels):
-        files = {"cifar-10-batches-bin/batches.meta.txt": "\n".join(a.TEN).encode(), "cifar-10-batches-bin/test_batch.bin": pixels}
+        files = {
+            "cifar-10-batches-bin/batches.meta.txt": "\n".join(a.TEN).encode(),
+            "cifar-10-batches-bin/test_batch.bin": pixels,
+        }
         if not zipped:
             return a.write(tmp_path / "x", files), tmp_path / "x/cifar-10-batches-bin/test_batch.bin"
         plain = a.tar(tmp_path / "x.tar", files).read_bytes()
@@ -154,7 +180,9 @@ def test_an_archive_that_changes_after_the_check_stops_the_build(tmp_path):
             os.utime(path, ns=(1, 1))
 
     with pytest.raises(SourceError, match=r"test/00000 has changed since the source was checked \(sha256:"):
-        build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], format="hdf5", jobs=1, progress=swap)
+        build(
+            "cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], format="hdf5", jobs=1, progress=swap
+        )
     assert not list(tmp_path.glob("out/*/manifest.json"))
 
 
@@ -181,12 +209,18 @@ print(json.dumps([good, peak() - before]))
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("form", ["bytes", *(pytest.param(form, marks=pytest.mark.ci) for form in ("text", "binary"))])
 def test_a_batch_is_held_once(tmp_path, form):
-    """37 MB in one batch, after one of 600 kB: beside its pixels, of a row its name, its label and its digest are held."""
+    """37 MB in one batch, after one of 600 kB: beside its pixels, of a row its name, its label and its digest
+    are held.
+    """
     paths = []
     for count in (200, 12_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))
         batch = (images, np.arange(count) % 10)
-        files = a.ten_binary(batch) if form == "binary" else a.ten_python(batch, dump=a.modern_batch(2 if form == "text" else 4))
+        files = (
+            a.ten_binary(batch)
+            if form == "binary"
+            else a.ten_python(batch, dump=a.modern_batch(2 if form == "text" else 4))
+        )
         path = tmp_path / f"{count}.tar.gz"
         with gzip.open(path, "wb", compresslevel=1) as out, tarfile.open(fileobj=out, mode="w") as archive:
             for name, data in files.items():
@@ -197,7 +231,8 @@ def test_a_batch_is_held_once(tmp_path, form):
     done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
     good, grown = json.loads(done.stdout)
     assert good == 12_000
-    held = images.nbytes * (5 / 2 if form == "text" else 1)  # text takes three bytes for two in its pickle, and lies beside it
+    # text takes three bytes for two in its pickle, and lies beside it
+    held = images.nbytes * (5 / 2 if form == "text" else 1)
     assert grown < held + (16 << 20)
 
 

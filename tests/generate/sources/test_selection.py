@@ -66,7 +66,8 @@ def test_the_record(tmp_path):
     found = selection_record(SOURCE, select(SOURCE, ids=ids, first=1), ids=ids, first=1)
     digest = hashlib.sha256(json.dumps(["test/00002", "test/00007"], separators=(",", ":")).encode()).hexdigest()
     assert found == {
-        "split": "test", "samples": None, "first": 1, "per_class": None, "ids": {"count": 2, "sha256": f"sha256:{digest}"},
+        "split": "test", "samples": None, "first": 1, "per_class": None, "ids": {"count": 2,
+        "sha256": f"sha256:{digest}"},
         "total": 10, "chosen": 1,
     }  # fmt: skip
     both = [*SOURCE, Sample(10, "train/00000", 0, None, "train")]

@@ -61,10 +61,17 @@ def test_the_eight_photographs():
     for sample in source.samples:
         loaded = source.load(sample)
         assert (loaded.image.dtype, loaded.image.ndim, loaded.image.flags.writeable) == (np.uint8, 3, True)
-        assert loaded.sha256 == "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest() == PHOTOGRAPHS[sample.id].sha256
+        assert (
+            loaded.sha256
+            == "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest()
+            == PHOTOGRAPHS[sample.id].sha256
+        )
         assert source.fingerprint(sample) == loaded.sha256
     found = check(source, source.samples)
-    assert [g[1:] for g in found.good][:2] == [(PHOTOGRAPHS["astronaut"].sha256, 512, 512, 3), (PHOTOGRAPHS["chelsea"].sha256, 451, 300, 3)]
+    assert [g[1:] for g in found.good][:2] == [
+        (PHOTOGRAPHS["astronaut"].sha256, 512, 512, 3),
+        (PHOTOGRAPHS["chelsea"].sha256, 451, 300, 3),
+    ]
     assert found.bad == []
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
 
@@ -115,13 +122,19 @@ def test_class_folders(tmp_path):
     source = open_source(f"folder:{tmp_path}")
     assert source.scheme == "folder"
     assert [s.id for s in source.samples] == ["B c/1", "a/x.tar", "a/ünï", "b/10", "b/2"]
-    assert [c.model_dump() for c in source.classes] == [{"index": i, "name": n, "folder": n} for i, n in enumerate(["B c", "a", "b"])]
+    assert [c.model_dump() for c in source.classes] == [
+        {"index": i, "name": n, "folder": n} for i, n in enumerate(["B c", "a", "b"])
+    ]
     assert [s.label for s in source.samples] == [0, 1, 1, 2, 2]
     sample = source.samples[3]
     assert sample == Sample(3, "b/10", 2, "b/10.png")
     loaded = source.load(sample)
     np.testing.assert_array_equal(loaded.image, (RGB + 1).astype(np.uint8))
-    assert loaded.sha256 == source.fingerprint(sample) == "sha256:" + hashlib.sha256((tmp_path / "b/10.png").read_bytes()).hexdigest()
+    assert (
+        loaded.sha256
+        == source.fingerprint(sample)
+        == "sha256:" + hashlib.sha256((tmp_path / "b/10.png").read_bytes()).hexdigest()
+    )
     assert source.probe(sample) == (loaded.sha256, 10, 12, 3)
 
 
@@ -171,7 +184,9 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
     else:
         source = open_source(f"folder:{root}")
     assert [s.id for s in source.samples] == ["a-b/x", "a/b", "a/b!", "a/b-1", "a/b.c", "a/z", "a/é", "z/y", "é/a"]
-    assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, n, n) for i, n in enumerate(["a", "a-b", "z", "é"])]
+    assert [(c.index, c.name, c.folder) for c in source.classes] == [
+        (i, n, n) for i, n in enumerate(["a", "a-b", "z", "é"])
+    ]
     assert [s.label for s in source.samples] == [1, 0, 0, 0, 0, 0, 0, 2, 3]
     assert source.samples[8].path == f"{decomposed}/a.png"
     assert (source.notes, source.load(source.samples[8]).image.shape) == ((), (12, 10, 3))
@@ -207,7 +222,9 @@ def test_every_mistake_of_a_csv_is_listed(tmp_path):
     root = tmp_path / "flat"
     for i in range(6):
         put(root, f"{i}.png")
-    said = mistakes(root, "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n")
+    said = mistakes(
+        root, "file,label\n0.png,cat\n0.png,dog\nnone.png,cat\n1.png,\n2.png\n3.png,3\n4.png,Cat\n5.png,../up\n"
+    )
     assert "have 5 mistakes" in said
     for part in (
         "line 3: '0.png' was given on line 2",
@@ -297,5 +314,7 @@ def test_selections():
 @pytest.mark.parametrize("scheme", ["folder", "imagenet", "cifar10", "tree", "mnist"])
 def test_a_zip_archive_is_to_be_unzipped(tmp_path, scheme):
     (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    with pytest.raises(SourceError, match=rf"val\.zip is a zip archive: unzip it, and give the folder, {scheme}:.*/val\.$"):
+    with pytest.raises(
+        SourceError, match=rf"val\.zip is a zip archive: unzip it, and give the folder, {scheme}:.*/val\.$"
+    ):
         open_source(f"{scheme}:{tmp_path / 'val.zip'}")

@@ -67,12 +67,14 @@ def test_a_copy_is_fetched_once_and_again_when_the_object_is_another(both, proxy
     open_source(both[kind][1])
     proxy.reset()
     open_source(both[kind][1])
-    assert not {path for method, path in proxy.requests if method == "GET" and "list-type" not in path}  # it looks what is there
+    # it looks what is there
+    assert not {path for method, path in proxy.requests if method == "GET" and "list-type" not in path}
 
 
 def test_failing_requests_are_tried_again(both, proxy, monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
-    stores.bucket("elsewhere").pipe_file("data/crops/new.txt", os.urandom(8))  # so that the copy is another one than any in the cache
+    # so that the copy is another one than any in the cache
+    stores.bucket("elsewhere").pipe_file("data/crops/new.txt", os.urandom(8))
     proxy.reset(lambda number, *_: {0: "503", 3: "cut"}.get(number % 6))
     far = open_source(both["folder"][1])
     assert proxy.done["503"]

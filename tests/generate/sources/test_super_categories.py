@@ -54,7 +54,11 @@ def test_all_mistakes_of_a_file_are_listed(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the class 'n01' stands in it 2 times"):
         read_super_categories(write(tmp_path, 'images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n'))
     with pytest.raises(SourceError, match="names 2 classes that the source does not have"):
-        select(SAMPLES, per_super_category=write(tmp_path, 'images = 1\n[categories]\na = ["n00", "n07", "n08"]\n'), classes=CLASSES)
+        select(
+            SAMPLES,
+            per_super_category=write(tmp_path, 'images = 1\n[categories]\na = ["n00", "n07", "n08"]\n'),
+            classes=CLASSES,
+        )
     with pytest.raises(SourceError, match=r"cannot be read.*Did you mean 'fragile-imagenet'"):
         read_super_categories("fragile-imagenett")
     with pytest.raises(SourceError, match="categories is missing"):

@@ -141,7 +141,9 @@ def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
 @pytest.mark.parametrize(("count", "size"), [(2000, 10), (3, 500_000)])
 def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size):
-    """Long names and extended headers before a member: tarfile reads each into memory, and calls itself for the next."""
+    """Long names and extended headers before a member: tarfile reads each into memory, and calls itself for the
+    next.
+    """
     header = tarfile.TarInfo("x")
     header.type, header.size = kind, size
     content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"

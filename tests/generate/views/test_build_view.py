@@ -1,4 +1,6 @@
-"""``build --view``: the images once, in the loader's layout, the same bytes as an export, through kills and extension."""
+"""``build --view``: the images once, in the loader's layout, the same bytes as an export, through kills and
+extension.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_a_view_that_is_built_is_the_view_that_is_exported(
     # a view can be made of it as of any other build
     export("imagefolder", built, tmp_path / "again")
     # damage is found and named
-    image = next(p for p in sorted((built / done.top.name).rglob("*")) if p.suffix in (".npy", ".png") and p.name != "labels.npy")
+    image = next(
+        p for p in sorted((built / done.top.name).rglob("*")) if p.suffix in (".npy", ".png") and p.name != "labels.npy"
+    )
     content = bytearray(image.read_bytes())
     content[-40] ^= 1
     image.write_bytes(bytes(content))
@@ -66,8 +70,12 @@ def test_a_view_that_is_built_is_the_view_that_is_exported(
     assert {p.path.partition("#")[0] for p in problems} == {image.relative_to(built).as_posix()}
 
 
-@pytest.mark.parametrize(("view", "jobs"), [("cifar-c", 1), ("imagenet-c", 1), pytest.param("cifar-c", 2, marks=pytest.mark.ci)])
-def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(crops: Path, recipe: Path, tmp_path: Path, view: str, jobs: int) -> None:
+@pytest.mark.parametrize(
+    ("view", "jobs"), [("cifar-c", 1), ("imagenet-c", 1), pytest.param("cifar-c", 2, marks=pytest.mark.ci)]
+)
+def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(
+    crops: Path, recipe: Path, tmp_path: Path, view: str, jobs: int
+) -> None:
     whole = layouts.make(recipe, crops, tmp_path / "whole", view=view, sets=SETS)
 
     def stop(event: ProgressEvent) -> None:
@@ -92,7 +100,9 @@ def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(crops: Path, 
     assert layouts.files_of(directory) == layouts.files_of(whole)
 
 
-def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(crops: Path, recipe: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(
+    crops: Path, recipe: Path, tmp_path: Path
+) -> None:
     jpeg = layouts.write_recipe(tmp_path, encoding="jpeg")
     grey = layouts.write_crops(tmp_path / "grey", mode="L")
     keep = layouts.write_recipe(tmp_path, name="keep", channels="keep")
@@ -101,7 +111,12 @@ def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(
         (recipe, crops, {"view": "cifar-d"}, "'cifar-d' is not a view"),
         (recipe, crops, {"view": "cifar-c", "format": "hdf5"}, "format is 'hdf5' and view 'cifar-c'"),
         (jpeg, crops, {"view": "cifar-c", "sets": SETS}, "stores JPEG, with loss"),
-        (recipe, crops, {"view": "cifar-c", "sets": ["contrast/[123]", "clean"]}, "contrast: has severities 1, 2, 3, not 4, 5"),
+        (
+            recipe,
+            crops,
+            {"view": "cifar-c", "sets": ["contrast/[123]", "clean"]},
+            "contrast: has severities 1, 2, 3, not 4, 5",
+        ),
         (recipe, crops, {"view": "imagenet-c", "sets": SETS, "first": 8}, "8 of 10 classes have none"),
         (keep, grey, {"view": "cifar-c", "sets": SETS, "any_shape": False}, "8 of 8 images are grey"),
     ]

@@ -25,7 +25,8 @@ def test_views_of_any_set_keep_every_id_and_its_pixels(chains: Path, tmp_path: P
     # contrast/2 is another name of the set dull
     wanted = {
         "clean", "sp010", "sp010+ro-30", "ro-30", "ro-30+sp010", "contrast-3+brightness-5", "brightness-5+contrast-3",
-        *(f"black_lines/{level:02d}" for level in range(1, 8)), "contrast/1", "dull", "contrast/3", "contrast/4", "contrast/5",
+        *(f"black_lines/{level:02d}" for level in range(1, 8)), "contrast/1", "dull", "contrast/3", "contrast/4",
+        "contrast/5",
     }  # fmt: skip
     record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
     assert {s["id"]: s["count"] for s in record["sets"]} == dict.fromkeys(wanted, COUNT)
@@ -36,7 +37,10 @@ def test_views_of_any_set_keep_every_id_and_its_pixels(chains: Path, tmp_path: P
     assert report.ok, report.problems
     assert report.checked["images"] == done.images == len(record["sets"]) * COUNT
     # two orders of one pair are two places: exchanged, every image of both is found out
-    first, second = (tmp_path / "view" / next(s["path"] for s in record["sets"] if s["id"] == i) for i in ("sp010+ro-30", "ro-30+sp010"))
+    first, second = (
+        tmp_path / "view" / next(s["path"] for s in record["sets"] if s["id"] == i)
+        for i in ("sp010+ro-30", "ro-30+sp010")
+    )
     between = tmp_path / "between"
     shutil.move(first, between)
     shutil.move(second, first)
@@ -50,7 +54,9 @@ def test_what_is_built_straight_into_a_view_keeps_every_id_or_is_refused(
     chains_recipe: Path, chains: Path, few_crops: Path, tmp_path: Path, view: str
 ) -> None:
     if view not in TAKE_ALL:
-        with pytest.raises(BuildError, match=r"sp010\+ro-30: 2 corruptions in a row(.|\n)*build without --view: `corruptset export`") as e:
+        with pytest.raises(
+            BuildError, match=r"sp010\+ro-30: 2 corruptions in a row(.|\n)*build without --view: `corruptset export`"
+        ) as e:
             layouts.make(chains_recipe, few_crops, tmp_path / "out", view=view, sets=CHOSEN)
         assert "--severities" not in str(e.value)
         assert not any((tmp_path / "out").rglob("*.npy"))

@@ -15,7 +15,9 @@ import corruptset
 from corruptset.generate.plan.plan import plan
 
 
-def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_uint8_labels(png: Path, tmp_path: Path) -> None:
+def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_uint8_labels(
+    png: Path, tmp_path: Path
+) -> None:
     done = export("cifar-c", png, tmp_path / "data", sets=PLAIN)
     data = corruptset.open(png)
     assert sorted(p.name for p in (tmp_path / "data").iterdir()) == ["CIFAR-10-C", "VIEW.json"]

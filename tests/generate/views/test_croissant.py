@@ -28,7 +28,9 @@ def test_croissant_names_every_tar_with_its_hash(png: Path, tmp_path: Path) -> N
     record = json.loads((top / "croissant.json").read_text("utf-8"))
     assert record["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     objects = {o["contentUrl"]: o["sha256"] for o in record["distribution"] if o["@type"] == "cr:FileObject"}
-    assert objects == {p.relative_to(top).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in top.rglob("*.tar")}
+    assert objects == {
+        p.relative_to(top).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in top.rglob("*.tar")
+    }
     assert [r["@id"] for r in record["recordSet"]] == corruptset.open(png).set_ids
 
 

@@ -36,7 +36,9 @@ def told(view: str, built: Path, out: Path, **options: Any) -> tuple[Exported, l
 
 def test_a_build_of_shards_alone_gives_the_same_views(crops: Path, png: Path, jpeg: Path, tmp_path: Path) -> None:
     for encoding, both in (("jpeg", jpeg), ("png", png)):
-        shards = layouts.make(layouts.write_recipe(tmp_path, encoding=encoding), crops, tmp_path / f"out-{encoding}", format="hdf5")
+        shards = layouts.make(
+            layouts.write_recipe(tmp_path, encoding=encoding), crops, tmp_path / f"out-{encoding}", format="hdf5"
+        )
         for view in ("imagenet-c", "cifar-c", "webdataset"):
             one, other = tmp_path / f"{encoding}-{view}", tmp_path / f"{encoding}-{view}-shards"
             export(view, both, one, sets=PLAIN)
@@ -62,7 +64,8 @@ def test_targets_in_the_way_are_refused(png: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     before = layouts.files_of(png)
     for out, match in [
-        (tmp_path / "full", r"is not empty \(mine.txt\)"), (tmp_path / "file", "not a folder"), (tmp_path / "link", "not a folder"),
+        (tmp_path / "full", r"is not empty \(mine.txt\)"), (tmp_path / "file", "not a folder"), (tmp_path / "link",
+        "not a folder"),
         (png / "views", "lies in the data set itself"), (png, "lies in the data set itself"),
     ]:  # fmt: skip
         with pytest.raises(BuildError, match=match):
@@ -90,11 +93,18 @@ def test_both_splits_of_mnist_and_a_set_named_twice_are_counted_where_they_lie(p
     for split, rows in (("train", 3), ("t10k", 2)):
         archives.write(
             tmp_path / "raw",
-            {f"{split}-images-idx3-ubyte": archives.idx(digits[:rows]), f"{split}-labels-idx1-ubyte": archives.idx(np.arange(rows))},
+            {
+                f"{split}-images-idx3-ubyte": archives.idx(digits[:rows]),
+                f"{split}-labels-idx1-ubyte": archives.idx(np.arange(rows)),
+            },
         )
-    mnist = build("mnist-c", f"mnist:{tmp_path / 'raw'}", tmp_path, sets=["clean", "stripe"], split="all", jobs=1, metrics=0).directory
+    mnist = build(
+        "mnist-c", f"mnist:{tmp_path / 'raw'}", tmp_path, sets=["clean", "stripe"], split="all", jobs=1, metrics=0
+    ).directory
     done, _ = told("mnist-c", mnist, tmp_path / "m")
-    places = {(s["id"], s["path"]): s["count"] for s in json.loads((tmp_path / "m/VIEW.json").read_text("utf-8"))["sets"]}
+    places = {
+        (s["id"], s["path"]): s["count"] for s in json.loads((tmp_path / "m/VIEW.json").read_text("utf-8"))["sets"]
+    }
     assert places == {
         (set_id, f"mnist_c/{name}/{split}_images.npy"): count
         for set_id, name in (("clean", "identity"), (corruptset.open(mnist).aliases["stripe"], "stripe"))
@@ -102,7 +112,10 @@ def test_both_splits_of_mnist_and_a_set_named_twice_are_counted_where_they_lie(p
     }
     assert not any("--split all" in note for note in done.notes)
     half = build("mnist-c", f"mnist:{tmp_path / 'raw'}", tmp_path / "half", sets=["stripe"], jobs=1, metrics=0)
-    assert any("only test images" in note and "--split all" in note for note in told("mnist-c", half.directory, tmp_path / "h")[0].notes)
+    assert any(
+        "only test images" in note and "--split all" in note
+        for note in told("mnist-c", half.directory, tmp_path / "h")[0].notes
+    )
     twice = {"first": [f"contrast/{s}" for s in range(1, 6)], "second": ["contrast/1"] * 5}
     for view in ("cifar-c", "imagenet-c"):
         told(view, png, tmp_path / view, severities=twice, sets=["clean", "contrast/*"])

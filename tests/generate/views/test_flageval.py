@@ -1,4 +1,6 @@
-"""The view flageval: every image under FlagEval's name for it, straight from a build and by export, and no other set."""
+"""The view flageval: every image under FlagEval's name for it, straight from a build and by export, and no
+other set.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def test_clean_images_lie_there_only_where_they_are_named(tmp_path: Path) -> Non
     assert "clean" in corruptset.open(built)
     assert sorted(os.listdir(export("flageval", built, tmp_path / "data").top)) == sorted(LETTERS)
     straight = layouts.make(recipe, crops, tmp_path / "straight", view="flageval", sets=None)
-    assert sorted(p.name for p in straight.rglob("*_noise") if p.parent.name == "small-c-1.0.0" and p.is_dir()) == sorted(LETTERS)
+    assert sorted(
+        p.name for p in straight.rglob("*_noise") if p.parent.name == "small-c-1.0.0" and p.is_dir()
+    ) == sorted(LETTERS)
     assert "clean" not in corruptset.open(straight)
 
 
@@ -93,7 +97,9 @@ def test_the_sets_have_the_names_of_the_page() -> None:
 
 def test_a_build_writes_straight_into_it(tmp_path: Path, noisy: Path) -> None:
     crops = layouts.write_crops(tmp_path / "crops", classes=3)
-    built = layouts.make(layouts.write_recipe(tmp_path, more=SETS), crops, tmp_path / "out", sets=FITTING, view="flageval")
+    built = layouts.make(
+        layouts.write_recipe(tmp_path, more=SETS), crops, tmp_path / "out", sets=FITTING, view="flageval"
+    )
     export("flageval", noisy, tmp_path / "data", sets=FITTING)
     top = tmp_path / "data" / "small-c-1.0.0"
     files = {p.relative_to(top).as_posix() for p in top.rglob("*.png")}
@@ -112,7 +118,8 @@ def test_other_sets_are_refused_all_at_once(noisy: Path, tmp_path: Path) -> None
         "  contrast/1: contrast has no letter",
         "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
         "  own: is not at a severity of a table, 1 to 5",
-        "It takes gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p) and clean. Choose what fits with --sets.",
+        "It takes gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p) and clean. Choose what fits with "
+        "--sets.",
     ]
     assert not (tmp_path / "data").exists()
     with pytest.raises(BuildError, match="needs an image of every class"):
@@ -123,7 +130,10 @@ def test_other_sets_are_refused_all_at_once(noisy: Path, tmp_path: Path) -> None
 
 def subject(labels: tuple[int, ...] = (0, 1)) -> Subject:
     """Return ImageNet's images, clean and under the four corruptions that the page names."""
-    refs = [SetRef.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),)) for name in ("gaussian_noise", "impulse_noise", "pgd", "shot_noise")]
+    refs = [
+        SetRef.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),))
+        for name in ("gaussian_noise", "impulse_noise", "pgd", "shot_noise")
+    ]
     samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
     classes = tuple(ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(("n01440764", "n01443537")))
     return Subject("flageval", "1.0.0", (SetRef.of("clean", (), ()), *refs), samples, classes, "jpeg")

@@ -23,7 +23,9 @@ from corruptset.manifests.verify.ladder import verify_directory
 COUNT = 14
 
 
-def test_imagefolder_has_no_name_of_the_source_and_no_word_of_a_split_in_a_path(named: Path, named_views: Callable[[str], Path]) -> None:
+def test_imagefolder_has_no_name_of_the_source_and_no_word_of_a_split_in_a_path(
+    named: Path, named_views: Callable[[str], Path]
+) -> None:
     data, top = corruptset.open(named), named_views("imagefolder") / "small-c-1.0.0"
     paths = sorted(p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file())
     folders = {
@@ -49,11 +51,18 @@ def test_imagefolder_says_the_split_that_a_sample_had(tmp_path: Path) -> None:
     images, labels = a.crops(6)
     digits = images[:, :28, :28].mean(-1).astype(np.uint8)
     for split, part in (("t10k", slice(0, 2)), ("train", slice(2, 6))):
-        a.write(tmp_path / "raw", {f"{split}-images-idx3-ubyte": a.idx(digits[part]), f"{split}-labels-idx1-ubyte": a.idx(labels[part])})
-    built = build("mnist-c", f"mnist:{tmp_path / 'raw'}", tmp_path, split="all", sets=["clean"], jobs=1, metrics=0, format="hdf5").directory
+        a.write(
+            tmp_path / "raw",
+            {f"{split}-images-idx3-ubyte": a.idx(digits[part]), f"{split}-labels-idx1-ubyte": a.idx(labels[part])},
+        )
+    built = build(
+        "mnist-c", f"mnist:{tmp_path / 'raw'}", tmp_path, split="all", sets=["clean"], jobs=1, metrics=0, format="hdf5"
+    ).directory
     top = strict_export("imagefolder", built, tmp_path / "view").top
     rows = [json.loads(line) for line in (top / "metadata.jsonl").read_text("utf-8").splitlines()]
-    assert [(r["file_name"], r["split"]) for r in rows] == [(f"clean/{i:05d}.png", "test" if i < 2 else "train") for i in range(6)]
+    assert [(r["file_name"], r["split"]) for r in rows] == [
+        (f"clean/{i:05d}.png", "test" if i < 2 else "train") for i in range(6)
+    ]
 
 
 def test_a_build_into_imagefolder_is_the_export_verifies_and_goes_on_where_it_stopped(
@@ -80,7 +89,10 @@ def test_a_build_into_imagefolder_is_the_export_verifies_and_goes_on_where_it_st
     text = rows.read_text("utf-8").replace(one, "between").replace(two, one).replace("between", two)
     rows.write_text(text, "utf-8")
     found = {p.detail for p in verify_directory(directory, level="structure").problems}
-    assert {f"row 3 is in {two}; expected is the number 3 as its name", f"row 4 is in {one}; expected is the number 4 as its name"} <= found
+    assert {
+        f"row 3 is in {two}; expected is the number 3 as its name",
+        f"row 4 is in {one}; expected is the number 4 as its name",
+    } <= found
 
 
 def test_lists_and_metadata_name_every_image(png: Path, tmp_path: Path) -> None:
@@ -100,4 +112,8 @@ def test_lists_and_metadata_name_every_image(png: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(pixels((top / row["file_name"]).read_bytes()), data[row["set"]].image(n % 20))
         assert row["label"] == data.samples[n % 20].label
         plain = "+" not in row["set"] and row["set"] != "clean"
-        assert f"{row['corruption']}/{row['severity']}" == row["set"] if plain else (row["corruption"], row["severity"]) == (row["set"], 0)
+        assert (
+            f"{row['corruption']}/{row['severity']}" == row["set"]
+            if plain
+            else (row["corruption"], row["severity"]) == (row["set"], 0)
+        )

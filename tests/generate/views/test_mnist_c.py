@@ -20,12 +20,15 @@ from corruptset.generate.views.export import export as strict_export
 from corruptset.generate.views.view_check import check_view, verify_view
 
 PUBLISHED = [
-    "identity", "shot_noise", "impulse_noise", "glass_blur", "motion_blur", "shear", "scale", "rotate", "brightness", "translate",
+    "identity", "shot_noise", "impulse_noise", "glass_blur", "motion_blur", "shear", "scale", "rotate", "brightness",
+    "translate",
     "stripe", "fog", "spatter", "dotted_line", "zigzag", "canny_edges",
 ]  # fmt: skip
 """The folders of mnist_c.zip, in the order in which tensorflow_datasets names them."""
 DIGITS = load_digits()
-IMAGES = np.pad(np.kron((DIGITS.images * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2)))
+IMAGES = np.pad(
+    np.kron((DIGITS.images * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2))
+)
 """Scanned digits of 8x8, each pixel three times, within a border: 28x28."""
 PART = {"test": slice(0, 12), "train": slice(20, 40)}
 
@@ -35,7 +38,9 @@ def mnist(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Digits in the form of MNIST's four files."""
     names = (("t10k", "test"), ("train", "train"))
     pairs = (("images-idx3", IMAGES), ("labels-idx1", DIGITS.target))
-    files = {f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[PART[split]])) for name, split in names for kind, array in pairs}
+    files = {
+        f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[PART[split]])) for name, split in names for kind, array in pairs
+    }
     return f"mnist:{a.write(tmp_path_factory.mktemp('mnist'), files)}"
 
 
@@ -110,7 +115,16 @@ def test_a_build_straight_into_mnist_c_is_the_export(mnist: str, tmp_path: Path,
 
 
 def test_a_build_into_mnist_c_is_extended_set_by_set(mnist: str, tmp_path: Path) -> None:
-    whole = build("mnist-c", mnist, tmp_path / "whole", split="all", metrics=0, jobs=1, view="mnist-c", sets=["clean", "rotate", "stripe"])
+    whole = build(
+        "mnist-c",
+        mnist,
+        tmp_path / "whole",
+        split="all",
+        metrics=0,
+        jobs=1,
+        view="mnist-c",
+        sets=["clean", "rotate", "stripe"],
+    )
     for sets in (["rotate"], ["clean", "rotate", "stripe"]):
         parts = build("mnist-c", mnist, tmp_path / "parts", split="all", metrics=0, jobs=1, view="mnist-c", sets=sets)
     assert layouts.files_of(parts.directory) == layouts.files_of(whole.directory)
@@ -132,9 +146,13 @@ def test_the_pairs_of_two_factor_69_are_folders_of_mnist_c_as_they_are_told(tmp_
     built = build("two-factor-69", mnist, tmp_path / "out", metrics=0, jobs=1, sets=["clean", "sp010*"]).directory
     with pytest.raises(BuildError, match=r"sp010\+ga020: 2 corruptions in a row"):
         strict_export("mnist-c", built, tmp_path / "view")
-    done = strict_export("mnist-c", built, tmp_path / "view", severities={"SP010_GA020": ["SP0.1GA0.2"], "SP010": ["type 5"]})
+    done = strict_export(
+        "mnist-c", built, tmp_path / "view", severities={"SP010_GA020": ["SP0.1GA0.2"], "SP010": ["type 5"]}
+    )
     assert {p.name for p in done.top.iterdir()} == {"identity", "SP010_GA020", "SP010"}
-    np.testing.assert_array_equal(np.load(done.top / "SP010_GA020/test_images.npy"), corruptset.open(built)["sp010+ga020"].array())
+    np.testing.assert_array_equal(
+        np.load(done.top / "SP010_GA020/test_images.npy"), corruptset.open(built)["sp010+ga020"].array()
+    )
 
 
 @pytest.mark.ci

@@ -23,7 +23,10 @@ SECTION = (doc_pages.ROOT / "docs/use-it-with.md").read_text("utf-8").partition(
 ARRAYS = """
 container = "arrays"
 place = "all/{split}.npy"
-beside = [{path = "all/{split}-labels.npy", labels = "int64"}, {path = "all/{split}.txt", line = "{set} {index} {label}"}]
+beside = [
+    {path = "all/{split}-labels.npy", labels = "int64"},
+    {path = "all/{split}.txt", line = "{set} {index} {label}"},
+]
 """
 TARS = """
 container = "tars"
@@ -54,12 +57,17 @@ def test_the_page_as_it_stands(tmp_path: Path) -> None:
     rows = (top / "fog/2/labels.csv").read_text("utf-8").splitlines()
     assert len(rows) == len(data.samples)
     assert rows[3] == f"{folder}/00003-fog.JPEG,{sample.label}"
-    assert corruptset.export(tmp_path / "by-class.toml", data.path, tmp_path / "again", progress=False).top == tmp_path / "again" / top.name
+    assert (
+        corruptset.export(tmp_path / "by-class.toml", data.path, tmp_path / "again", progress=False).top
+        == tmp_path / "again" / top.name
+    )
 
 
 def test_the_page_names_every_key_and_word() -> None:
     keys = {
-        key for row in re.findall(r"^\| (`.*?) \|", SECTION.partition("## Words")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+        key
+        for row in re.findall(r"^\| (`.*?) \|", SECTION.partition("## Words")[0], re.MULTILINE)
+        for key in re.findall(r"`(\w+)`", row)
     }
     assert keys == set(Layout.model_fields)
     assert all(f"`{key}`" in SECTION for key in Text.model_fields)
@@ -74,7 +82,9 @@ def test_arrays_and_tars_are_written_and_damage_in_them_is_found(png: Path, tmp_
     if text == ARRAYS:
         rows = np.load(tmp_path / "view/all/test.npy")
         np.testing.assert_array_equal(rows, np.concatenate([data[s].array() for s in sets]))
-        np.testing.assert_array_equal(np.load(tmp_path / "view/all/test-labels.npy"), np.concatenate([data[s].labels for s in sets]))
+        np.testing.assert_array_equal(
+            np.load(tmp_path / "view/all/test-labels.npy"), np.concatenate([data[s].labels for s in sets])
+        )
         lines = (tmp_path / "view/all/test.txt").read_text("utf-8").splitlines()
         assert lines == [f"{s} {i} {label}" for s in sets for i, label in enumerate(data[s].labels)]
     else:
@@ -93,7 +103,9 @@ def test_arrays_and_tars_are_written_and_damage_in_them_is_found(png: Path, tmp_
         content[len(content) // 2] ^= 4
         path.write_bytes(bytes(content))
         assert not verify_view(copy).ok
-        assert {p.path.partition("#")[0].partition(":")[0] for p in check_view(png, copy).problems} == {path.relative_to(copy).as_posix()}
+        assert {p.path.partition("#")[0].partition(":")[0] for p in check_view(png, copy).problems} == {
+            path.relative_to(copy).as_posix()
+        }
         shutil.rmtree(copy)
 
 
@@ -106,18 +118,42 @@ def test_arrays_and_tars_are_written_and_damage_in_them_is_found(png: Path, tmp_
         ('container = "files"\nplace = "{set.__class__}"\nimage = "{image}.png"', r"has {set.__class__}"),
         ('container = "files"\nplace = "{set}"\nimage = "{index:09999999999d}.png"', "may have a width"),
         ('container = "files"\nplace = "{set"\nimage = "{image}.png"', "expected '}'"),
-        ('container = "folders"\nplace = "{set}"\nimage = "{image}.png"', "expected one of 'files', 'arrays' or 'tars'"),
+        (
+            'container = "folders"\nplace = "{set}"\nimage = "{image}.png"',
+            "expected one of 'files', 'arrays' or 'tars'",
+        ),
         ('container = "files"\nplace = "{set}"', "image says what an image is called"),
         ('container = "arrays"\nplace = "{set}"', "an array's name ends in .npy"),
-        ('container = "files"\nplace = "{set}"\nimage = "{image}.png"\nimages = 1', "images: there is no such key. Did you mean 'image'"),
-        ('name = "openood"\ncontainer = "files"\nplace = "{set}"\nimage = "{image}.png"', "as a view of corruptset's own"),
+        (
+            'container = "files"\nplace = "{set}"\nimage = "{image}.png"\nimages = 1',
+            "images: there is no such key. Did you mean 'image'",
+        ),
+        (
+            'name = "openood"\ncontainer = "files"\nplace = "{set}"\nimage = "{image}.png"',
+            "as a view of corruptset's own",
+        ),
         ("container =", "is not TOML"),
-        ('container = "files"\nplace = "{top}"\nimage = "{class}/{image}.{suffix}"', "two images, or an image and a text, would lie there"),
-        ('container = "tars"\nplace = "all.tar"\nimage = "{set}/{image}.{ext}"', "two images, or an image and a text, would lie there"),
-        ('container = "tars"\nplace = "{set}.tar"\nimage = "{label}.{ext}"', "two images, or an image and a text, would lie there"),
+        (
+            'container = "files"\nplace = "{top}"\nimage = "{class}/{image}.{suffix}"',
+            "two images, or an image and a text, would lie there",
+        ),
+        (
+            'container = "tars"\nplace = "all.tar"\nimage = "{set}/{image}.{ext}"',
+            "two images, or an image and a text, would lie there",
+        ),
+        (
+            'container = "tars"\nplace = "{set}.tar"\nimage = "{label}.{ext}"',
+            "two images, or an image and a text, would lie there",
+        ),
         ('container = "files"\ntop = "../x"\nplace = "{top}/{set}"\nimage = "{image}.png"', "is not a relative path"),
-        ('container = "files"\nplace = "{set}"\nimage = "{image}.png"\nremarks = [{text = "{id}"}]', "has {id}; the words known there"),
-        ('container = "files"\nplace = "{set}"\nimage = "{label}.{suffix}"', "two images, or an image and a text, would lie there"),
+        (
+            'container = "files"\nplace = "{set}"\nimage = "{image}.png"\nremarks = [{text = "{id}"}]',
+            "has {id}; the words known there",
+        ),
+        (
+            'container = "files"\nplace = "{set}"\nimage = "{label}.{suffix}"',
+            "two images, or an image and a text, would lie there",
+        ),
     ],
 )
 def test_what_is_no_layout_or_loses_images_is_refused(png: Path, tmp_path: Path, text: str, match: str) -> None:
@@ -131,9 +167,17 @@ def test_what_is_no_layout_or_loses_images_is_refused(png: Path, tmp_path: Path,
 def test_a_layout_in_a_record_from_elsewhere_leads_nowhere(png: Path, tmp_path: Path) -> None:
     export(write(tmp_path, TARS), png, tmp_path / "view", sets=["contrast/*"])
     record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
-    wrong: dict[str, Any] = {"place": "../../{set}.tar", "image": "{image.__class__}", "container": 3, "name": "openood", "top": "/etc"}
+    wrong: dict[str, Any] = {
+        "place": "../../{set}.tar",
+        "image": "{image.__class__}",
+        "container": 3,
+        "name": "openood",
+        "top": "/etc",
+    }
     for key, value in wrong.items():
-        (tmp_path / "view/VIEW.json").write_text(json.dumps(record | {"layout": record["layout"] | {key: value}}), "utf-8")
+        (tmp_path / "view/VIEW.json").write_text(
+            json.dumps(record | {"layout": record["layout"] | {key: value}}), "utf-8"
+        )
         (problem,) = check_view(png, tmp_path / "view").problems
         assert (problem.path, problem.kind) == ("VIEW.json", "records")
     assert tarfile.is_tarfile(tmp_path / "view/small-c-1.0.0/contrast/1.tar")

@@ -31,7 +31,9 @@ def test_every_view_is_here() -> None:
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "tiny-imagenet-c"])
-def test_sets_without_five_severities_are_refused_all_at_once_and_never_padded(png: Path, tmp_path: Path, view: str) -> None:
+def test_sets_without_five_severities_are_refused_all_at_once_and_never_padded(
+    png: Path, tmp_path: Path, view: str
+) -> None:
     with pytest.raises(BuildError) as e:
         export(view, png, tmp_path / "data", sets=["clean", "contrast-3+*", "brightness/[124]", "contrast/*"])
     text = str(e.value)
@@ -45,7 +47,9 @@ def test_sets_without_five_severities_are_refused_all_at_once_and_never_padded(p
 
 def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(png: Path, tmp_path: Path) -> None:
     file = tmp_path / "map.toml"
-    file.write_text('[severities]\nmixed = ["clean", "contrast/2", "contrast/2", "contrast-3+brightness-2", "brightness/5"]\n')
+    file.write_text(
+        '[severities]\nmixed = ["clean", "contrast/2", "contrast/2", "contrast-3+brightness-2", "brightness/5"]\n'
+    )
     done = export("cifar-c", png, tmp_path / "data", severities=file, sets=["clean", "contrast*", "brightness/5"])
     data = corruptset.open(png)
     images = np.load(done.top / "mixed.npy")
@@ -60,7 +64,12 @@ def test_mistakes_in_a_file_of_severities_are_listed_together(png: Path, tmp_pat
     file.write_text(f'[severities]\n"../x" = {five}\nshort = ["clean"]\nodd = ["clean","fog/2","b","c","d"]\n')
     with pytest.raises(BuildError) as e:
         export("cifar-c", png, tmp_path / "data", severities=file)
-    for part in ("'../x' is not a name", "short lists 1 sets; expected 5", "odd: there is no set 'fog/2' here", "no set 'b'"):
+    for part in (
+        "'../x' is not a name",
+        "short lists 1 sets; expected 5",
+        "odd: there is no set 'fog/2' here",
+        "no set 'b'",
+    ):
         assert part in str(e.value)
     for text in ("severities = 3", "[severities]\na = 3\n", "[other]\na = []\n", "=", "[severities]\n"):
         file.write_text(text)
@@ -86,21 +95,29 @@ def test_views_of_five_severities_refuse_the_others_by_name(chains: Path, tmp_pa
         "  sp010+ro-30: 2 corruptions in a row have no severity",
     ]
     assert "--severities FILE" in str(e.value)
-    for some in (["black_lines/01", "black_lines/02", "black_lines/03", "black_lines/04", "black_lines/05"], DIAGONAL, ["sp010"]):
+    for some in (
+        ["black_lines/01", "black_lines/02", "black_lines/03", "black_lines/04", "black_lines/05"],
+        DIAGONAL,
+        ["sp010"],
+    ):
         with pytest.raises(BuildError, match="there is no corruption with severities 1 to 5 in it"):
             export(view, chains, tmp_path / "view", sets=some, **options(view))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("view", FIVE)
-def test_views_of_five_severities_take_chains_and_levels_where_they_are_told(chains: Path, tmp_path: Path, view: str) -> None:
+def test_views_of_five_severities_take_chains_and_levels_where_they_are_told(
+    chains: Path, tmp_path: Path, view: str
+) -> None:
     names = {
         "contrast+brightness": DIAGONAL,
         "black_lines": ["black_lines/01", "black_lines/02", "black_lines/04", "black_lines/06", "black_lines/07"],
         "rotations": ["CLEAN", "SP0.1GA0", "type 43", "ro-30", "ro-30+sp010"],
     }
     file = tmp_path / "map.toml"
-    file.write_text("[severities]\n" + "".join(f"{json.dumps(name)} = {json.dumps(sets)}\n" for name, sets in names.items()))
+    file.write_text(
+        "[severities]\n" + "".join(f"{json.dumps(name)} = {json.dumps(sets)}\n" for name, sets in names.items())
+    )
     done = export(view, chains, tmp_path / "view", severities=file, **options(view))
     # what fits by itself is there as well: contrast/2 as dull, which is another name of it
     assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == {*names, "contrast"}
@@ -140,10 +157,15 @@ def test_names_that_differ_in_capitals_alone_are_refused(chains: Path, tmp_path:
     assert [p.name for p in tmp_path.iterdir()] == ["view"]
 
 
-def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_told(grey_chains: Path, tmp_path: Path) -> None:
+def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_told(
+    grey_chains: Path, tmp_path: Path
+) -> None:
     with pytest.raises(BuildError) as e:
         export(
-            "mnist-c", grey_chains, tmp_path / "view", sets=["clean", "contrast/3", "sp010*", "black_lines/07", "contrast-3+brightness-5"]
+            "mnist-c",
+            grey_chains,
+            tmp_path / "view",
+            sets=["clean", "contrast/3", "sp010*", "black_lines/07", "contrast-3+brightness-5"],
         )
     assert str(e.value).splitlines()[1:-1] == [
         "  black_lines/07: levels are not severities",
@@ -156,7 +178,12 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     done = export("mnist-c", grey_chains, tmp_path / "view", severities=names)
     assert {p.name for p in done.top.iterdir()} == {"identity", *names}
     data = corruptset.open(grey_chains)
-    for name, set_id in {"identity": "clean", "sp010+ro-30": "sp010+ro-30", "contrast": "contrast/4", "lines": "black_lines/07"}.items():
+    for name, set_id in {
+        "identity": "clean",
+        "sp010+ro-30": "sp010+ro-30",
+        "contrast": "contrast/4",
+        "lines": "black_lines/07",
+    }.items():
         np.testing.assert_array_equal(np.load(done.top / name / "test_images.npy"), data[set_id].array())
     left_out, one_split = done.notes
     assert "Left out" in left_out
@@ -164,7 +191,13 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     report = check_view(grey_chains, tmp_path / "view")
     assert report.ok, report.problems
     with pytest.raises(BuildError, match="Identity and identity are one name where capitals do not count"):
-        export("mnist-c", grey_chains, tmp_path / "other", sets=["clean", "contrast/3"], severities={"Identity": ["contrast/3"]})
+        export(
+            "mnist-c",
+            grey_chains,
+            tmp_path / "other",
+            sets=["clean", "contrast/3"],
+            severities={"Identity": ["contrast/3"]},
+        )
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "tiny-imagenet-c"])
@@ -173,7 +206,9 @@ def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, 
     recipe = {"more": CONTRAST}
     directory = shared.build(recipe=recipe)
     assert "clean" in corruptset.open(directory)
-    whole, chosen = (export(view, directory, tmp_path / name, sets=sets) for name, sets in (("all", None), ("some", ["*/*"])))
+    whole, chosen = (
+        export(view, directory, tmp_path / name, sets=sets) for name, sets in (("all", None), ("some", ["*/*"]))
+    )
     assert files_of(whole.path) == files_of(chosen.path)
     assert check_view(directory, tmp_path / "all").ok
     for name, sets in (("by itself", None), ("by a pattern", ["*"])):
@@ -184,7 +219,9 @@ def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, 
 
 def test_clean_beside_corruptions_is_told_with_the_pattern_that_leaves_it_out(png: Path, tmp_path: Path) -> None:
     for view in ("imagenet-c", "cifar-c"):
-        with pytest.raises(BuildError, match=r"clean: the clean images have no severity\nChoose what fits with --sets '\*/\*', or") as e:
+        with pytest.raises(
+            BuildError, match=r"clean: the clean images have no severity\nChoose what fits with --sets '\*/\*', or"
+        ) as e:
             strict_export(view, png, tmp_path / "no", sets=["clean", *PLAIN])
         assert "{" not in str(e.value)
         strict_export(view, png, tmp_path / view, sets=["*/*"], any_shape=True)

@@ -15,7 +15,9 @@ from corruptset.errors import BuildError
 
 
 @pytest.mark.parametrize(("view", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
-def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(jpeg: Path, tmp_path: Path, view: str, top: str) -> None:
+def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
+    jpeg: Path, tmp_path: Path, view: str, top: str
+) -> None:
     done = export(view, jpeg, tmp_path / "data", sets=PLAIN)
     data = corruptset.open(jpeg)
     for name in ("contrast", "brightness"):
@@ -37,7 +39,8 @@ def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) 
     built = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", first=7)
     for view in ("imagenet-c", "tiny-imagenet-c"):
         with pytest.raises(
-            BuildError, match=r"6 of 10 classes have none:\n  04_class\n.*\n.*\n.*\n.*\n  09_class\n.*--allow-missing-classes"
+            BuildError,
+            match=r"6 of 10 classes have none:\n  04_class\n.*\n.*\n.*\n.*\n  09_class\n.*--allow-missing-classes",
         ):
             export(view, built, tmp_path / view, sets=PLAIN)
         assert not (tmp_path / view).exists()

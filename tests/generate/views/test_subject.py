@@ -34,7 +34,10 @@ def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_p
 def test_a_number_is_a_severity_or_a_level_as_the_stage_says_and_only_in_a_set_called_by_it() -> None:
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
     assert (SetRef.of("fog/3", [], [at_three]).severity, SetRef.of("fog/3", [], [at_three]).level) == (3, None)
-    assert (SetRef.of("black_lines/07", [], [at_seven]).severity, SetRef.of("black_lines/07", [], [at_seven]).level) == (None, 7)
+    assert (
+        SetRef.of("black_lines/07", [], [at_seven]).severity,
+        SetRef.of("black_lines/07", [], [at_seven]).level,
+    ) == (None, 7)
     assert SetRef.of("misty", ["fog/3"], [at_three]).severity == 3
     # the same severity with an option of its own, under a name of its own
     assert SetRef.of("misty", [], [at_three]).severity is None

@@ -36,7 +36,9 @@ def exported(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def make(view: str) -> Path:
         if view not in made:
             made[view] = tmp_path_factory.mktemp("exported") / view
-            options: dict[str, Any] = {"images": [f"{c:02d}_class/im.1" for c in range(8)]} if view == "imagenet-c-5k" else {}
+            options: dict[str, Any] = (
+                {"images": [f"{c:02d}_class/im.1" for c in range(8)]} if view == "imagenet-c-5k" else {}
+            )
             export(view, built, made[view], **options)
         return made[view]
 
@@ -59,7 +61,9 @@ def test_a_good_view_verifies_and_every_kind_of_damage_is_found(
     for report in (verify_view(good), check_view(built, good)):
         assert report.ok, report.problems
         assert report.digest == corruptset.open(built).digest
-    assert check_view(built, good).checked["images"] == sum(s["count"] for s in json.loads((good / "VIEW.json").read_text("utf-8"))["sets"])
+    assert check_view(built, good).checked["images"] == sum(
+        s["count"] for s in json.loads((good / "VIEW.json").read_text("utf-8"))["sets"]
+    )
     kinds = sorted({p.suffix for p in good.rglob("*") if p.is_file() and p.name != "VIEW.json"})
     for number, kind in enumerate(kinds):
         first = min(p.relative_to(good) for p in good.rglob(f"*{kind}") if p.name != "VIEW.json")
@@ -127,7 +131,9 @@ def reseal(view: Path) -> None:
     (view / "VIEW.json").write_text(json.dumps(record))
 
 
-def test_an_array_with_more_rows_or_other_labels_is_held_to_the_build(built: Path, exported: Callable[[str], Path], tmp_path: Path) -> None:
+def test_an_array_with_more_rows_or_other_labels_is_held_to_the_build(
+    built: Path, exported: Callable[[str], Path], tmp_path: Path
+) -> None:
     for name, change in {
         "contrast.npy": lambda images: np.concatenate([images, images[:3]]),
         "labels.npy": lambda labels: labels[::-1],
@@ -146,7 +152,9 @@ def relabelled(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 
 def renamed_class(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    return [(name, data.replace(b"02_class", b"03_class") if name == "00000004.json" else data) for name, data in members]
+    return [
+        (name, data.replace(b"02_class", b"03_class") if name == "00000004.json" else data) for name, data in members
+    ]
 
 
 def without_a_label(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
@@ -182,7 +190,9 @@ def test_what_lies_beside_the_images_of_a_tar_is_held_to_the_build(
     assert problems[0].path == path.relative_to(copy).as_posix() + where
 
 
-def test_a_view_of_another_build_a_broken_record_or_none_is_said(built: Path, exported: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_view_of_another_build_a_broken_record_or_none_is_said(
+    built: Path, exported: Callable[[str], Path], tmp_path: Path
+) -> None:
     good = exported("cifar-c")
     crops = layouts.write_crops(tmp_path / "crops", classes=5)
     other = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", sets=SETS)
@@ -190,7 +200,13 @@ def test_a_view_of_another_build_a_broken_record_or_none_is_said(built: Path, ex
     assert (problem.path, problem.kind) == ("VIEW.json", "digest")
     for report in (verify_view(tmp_path), check_view(built, tmp_path)):
         assert [(p.path, p.kind) for p in report.problems] == [("VIEW.json", "missing")]
-    for change in ({"view": "no-such"}, {"options": {"severities": 3}}, {"options": {"images": ["x"]}}, {"top": "../x"}, {"extra": 1}):
+    for change in (
+        {"view": "no-such"},
+        {"options": {"severities": 3}},
+        {"options": {"images": ["x"]}},
+        {"top": "../x"},
+        {"extra": 1},
+    ):
         copy = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         shutil.copytree(good, copy)
         record = json.loads((copy / "VIEW.json").read_text("utf-8"))
@@ -208,7 +224,9 @@ def rewrite(tar: Path, files: dict[str, bytes]) -> None:
     archives.tar(tar, files)
 
 
-def test_a_label_or_name_that_was_changed_in_a_view_is_found(named: Path, named_views: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_label_or_name_that_was_changed_in_a_view_is_found(
+    named: Path, named_views: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Folder against name, the number in a tar, and what stands beside an image or a tar."""
 
     def damaged(view: str, change: Callable[[Path], None], to: str) -> None:

@@ -15,7 +15,9 @@ from layouts import export, members, pixels
 import corruptset
 
 
-def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tars_are_deterministic_and_their_keys_have_no_dots(
+    png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from corruptset.generate.views import view
 
     monkeypatch.setattr(view, "SHARD", 8)
@@ -34,7 +36,9 @@ def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path:
         for tar in tars:
             with tarfile.open(tar) as archive:
                 members = archive.getmembers()
-                assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in members} == {(0, 0, 0, "", "", 0o644)}
+                assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in members} == {
+                    (0, 0, 0, "", "", 0o644)
+                }
                 contents = {m.name: archive.extractfile(m).read() for m in members}  # type: ignore[union-attr]
             assert {name.count(".") for name in contents} == {1}
             for key in dict.fromkeys(name.partition(".")[0] for name in contents):
@@ -46,13 +50,19 @@ def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path:
 
 
 def test_a_numbered_class_is_named_by_its_name_and_labelled_by_its_number(crops: Path, tmp_path: Path) -> None:
-    """Labels of two digits whose classes have names (``3``) and folders (``03``) of their own, and no label is a sample's number."""
+    """Labels of two digits whose classes have names (``3``) and folders (``03``) of their own, and no label is a
+    sample's number.
+    """
     (tmp_path / "flat").mkdir()
     for i, path in enumerate(sorted(crops.rglob("*.png"))[:12]):
         shutil.copyfile(path, tmp_path / f"flat/{i}.png")
     (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{i}.png,{11 - i}\n" for i in range(12)))
     built = layouts.make(
-        layouts.write_recipe(tmp_path), tmp_path / "flat", tmp_path / "out", labels=tmp_path / "labels.csv", sets=["clean"]
+        layouts.write_recipe(tmp_path),
+        tmp_path / "flat",
+        tmp_path / "out",
+        labels=tmp_path / "labels.csv",
+        sets=["clean"],
     )
     data = corruptset.open(built)
     assert [(c.name, c.folder) for c in data.classes][2:4] == [("2", "02"), ("3", "03")]

@@ -49,7 +49,11 @@ def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
 
 
 def test_a_worker_says_what_differs(job: Job) -> None:
-    assert [line.split(" ")[0] for line in answer(job, corruptset="9", kernels="9", pillow="9")] == ["corruptset", "pillow", "kernels"]
+    assert [line.split(" ")[0] for line in answer(job, corruptset="9", kernels="9", pillow="9")] == [
+        "corruptset",
+        "pillow",
+        "kernels",
+    ]
     assert len(dask_tasks.versions()["kernels"]) == 32
     assert dask_tasks.problems_of({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
 
@@ -71,7 +75,9 @@ def test_a_worker_says_what_it_does_not_see(job: Job, monkeypatch: pytest.Monkey
 
 
 def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next command takes it away before it waits for the worker, which holds the lock as long as it makes the part."""
+    """The next command takes it away before it waits for the worker, which holds the lock as long as it makes
+    the part.
+    """
     from corruptset.generate.plan.parts import Part
     from corruptset.generate.sinks.sink import Run
 

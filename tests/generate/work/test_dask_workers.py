@@ -55,13 +55,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> dict[str, bytes]:
     """What one process builds."""
-    return layouts.files_of(build(folder / "recipe.toml", f"folder:{folder}/source", folder / "whole", jobs=1).directory)
+    return layouts.files_of(
+        build(folder / "recipe.toml", f"folder:{folder}/source", folder / "whole", jobs=1).directory
+    )
 
 
 @pytest.fixture(scope="module")
 def cluster(folder: Path, whole: dict[str, bytes]) -> Iterator[Cluster]:
     # kernels are loaded once
-    begin = f"corruptset.generate.build.build({str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1)"
+    begin = (
+        f"corruptset.generate.build.build({str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', "
+        f"{str(folder / 'first')!r}, jobs=1)"
+    )
     with Cluster(folder / "cluster", begin) as cluster:
         yield cluster
 
@@ -115,7 +120,16 @@ def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_sta
     folder: Path, cluster: Cluster, two: list[int], whole: dict[str, bytes]
 ) -> None:
     """Neither the scheduler, which has no corruptset, nor the workers stand in that folder."""
-    arguments = ["build", "recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
+    arguments = [
+        "build",
+        "recipe.toml",
+        "--source",
+        "folder:source",
+        "--out",
+        "by-dask",
+        "--scheduler",
+        cluster.address,
+    ]
     done = subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "build: finishing")
     assert layouts.files_of(folder / "by-dask" / "dealt-1.0.0") == whole
@@ -123,7 +137,9 @@ def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_sta
     assert "all there already" in again.stdout
 
 
-def test_a_client_is_taken_and_left_open(make: Any, folder: Path, cluster: Cluster, two: list[int], tmp_path: Path, whole: Any) -> None:
+def test_a_client_is_taken_and_left_open(
+    make: Any, folder: Path, cluster: Cluster, two: list[int], tmp_path: Path, whole: Any
+) -> None:
     from distributed import Client
 
     with Client(cluster.address, set_as_default=False) as client:
@@ -168,9 +184,12 @@ def test_workers_that_do_not_see_the_folder_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the same path is another folder in each process
     with pytest.raises(
-        BuildError, match=r"2 of .*\n +(one|two) .* does not see /proc/self/cwd/out/dealt-1.0.0 .*\(No such file or directory\)"
+        BuildError,
+        match=r"2 of .*\n +(one|two) .* does not see /proc/self/cwd/out/dealt-1.0.0 .*\(No such file or directory\)",
     ):
-        build(folder / "recipe.toml", f"folder:{folder}/source", "/proc/self/cwd/out", scheduler=cluster.address, jobs=1)
+        build(
+            folder / "recipe.toml", f"folder:{folder}/source", "/proc/self/cwd/out", scheduler=cluster.address, jobs=1
+        )
     assert not committed(tmp_path / "out")
 
 
@@ -190,7 +209,9 @@ def test_workers_that_do_not_see_the_source_or_no_locks_are_refused(
     assert not committed(tmp_path / "out")
 
 
-def test_one_killed_one_retired_one_that_joined_later(make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any) -> None:
+def test_one_killed_one_retired_one_that_joined_later(
+    make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any
+) -> None:
     """Only the one that joined later is left to end it."""
     from distributed import Client
 
@@ -219,7 +240,9 @@ def test_what_a_worker_that_hangs_had_is_dealt_to_another(make: Any, two: list[i
     assert layouts.files_of(built.directory) == whole
 
 
-def test_a_worker_whose_disk_fails_is_left_aside(make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any) -> None:
+def test_a_worker_whose_disk_fails_is_left_aside(
+    make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any
+) -> None:
     with pytest.warns(CorruptsetWarning, match="The worker one .* gets no more parts: .*No such file or directory"):
         built = make(progress=at(3, lambda: script.write_text(f"fail {two[0]}")))
     assert layouts.files_of(built.directory) == whole
@@ -254,7 +277,9 @@ def test_a_part_that_kills_workers_ends_the_build_with_its_name(
 
 def test_the_scheduler_killed(make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any) -> None:
     script.write_text("sleep 0.02")
-    with pytest.raises(MachineError, match=r"The connection to the scheduler was lost; \d+ parts are left.*same command again"):
+    with pytest.raises(
+        MachineError, match=r"The connection to the scheduler was lost; \d+ parts are left.*same command again"
+    ):
         make(progress=at(5, lambda: cluster.kill(cluster.scheduler)))
     cluster.start_scheduler()
     cluster.add(name="three")
@@ -288,7 +313,9 @@ build({str(folder / "recipe.toml")!r}, source, {str(tmp_path / "out")!r}, schedu
     assert built.images < 450
 
 
-def test_a_sample_that_changes_meanwhile_is_the_error_that_it_is_locally(make: Any, folder: Path, two: list[int], script: Path) -> None:
+def test_a_sample_that_changes_meanwhile_is_the_error_that_it_is_locally(
+    make: Any, folder: Path, two: list[int], script: Path
+) -> None:
     victim = folder / "source" / "09_class" / "im.2.png"
     before = victim.read_bytes()
     try:
@@ -300,14 +327,21 @@ def test_a_sample_that_changes_meanwhile_is_the_error_that_it_is_locally(make: A
 
 def test_a_scheduler_that_is_none(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_workers, "CONNECT_S", 0.5)
-    for given, said in (("tcp://127.0.0.1:9", "No Dask scheduler answers at tcp://127.0.0.1:9"), (8786, "scheduler is 8786; expected an")):
+    for given, said in (
+        ("tcp://127.0.0.1:9", "No Dask scheduler answers at tcp://127.0.0.1:9"),
+        (8786, "scheduler is 8786; expected an"),
+    ):
         with pytest.raises(BuildError, match=said):
             build(folder / "recipe.toml", f"folder:{folder}/source", tmp_path, scheduler=given)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_scheduler_without_workers(make: Any, cluster: Cluster, two: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers(
+    make: Any, cluster: Cluster, two: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.kill(*two)
     monkeypatch.setattr(dask_workers, "NOBODY_S", 1.0)
-    with pytest.raises(MachineError, match=r"had no worker for 1 s: none has joined it. 32 parts are left.*dask worker"):
+    with pytest.raises(
+        MachineError, match=r"had no worker for 1 s: none has joined it. 32 parts are left.*dask worker"
+    ):
         make()

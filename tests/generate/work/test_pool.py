@@ -33,7 +33,9 @@ def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part(run
     assert all(len({p.run.number for p in task}) == 1 for task in tasks)
 
 
-def test_images_of_parts_that_workers_have_not_finished_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_of_parts_that_workers_have_not_finished_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = threading.Event()
 
     def process(job: Any, part: Part, made: Callable[[int], object]) -> PartDone:

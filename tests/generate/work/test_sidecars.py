@@ -52,7 +52,9 @@ def interrupted(crops: Path, recipe: Path, out: Path, **options: Any) -> Path:
 
 @pytest.fixture
 def resume(begun: Path, crops: Path, recipe: Path, tmp_path: Path) -> Any:
-    """Copy the build, do something to it, and run the same command again; return how many parts it made and the data set."""
+    """Copy the build, do something to it, and run the same command again; return how many parts it made and the data
+    set.
+    """
 
     def run(harm: Callable[[Path], object], **options: Any) -> tuple[int, Path]:
         out = tmp_path / "out"
@@ -91,7 +93,9 @@ HARM = [without_a_line, ten_bytes_fewer, flipped, emptied]
 
 
 @pytest.mark.parametrize("harm", HARM)
-def test_a_damaged_sidecar_is_as_if_it_were_not_there(resume: Any, whole: dict[str, bytes], harm: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_sidecar_is_as_if_it_were_not_there(
+    resume: Any, whole: dict[str, bytes], harm: Callable[[bytes], bytes]
+) -> None:
     def damage(root: Path) -> None:
         path = sorted((root / ".corruptset/parts").iterdir())[3]
         path.write_bytes(harm(path.read_bytes()))
@@ -122,7 +126,9 @@ def test_parts_of_two_builds_are_never_mixed(resume: Any, options: dict[str, Any
         resume(lambda root: (root / ".corruptset/build.json").unlink(), **options)
 
 
-def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(crops: Path, recipe: Path, tmp_path: Path) -> None:
+def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(
+    crops: Path, recipe: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     first = layouts.make(recipe, crops, out, sets=["contrast/*"])
     interrupted(crops, recipe, out, sets=["brightness/*"], format=None)
@@ -133,7 +139,9 @@ def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(crops
     assert layouts.files_of(first) == layouts.files_of(layouts.make(recipe, crops, tmp_path / "both", sets=SETS))
 
 
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun: Path, crops: Path, recipe: Path, tmp_path: Path) -> None:
+def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(
+    begun: Path, crops: Path, recipe: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     shutil.copytree(begun, out)
 

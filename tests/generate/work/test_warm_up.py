@@ -54,7 +54,9 @@ def warmed(cache: Path, jobs: int, sets: str = SETS) -> dict[str, object]:
     script = cache.parent / "warm.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "CORRUPTSET_CACHE": str(cache)}
-    run = subprocess.run([sys.executable, str(script), str(jobs), sets], env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, str(script), str(jobs), sets], env=environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     found: dict[str, object] = json.loads(run.stdout)
     return found

@@ -49,10 +49,14 @@ def test_atomic_write_is_on_disk_before_it_takes_the_name(tmp_path: Path, monkey
     steps: list[str] = []
     real = os.fsync, os.replace
     monkeypatch.setattr(
-        os, "fsync", lambda fd: (steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")), real[0](fd))
+        os,
+        "fsync",
+        lambda fd: (steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")), real[0](fd)),
     )
     monkeypatch.setattr(
-        os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix} {Path(a).parent == Path(b).parent}"), real[1](a, b))
+        os,
+        "replace",
+        lambda a, b: (steps.append(f"replace {Path(a).suffix} {Path(a).parent == Path(b).parent}"), real[1](a, b)),
     )
     write_atomic(tmp_path / "a", b"x" * 100_000)
     assert steps == ["fsync file", "replace .part True", "fsync folder"]

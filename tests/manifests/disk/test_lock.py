@@ -51,7 +51,12 @@ def test_a_killed_process_holds_no_lock(path: Path) -> None:
 def test_those_who_share_are_waited_for(path: Path) -> None:
     path.parent.mkdir()
     begun, waited = time.monotonic(), 0.2
-    with shared_lock(path), shared_lock(path), pytest.raises(BuildError, match="busy"), locked(path, "busy", wait_s=waited):
+    with (
+        shared_lock(path),
+        shared_lock(path),
+        pytest.raises(BuildError, match="busy"),
+        locked(path, "busy", wait_s=waited),
+    ):
         pass
     assert time.monotonic() - begun >= waited
     done = threading.Event()

@@ -27,7 +27,9 @@ def test_url_of(given, url):
     assert url_of(given) == url
 
 
-@pytest.mark.parametrize("url", ["s3://me:word-of-mine@bucket/a", "s3://word-of-mine@bucket", "s3://bucket/a?sig=word-of-mine"])
+@pytest.mark.parametrize(
+    "url", ["s3://me:word-of-mine@bucket/a", "s3://word-of-mine@bucket", "s3://bucket/a?sig=word-of-mine"]
+)
 def test_urls_with_secrets_are_refused_without_them(url):
     with pytest.raises(StoreError, match="a user name, a password or a signature") as raised:
         url_of(Path(url))
@@ -39,4 +41,7 @@ def test_secrets_of_the_environment_are_redacted(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word-of-mine")
     monkeypatch.setenv("MY_SHORT_TOKEN", "a")
     monkeypatch.setenv("PATH_OF_MINE", "harmless-value")
-    assert redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end") == "a *** harmless-value http://***@h/k?*** end"
+    assert (
+        redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
+        == "a *** harmless-value http://***@h/k?*** end"
+    )

@@ -15,7 +15,9 @@ from corruptset.manifests.release.bag import Bag
 
 
 def fetched(server: FileServer, bag: Bag, part: Path) -> tuple[list[int], list[int]]:
-    """Bring the first archive to `part`; return where each request began, and what was told of the bytes that are here."""
+    """Bring the first archive to `part`; return where each request began, and what was told of the bytes that
+    are here.
+    """
     archive, told = bag.archives[0], []
     data = (bag.path / archive.path).read_bytes()
     file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.file.sha256)
@@ -53,7 +55,9 @@ def test_another_version_behind_what_is_here_begins_again(bag: Bag, serve: Serve
     assert fetched(server, bag, tmp_path / "part") == ([0, 5000, 0], [5000, rest, -len(data), len(data)])
 
 
-def test_two_mirrors_with_other_bytes_are_no_progress(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_mirrors_with_other_bytes_are_no_progress(
+    bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     server, name = serve(bag.path), bag.archives[0].file.path

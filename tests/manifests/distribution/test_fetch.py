@@ -33,8 +33,14 @@ def archive_of(bag: Bag, set_id: str | None) -> Any:
 
 
 def left(out: Path) -> list[str]:
-    """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on them."""
-    return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"] if out.exists() else []
+    """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on
+    them.
+    """
+    return (
+        [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
+        if out.exists()
+        else []
+    )
 
 
 def test_the_data_set_comes_back(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
@@ -107,20 +113,26 @@ def wrong(data: bytes) -> bytes:
 
 
 REFUSED: dict[str, tuple[type[CorruptsetError], str, Callable[[str, bytes], Faults]]] = {
-    "wrong bytes": (VerificationError, "has sha256:.*, recorded is", lambda name, data: Faults(content={name: [wrong(data)]})),
+    "wrong bytes": (VerificationError, "has sha256:.*, recorded is", lambda name,
+    data: Faults(content={name: [wrong(data)]})),
     "longer": (VerificationError, r"has \d+ bytes, recorded", lambda name, data: Faults(content={name: [data + b"x"]})),
-    "longer, no length": (VerificationError, "more than", lambda name, data: Faults(content={name: [data + b"x"]}, length={name: None})),
+    "longer, no length": (VerificationError, "more than", lambda name, data: Faults(content={name: [data + b"x"]},
+    length={name: None})),
     "a length that lies": (VerificationError, "has 99 bytes, recorded", lambda name, data: Faults(length={name: 99})),
     "shorter than it says": (MachineError, "cut after 900 of", lambda name, data: Faults(cut={name: [900] + [0] * 50})),
-    "changed on the way": (VerificationError, "recorded", lambda name, data: Faults(content={name: [data, wrong(data)]}, cut={name: [9]})),
+    "changed on the way": (VerificationError, "recorded", lambda name, data: Faults(content={name: [data,
+    wrong(data)]}, cut={name: [9]})),
     "not there": (ReleaseError, "answers 404", lambda name, data: Faults(status={name: [404]})),
     "not for you": (ReleaseError, "answers 403 .*HF_TOKEN", lambda name, data: Faults(status={name: [403]})),
     "always busy": (MachineError, "answers 503; 6 tries", lambda name, data: Faults(status={name: [503] * 50})),
     "a redirect to itself": (ReleaseError, "infinite loop", lambda name, data: Faults(redirect={name: name})),
-    "a redirect to a file": (ReleaseError, "not allowed", lambda name, data: Faults(redirect={name: "file:///etc/passwd"})),
-    "a redirect to half an address": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "http://[::1"})),
+    "a redirect to a file": (ReleaseError, "not allowed", lambda name,
+    data: Faults(redirect={name: "file:///etc/passwd"})),
+    "a redirect to half an address": (ReleaseError, "no web address", lambda name,
+    data: Faults(redirect={name: "http://[::1"})),
     "no index": (ReleaseError, "answers 404", lambda name, data: Faults(status={"archives.json": [404]})),
-    "an index that is none": (VerificationError, "not an index", lambda name, data: Faults(content={"archives.json": [b"{}"]})),
+    "an index that is none": (VerificationError, "not an index", lambda name,
+    data: Faults(content={"archives.json": [b"{}"]})),
 }  # fmt: skip
 
 
@@ -137,7 +149,10 @@ def test_faults_that_are_refused(bag: Bag, serve: Serve, tmp_path: Path, fault: 
         assert path.startswith(f".fetch-{TOP}/parts/{name}")
         assert data.startswith((tmp_path / path).read_bytes())
     if kind is VerificationError:
-        assert not (tmp_path / f".fetch-{TOP}/parts/{name}").exists() or not (tmp_path / f".fetch-{TOP}/parts/{name}").stat().st_size
+        assert (
+            not (tmp_path / f".fetch-{TOP}/parts/{name}").exists()
+            or not (tmp_path / f".fetch-{TOP}/parts/{name}").stat().st_size
+        )
     server.faults = Faults()  # mended: the same call goes on
     assert fetch(server.url, tmp_path, sets=[FOG]).sets == [FOG]
 
@@ -170,16 +185,24 @@ def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match=f"names the digest {false}, its archives have {bag.digest}"):
         fetch(server.url, tmp_path / "o", digest=false)
     assert left(tmp_path / "o") == []
-    server.root = forged(bag, tmp_path / "s", lambda index: [a.update(sets=["fog/4"]) for a in index["archives"] if a["sets"] == [FOG]])
+    server.root = forged(
+        bag, tmp_path / "s", lambda index: [a.update(sets=["fog/4"]) for a in index["archives"] if a["sets"] == [FOG]]
+    )
     with pytest.raises(VerificationError, match=r"lack sets that archives\.json names: fog/4"):
         fetch(server.url, tmp_path / "o", sets=["fog/4"])
     assert not (tmp_path / "o" / TOP).exists()
     for number, path in enumerate(["../x.tar", "/x.tar", "data/../../x.tar", "data/x/y.tar", "x\\y", ""]):
-        server.root = forged(bag, tmp_path / f"t{number}", lambda index, path=path: index["archives"][0].update(path=path))
+        server.root = forged(
+            bag, tmp_path / f"t{number}", lambda index, path=path: index["archives"][0].update(path=path)
+        )
         with pytest.raises(VerificationError, match="not an index"):
             fetch(server.url, tmp_path / "o")
-    for number, (key, value) in enumerate([("name", "../up"), ("version", "1/2"), ("name", ".."), ("digest", "none"), ("archives", [])]):
-        server.root = forged(bag, tmp_path / f"u{number}", lambda index, key=key, value=value: index.update({key: value}))
+    for number, (key, value) in enumerate(
+        [("name", "../up"), ("version", "1/2"), ("name", ".."), ("digest", "none"), ("archives", [])]
+    ):
+        server.root = forged(
+            bag, tmp_path / f"u{number}", lambda index, key=key, value=value: index.update({key: value})
+        )
         with pytest.raises(VerificationError, match="not an index"):
             fetch(server.url, tmp_path / "o")
     server.root = forged(bag, tmp_path / "v", lambda index: index["archives"].append(index["archives"][0]))

@@ -34,7 +34,9 @@ def run(server: HubServer, tmp_path: Path) -> Run:
     def call(*arguments: object, token: str = TOKEN) -> Done:
         own = {"HF_ENDPOINT": server.url, "HF_TOKEN": token, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_XET": "1"}
         command = [COMMAND, *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **own}, capture_output=True, text=True, check=False
+        )
         assert "Traceback" not in done.stderr, done.stderr
         assert TOKEN not in done.stdout + done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
@@ -47,7 +49,9 @@ def puts(server: HubServer) -> list[str]:
 
 
 @pytest.mark.ci
-def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root: Path, bag: Bag, run: Run, server: HubServer, tmp_path: Path) -> None:
+def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(
+    root: Path, bag: Bag, run: Run, server: HubServer, tmp_path: Path
+) -> None:
     dry = run("publish", bag.path, "--to", PLACE)
     assert (dry.code, server.repositories, [m for m, _ in server.asked if m != "GET"]) == (0, {}, [])
     server.fails_after = 2
@@ -72,7 +76,12 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root: Path, bag:
     assert (again["sent"], len(repository.commits)) == ([], 2)
     repository.commits.append({**files, "README.md": b"theirs", bag.archives[0].path: b"theirs"})
     refused = run("publish", bag.path, "--to", PLACE, "--go")
-    assert (refused.code, "README.md" in refused.err, bag.archives[0].path in refused.err, len(repository.commits)) == (2, True, True, 3)
+    assert (refused.code, "README.md" in refused.err, bag.archives[0].path in refused.err, len(repository.commits)) == (
+        2,
+        True,
+        True,
+        3,
+    )
     assert run("publish", bag.path, "--to", PLACE, "--go", "--replace").code == 0
     assert repository.commits[-1] == files
 

@@ -59,7 +59,9 @@ def run(environment: dict[str, str], tmp_path: Path) -> Callable[..., Done]:
 
 
 @pytest.mark.ci
-def test_there_and_back(root: Path, bag: Bag, run: Callable[..., Done], environment: dict[str, str], tmp_path: Path) -> None:
+def test_there_and_back(
+    root: Path, bag: Bag, run: Callable[..., Done], environment: dict[str, str], tmp_path: Path
+) -> None:
     missing = run("publish", bag.path, "--to", "s3://nobody/has-it", "--go")
     assert (missing.code, "the bucket does not exist" in missing.err) == (2, True), missing.err
     # as a call that was interrupted: one archive is there, without a digest beside it; and one that differs
@@ -87,7 +89,9 @@ files.pipe_file("bucket/some/where/data/{second.name}", b"x" * {second.stat().st
 
 @pytest.mark.ci
 def test_a_store_that_fails(root: Path, bag: Bag, tmp_path: Path) -> None:
-    """Where every second request is cut, or its answer, all is tried again and told once; where every one is, the error says so."""
+    """Where every second request is cut, or its answer, all is tried again and told once; where every one is, the error
+    says so.
+    """
     place, told = "s3://fails/a", []
     with s3() as proxy:
         bucket("fails")

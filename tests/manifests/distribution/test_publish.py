@@ -112,7 +112,9 @@ def broken(bag: Bag, folder: Path, kind: str) -> None:
         ("forged", VerificationError, "the archives are of sha256:"),
     ],
 )
-def test_releases_that_are_refused(bag: Bag, tmp_path: Path, kind: str, error: type[CorruptsetError], match: str) -> None:
+def test_releases_that_are_refused(
+    bag: Bag, tmp_path: Path, kind: str, error: type[CorruptsetError], match: str
+) -> None:
     broken(bag, tmp_path / "r", kind)
     with pytest.raises(error, match=match):
         publish(tmp_path / "r", tmp_path / "p", go=True)
@@ -159,8 +161,14 @@ def test_a_zenodo_record(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> 
 
 
 def test_zenodos_limits_are_noted() -> None:
-    large = [PublishedFile("zenodo.json", 1, "", b""), *[PublishedFile(f"files/{n}", 10**9, "", b"") for n in range(101)]]
-    assert [note.split(":")[0].split(" are more")[0] for note in limit_notes(large, "zenodo")] == ["101,000,000,000 bytes", "101 files"]
+    large = [
+        PublishedFile("zenodo.json", 1, "", b""),
+        *[PublishedFile(f"files/{n}", 10**9, "", b"") for n in range(101)],
+    ]
+    assert [note.split(":")[0].split(" are more")[0] for note in limit_notes(large, "zenodo")] == [
+        "101,000,000,000 bytes",
+        "101 files",
+    ]
     assert limit_notes(large[:50], "zenodo") == limit_notes(large, "plain") == []
 
 
@@ -185,7 +193,9 @@ def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_pat
     assert publish(tmp_path / "o", tmp_path / "again", go=True).digest == bag.digest
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")])
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")]
+)
 def test_what_croissant_cannot_say(bag: Bag, tmp_path: Path, name: str, wrong: str) -> None:
     given: Any = {name: wrong}
     with pytest.raises(ReleaseError, match=rf"--{name} is '{wrong}'; expected"):
@@ -194,7 +204,9 @@ def test_what_croissant_cannot_say(bag: Bag, tmp_path: Path, name: str, wrong: s
 
 
 def test_croissant_follows_the_data_set(bag: Bag, tmp_path: Path, serve: Serve) -> None:
-    """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for byte."""
+    """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for
+    byte.
+    """
     publish(bag.path, tmp_path / "a", go=True, url="https://example.org/a/")
     mirror = fetch(serve(tmp_path / "a").url, tmp_path / "mirror", packed=True)
     publish(mirror.path, tmp_path / "b", go=True, url="https://example.org/b")

@@ -52,12 +52,17 @@ SIZES = [(1, (8, 8, 1)), (7, (9, 11, 3)), (1251, (5, 3, 1)), (1252, (5, 3, 1)), 
 def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[int, ...], name: str) -> None:
     rows = images(count, shape)
     columns = {"labels": np.arange(count) % 7, "index": np.arange(3, 3 + count), "pixels": images(count, (32,))}
-    about = {"labels": columns["labels"], "indices": columns["index"], "pixels": [bytes(p).hex() for p in columns["pixels"]]}
+    about = {
+        "labels": columns["labels"],
+        "indices": columns["index"],
+        "pixels": [bytes(p).hex() for p in columns["pixels"]],
+    }
     expected, _ = by_hdf5(rows, columns, name, "x 1", "raw")
     assert b"".join(shard_pieces(rows, set_id=name, build="x 1", encoding="raw", **about)) == expected
     other = rows[::-1].copy()
     assert (
-        b"".join(shard_pieces(other, set_id=name, build="x 1", encoding="raw", **about)) == by_hdf5(other, columns, name, "x 1", "raw")[0]
+        b"".join(shard_pieces(other, set_id=name, build="x 1", encoding="raw", **about))
+        == by_hdf5(other, columns, name, "x 1", "raw")[0]
     )
 
 

@@ -28,7 +28,12 @@ def test_without_the_library_the_error_names_it(templates: Make, monkeypatch: py
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
 @pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
 def test_images_labels_and_ids(
-    templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding_format: str, container: Any, uniform: bool
+    templates: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encoding_format: str,
+    container: Any,
+    uniform: bool,
 ) -> None:
     import datasets
 
@@ -43,13 +48,17 @@ def test_images_labels_and_ids(
     for row, image in zip(made, images.images(), strict=True):
         pixels = np.asarray(row["image"])
         np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
-    assert [bool(row["image"]["path"]) for row in made.cast_column("image", datasets.Image(decode=False))] == [container == "folder"] * 5
+    assert [bool(row["image"]["path"]) for row in made.cast_column("image", datasets.Image(decode=False))] == [
+        container == "folder"
+    ] * 5
     small = made.with_transform(lambda rows: {"sum": [np.asarray(picture).sum() for picture in rows["image"]]})
     assert [row["sum"] for row in small] == [image.sum() for image in images.images()]
 
 
 class Made:
-    """A store that has no files: it makes its images when they are asked for, and may be copied into a cache all the same."""
+    """A store that has no files: it makes its images when they are asked for, and may be copied into a cache all the
+    same.
+    """
 
     encoding = "jpeg"
 
@@ -70,7 +79,9 @@ def test_images_that_are_made_are_copied(templates: Make, tmp_path: Path, monkey
 
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")
-def test_classes_of_one_name_are_told_apart_by_their_folders(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classes_of_one_name_are_told_apart_by_their_folders(
+    templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)

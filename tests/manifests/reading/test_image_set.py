@@ -20,7 +20,8 @@ from corruptset.manifests.reading.image_set import ImageSet
 Make = Callable[..., Path]
 KINDS = [{"encoding_format": f, "containers": c} for f in ("png", "jpeg") for c in (("folder",), ("hdf5",))]
 MANY = [
-    slice(1, 4), slice(None), slice(None, None, -2), slice(3, 3), slice(-2, 99), [0, 4, 4, -1], [], range(1, 5, 2), np.array([3, 1]),
+    slice(1, 4), slice(None), slice(None, None, -2), slice(3, 3), slice(-2, 99), [0, 4, 4, -1], [], range(1, 5, 2),
+    np.array([3, 1]),
     np.array([-5, 4], np.int8), np.array([2], np.uint64), [True, False, True, False, False], np.arange(5) > 2,
 ]  # fmt: skip
 
@@ -73,7 +74,9 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None
     assert images[:2][0].shape == (2, 16, 20, 3)
     assert images[3:][0].shape == (2, 12, 8, 1)
     for index in (slice(None), [0, 2], np.array([0, 2])):
-        with pytest.raises(ValueError, match=r"image 0 is 16x20x3, image 2 is 9x31x3 .*one at a time.*with_transform.*collate"):
+        with pytest.raises(
+            ValueError, match=r"image 0 is 16x20x3, image 2 is 9x31x3 .*one at a time.*with_transform.*collate"
+        ):
             images[index]
     assert [image.shape for image, _ in images.__getitems__([0, 2])] == [(16, 20, 3), (9, 31, 3)]
 

@@ -21,7 +21,10 @@ Make = Callable[..., Path]
 
 
 def pictures(html: str) -> list[Image.Image]:
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)]
+    return [
+        Image.open(io.BytesIO(base64.b64decode(data)))
+        for data in re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
+    ]
 
 
 @pytest.mark.parametrize("uniform", [True, False])

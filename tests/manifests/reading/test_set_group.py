@@ -80,9 +80,15 @@ def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: Data
 
 def plainly(record: SetRecord, role: Any, stages: Any, **of_stage: Any) -> bool:
     """Say whether a set fits, the slow way; values are lists or None."""
-    read = {"corruption": lambda s: s.corruption, "severity": lambda s: s.severity, "family": lambda s: get_corruption(s.corruption).family}
+    read = {
+        "corruption": lambda s: s.corruption,
+        "severity": lambda s: s.severity,
+        "family": lambda s: get_corruption(s.corruption).family,
+    }
     asked = {name: values for name, values in of_stage.items() if values is not None}
-    one = not asked or any(all(read[name](stage) in values for name, values in asked.items()) for stage in record.stages)
+    one = not asked or any(
+        all(read[name](stage) in values for name, values in asked.items()) for stage in record.stages
+    )
     return one and (role is None or record.role in role) and (stages is None or len(record.stages) in stages)
 
 
@@ -91,7 +97,11 @@ def test_a_selection_is_what_fits_all_of_it(singles: DataSet, chains: DataSet) -
         noises = ["fog", "gaussian_noise"]
         severities = [3, 5]
         for corruption, severity, role, family, stages in product(
-            [None, ["fog"], noises], [None, [3], severities], [None, ["test"]], [None, ["noise"], ["weather", "noise"]], [None, [1]]
+            [None, ["fog"], noises],
+            [None, [3], severities],
+            [None, ["test"]],
+            [None, ["noise"], ["weather", "noise"]],
+            [None, [1]],
         ):
             found = data.select(corruption=corruption, severity=severity, role=role, family=family, stages=stages)
             of_stage = {"corruption": corruption, "severity": severity, "family": family}

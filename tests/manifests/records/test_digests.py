@@ -113,7 +113,11 @@ def test_build_depends_on_all_that_it_is_of(change: dict[str, Any]) -> None:
 
 
 def test_one_benchmark_has_one_digest_in_every_container(templates: Callable[..., Path]) -> None:
-    kinds = [templates(encoding_format=f, containers=c) for f in ("png", "jpeg") for c in (("folder",), ("hdf5",), ("folder", "hdf5"))]
+    kinds = [
+        templates(encoding_format=f, containers=c)
+        for f in ("png", "jpeg")
+        for c in (("folder",), ("hdf5",), ("folder", "hdf5"))
+    ]
     assert len({json.loads((root / "manifest.json").read_text("utf-8"))["digest"] for root in kinds}) == 1
 
 
@@ -121,5 +125,8 @@ def test_files(tmp_path: Path) -> None:
     data = bytes(range(256)) * 5000
     (tmp_path / "x").write_bytes(data)
     assert (
-        sha256_file(tmp_path / "x") == sha256_bytes(data) == sha256_bytes(memoryview(data)) == "sha256:" + hashlib.sha256(data).hexdigest()
+        sha256_file(tmp_path / "x")
+        == sha256_bytes(data)
+        == sha256_bytes(memoryview(data))
+        == "sha256:" + hashlib.sha256(data).hexdigest()
     )

@@ -32,11 +32,13 @@ def validator(name: str) -> Any:
 
 
 REGION = {
-    "source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink", "row": 1, "col": 1,
+    "source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink", "row": 1,
+    "col": 1,
     "anchor": False,
 }  # fmt: skip
 REGION_ROW = {
-    "sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0, "ny": 3, "nx": 4, "step": 1,
+    "sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0, "ny": 3,
+    "nx": 4, "step": 1,
     "margin": 1, "fit": "resize", "out": 32, "interpolation": "bilinear", "channels": "rgb",
 }  # fmt: skip
 
@@ -66,7 +68,9 @@ def bare(schema: Any) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_shipped_schemas_are_those_of_the_models(name: str) -> None:
-    assert bare(load_schema(name)) == bare(make_schema(name)), "run: python -m corruptset.manifests.schema manifests/schema"
+    assert bare(load_schema(name)) == bare(make_schema(name)), (
+        "run: python -m corruptset.manifests.schema manifests/schema"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,7 +103,9 @@ VALUES = [
 
 
 def mutants(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield copies of a JSON value with one thing changed at every depth: a field dropped, added, or of another value."""
+    """Yield copies of a JSON value with one thing changed at every depth: a field dropped, added, or of another
+    value.
+    """
 
     def places(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         yield path
@@ -152,6 +158,8 @@ def test_the_command_writes_the_shipped_files(tmp_path: Path) -> None:
     for name in NAMES:
         assert bare(json.loads((tmp_path / f"{name}.json").read_bytes())) == bare(load_schema(name))
     shutil.rmtree(tmp_path)
-    ended = subprocess.run([sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)], capture_output=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)], capture_output=True, check=False
+    )
     assert ended.returncode == 1
     assert b"usage" in ended.stderr

@@ -39,7 +39,9 @@ def cut(image: np.ndarray, table: RegionTable, side: int | None = None) -> CutCr
     return CutCrops(image, list(region_rows(table, 0, "a", width, height)), side)
 
 
-def compare(image: np.ndarray, crops: CutCrops, table: RegionTable, expected: Iterable[tuple[int, int, int]] | None = None) -> None:
+def compare(
+    image: np.ndarray, crops: CutCrops, table: RegionTable, expected: Iterable[tuple[int, int, int]] | None = None
+) -> None:
     """Hold every crop to the slow one."""
     places = [place_of(record) for record in crops.regions()]
     assert expected is None or places == list(expected)
@@ -90,16 +92,27 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(regions: str, tmp_path:
     images = small_images(3)
     source = write_rows(tmp_path, images)
     recipe = write_recipe(tmp_path, regions)
-    made = {s: corruptset.build(recipe, source, tmp_path / s, jobs=1, store=s, format="hdf5").directory for s in ("images", "table")}
+    made = {
+        s: corruptset.build(recipe, source, tmp_path / s, jobs=1, store=s, format="hdf5").directory
+        for s in ("images", "table")
+    }
     stored, whole = (corruptset.open(made[s]) for s in ("images", "table"))
-    assert (len(whole.samples), (made["table"] / "regions.jsonl").exists(), (made["images"] / "regions.jsonl").exists()) == (3, True, False)
+    assert (
+        len(whole.samples),
+        (made["table"] / "regions.jsonl").exists(),
+        (made["images"] / "regions.jsonl").exists(),
+    ) == (3, True, False)
     for number, image in enumerate(images):
         first, second = (pickle.loads(pickle.dumps(d)).crops(f"data/{number}") for d in (stored, whole))
         assert list(first.regions()) == list(second.regions())
         assert len(first) == len(second) > 30
         for i, record in enumerate(first.regions()):
             place, fit = place_of(record), "pad" if regions == PADDED else "resize"
-            slow = slow_embedding(image, place, 32) if regions == EMBED else slow_crop(image, place, first[0].shape[0], fit=fit)
+            slow = (
+                slow_embedding(image, place, 32)
+                if regions == EMBED
+                else slow_crop(image, place, first[0].shape[0], fit=fit)
+            )
             assert np.array_equal(first[i], slow)
             assert np.array_equal(second[i], slow)
         assert np.array_equal(first.array(), second.array())

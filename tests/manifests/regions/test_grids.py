@@ -22,7 +22,9 @@ def test_the_counts_of_the_paper() -> None:
     table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), mode="exhaustive", out=224)
     for width, height in [(500, 375), (375, 500)]:
         found = regions_of("a", grids_of(table, 0, "a", width, height))
-        assert len(found) == sum((width - s + 1) * (height - s + 1) + (width - s + 3) * (height - s + 3) for s in (75, 151, 225, 301))
+        assert len(found) == sum(
+            (width - s + 1) * (height - s + 1) + (width - s + 3) * (height - s + 3) for s in (75, 151, 225, 301)
+        )
         assert len(found) == 531_328
 
 
@@ -51,7 +53,10 @@ def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors(width: int, heig
 
 
 def test_anchors_have_their_neighbours_and_shrinks() -> None:
-    for table in (RegionTable(sides=(12, 14), blocks=30, block=4, out=32), RegionTable(sides=(12, 30), mode="exhaustive", out=32)):
+    for table in (
+        RegionTable(sides=(12, 14), blocks=30, block=4, out=32),
+        RegionTable(sides=(12, 30), mode="exhaustive", out=32),
+    ):
         found = regions(table, 32, 32)
         places = {place_of(r) for r in found}
         anchors = [r for r in found if r.anchor]
@@ -76,7 +81,9 @@ def test_a_shrunk_region_names_an_anchor_that_it_lies_in() -> None:
         owner = anchors[r.row, r.col]
         assert 0 <= r.y - owner.y <= 2
         assert 0 <= r.x - owner.x <= 2
-        assert not any((a.row, a.col) < (r.row, r.col) and 0 <= r.y - a.y <= 2 and 0 <= r.x - a.x <= 2 for a in anchors.values())
+        assert not any(
+            (a.row, a.col) < (r.row, r.col) and 0 <= r.y - a.y <= 2 and 0 <= r.x - a.x <= 2 for a in anchors.values()
+        )
 
 
 def test_what_says_most_of_a_region_describes_it() -> None:

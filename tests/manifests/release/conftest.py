@@ -37,7 +37,9 @@ def packs(tmp_path_factory: pytest.TempPathFactory, templates: Make) -> Packs:
 
 @pytest.fixture(scope="session")
 def good(packs: Packs) -> Members:
-    """The members of a good archive, in order; it has a short name, as archives had before each pack had names of its own."""
+    """The members of a good archive, in order; it has a short name, as archives had before each pack had names of its
+    own.
+    """
     _, bag = packs({"containers": ("folder",)})
     with tarfile.open(next(bag.path.glob("data/*-clean.tar"))) as t:
         first, *others = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]

@@ -42,7 +42,9 @@ def test_missing_moved_and_cut_members(good: Members, tmp_path: Path) -> None:
     items = list(good.items())
     refused(write_archive(tmp_path / "none", []), tmp_path, "is not a tar|is empty|cut off")
     refused(write_archive(tmp_path / "short", items[:-1]), tmp_path, "ends before")
-    refused(write_archive(tmp_path / "gap", [i for i in items if i[0] != IMAGE]), tmp_path, "is not what the records name")
+    refused(
+        write_archive(tmp_path / "gap", [i for i in items if i[0] != IMAGE]), tmp_path, "is not what the records name"
+    )
     refused(write_archive(tmp_path / "headless", items[1:]), tmp_path, "which says what is in it")
     for number, name in enumerate((IMAGE, f"{TOP}/samples.jsonl", f"{TOP}/manifest.json", f"{TOP}/sets/clean.jsonl")):
         other = bytes([good[name][0] ^ 1]) + good[name][1:]
@@ -52,7 +54,11 @@ def test_missing_moved_and_cut_members(good: Members, tmp_path: Path) -> None:
             f"{name.split('/')[-1]}.*recorded is",
         )
         longer = good[name] + b" "
-        refused(write_archive(tmp_path / f"l{number}", list({**good, name: longer}.items())), tmp_path, f"{name.split('/')[-1]}.* bytes")
+        refused(
+            write_archive(tmp_path / f"l{number}", list({**good, name: longer}.items())),
+            tmp_path,
+            f"{name.split('/')[-1]}.* bytes",
+        )
     whole = write_archive(tmp_path / "cut", items).read_bytes()
     for at in (100, len(whole) // 2, len(whole) - 11_000):
         (tmp_path / "cut").write_bytes(whole[:at])
@@ -84,10 +90,20 @@ def edited(good: Members, change: Callable[[Any], None], name: str = f"{TOP}/man
 
 @pytest.mark.parametrize(
     "path",
-    ["../../escaped", "/tmp/escaped", "manifest.json", "images/fog/3/x.png", ".corruptset/x", "images/clean/a\nb.png", "images/clean/../x"],
+    [
+        "../../escaped",
+        "/tmp/escaped",
+        "manifest.json",
+        "images/fog/3/x.png",
+        ".corruptset/x",
+        "images/clean/a\nb.png",
+        "images/clean/../x",
+    ],
 )
 def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path, path: str) -> None:
-    rows = good[f"{TOP}/sets/clean.jsonl"].replace("images/clean/0_käfer/zwei.png".encode(), path.replace("\n", "\\n").encode())
+    rows = good[f"{TOP}/sets/clean.jsonl"].replace(
+        "images/clean/0_käfer/zwei.png".encode(), path.replace("\n", "\\n").encode()
+    )
     refused(
         write_archive(tmp_path / "a", list(sealed(good, f"{TOP}/sets/clean.jsonl", rows).items())),
         tmp_path,
@@ -97,7 +113,11 @@ def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path, path: str) -> N
 
 def test_rows_that_differ_in_capitals_alone(good: Members, tmp_path: Path) -> None:
     rows = good[f"{TOP}/sets/clean.jsonl"].replace(b"bild eins.png", b"ZWEI.png")
-    refused(write_archive(tmp_path / "a", list(sealed(good, f"{TOP}/sets/clean.jsonl", rows).items())), tmp_path, "capitals aside")
+    refused(
+        write_archive(tmp_path / "a", list(sealed(good, f"{TOP}/sets/clean.jsonl", rows).items())),
+        tmp_path,
+        "capitals aside",
+    )
 
 
 MANIFESTS: dict[str, tuple[Callable[[Any], None], str]] = {
@@ -134,11 +154,17 @@ RECORDS: dict[str, tuple[Callable[[Any], None], str]] = {
     "name": (lambda r: r.update(name="../x"), "not a record"),
     "archive": (lambda r: r.update(archive="other"), "archive other"),
     "file out": (lambda r: r["files"].append({**r["files"][1], "path": "../../x"}), "not a record"),
-    "file in the work folder": (lambda r: r["files"].append({**r["files"][1], "path": ".corruptset/unpack.json"}), "does not list"),
+    "file in the work folder": (
+        lambda r: r["files"].append({**r["files"][1], "path": ".corruptset/unpack.json"}),
+        "does not list",
+    ),
     "marker": (lambda r: r["files"].append({**r["files"][1], "path": "partial.json"}), "does not list"),
     "unlisted file": (lambda r: r["files"].append({**r["files"][1], "path": "setup.py"}), "does not list"),
     "twice": (lambda r: r["files"].append(r["files"][1]), "names a file twice"),
-    "capitals": (lambda r: r["files"].append({**r["files"][1], "path": r["files"][1]["path"].swapcase()}), "capitals alone"),
+    "capitals": (
+        lambda r: r["files"].append({**r["files"][1], "path": r["files"][1]["path"].swapcase()}),
+        "capitals alone",
+    ),
     "no samples": (lambda r: r.update(files=[f for f in r["files"] if f["path"] != "samples.jsonl"]), "does not name"),
     "unknown set": (lambda r: r["units"][0].update(sets=["nothing"]), "manifest has not"),
     "no sets": (lambda r: r["units"][0].update(sets=[]), "manifest has not"),

@@ -74,7 +74,14 @@ def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
     info.type, info.size = tarfile.XHDTYPE, 1 << 30
     (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
     refused(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
-    for records in (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"25 GNU.sparse.major=100\n", b"x"):
+    for records in (
+        b"20 path=" + b"x" * 30,
+        b"12 mtime=1.5\n",
+        b"99999999 path=x\n",
+        b"11 size=-1\n",
+        b"25 GNU.sparse.major=100\n",
+        b"x",
+    ):
         info.size = len(records)
         (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
         refused(tmp_path / "pax", tmp_path, "is cut or damaged")
@@ -96,7 +103,14 @@ def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(tmp_path: Path, siz
 
 
 def test_what_is_no_archive(tmp_path: Path) -> None:
-    for data in (b"", b"\x1f\x8b" + bytes(600), b"PK\x03\x04" + bytes(600), b"x" * 5000, bytes(10240), b"PK\x05\x06" + bytes(18)):
+    for data in (
+        b"",
+        b"\x1f\x8b" + bytes(600),
+        b"PK\x03\x04" + bytes(600),
+        b"x" * 5000,
+        bytes(10240),
+        b"PK\x05\x06" + bytes(18),
+    ):
         (tmp_path / "a").write_bytes(data)
         refused(tmp_path / "a", tmp_path, "is not a tar|cut off|is empty")
 
@@ -124,7 +138,8 @@ print(most() - before)
 """
 
 BOMB = 120_000_000
-"""Bytes of zeros in a bomb, twice what the process may grow by; where it is not compressed they are a hole in its file."""
+"""Bytes of zeros in a bomb, twice what the process may grow by; where it is not compressed they are a hole in its file.
+"""
 
 
 def hollow(path: Path, members: Members, name: str) -> Path:
@@ -154,8 +169,14 @@ def claiming(good: Members, name: str) -> Members:
 def test_bombs_are_refused_in_little_memory_and_on_little_disk(good: Members, tmp_path: Path) -> None:
     """Tars with holes: a member of 120 MB where the records have a small one, or say so themselves."""
     rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
-    bombs = [hollow(tmp_path / f"tar{i}", good, name) for i, name in enumerate([IMAGE, rows, samples, RECORD, f"{TOP}/manifest.json"])]
-    bombs += [hollow(tmp_path / f"claim{i}", claiming(good, name), name) for i, name in enumerate([rows, samples, f"{TOP}/manifest.json"])]
+    bombs = [
+        hollow(tmp_path / f"tar{i}", good, name)
+        for i, name in enumerate([IMAGE, rows, samples, RECORD, f"{TOP}/manifest.json"])
+    ]
+    bombs += [
+        hollow(tmp_path / f"claim{i}", claiming(good, name), name)
+        for i, name in enumerate([rows, samples, f"{TOP}/manifest.json"])
+    ]
     sound = write_archive(tmp_path / "sound", list(good.items()))
     command = [sys.executable, "-c", UNPACK, str(sound), str(tmp_path / "out"), *map(str, bombs)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -28,15 +28,22 @@ def test_the_folder_is_a_bag(packs: Packs) -> None:
     files = tree(out)
 
     def sums(name: str) -> dict[str, str]:
-        return {path: f"sha256:{h}" for h, _, path in (line.partition("  ") for line in (out / name).read_text("utf-8").splitlines())}
+        return {
+            path: f"sha256:{h}"
+            for h, _, path in (line.partition("  ") for line in (out / name).read_text("utf-8").splitlines())
+        }
 
-    assert sums("manifest-sha256.txt") == {p: h for p, h in files.items() if p.startswith("data/")} == sums("SHA256SUMS")
+    assert (
+        sums("manifest-sha256.txt") == {p: h for p, h in files.items() if p.startswith("data/")} == sums("SHA256SUMS")
+    )
     tags = {p: h for p, h in files.items() if not p.startswith("data/")}
     # the index names all others; a bag need not name a file that no bag has to have
     index = json.loads((out / "archives.json").read_bytes())
     assert {f["path"]: f["sha256"] for f in index["files"]} == {p: h for p, h in tags.items() if p != "archives.json"}
     assert {a["path"]: a["sha256"] for a in index["archives"]} == sums("SHA256SUMS")
-    assert sums("tagmanifest-sha256.txt") == {p: h for p, h in tags.items() if p not in ("tagmanifest-sha256.txt", "archives.json")}
+    assert sums("tagmanifest-sha256.txt") == {
+        p: h for p, h in tags.items() if p not in ("tagmanifest-sha256.txt", "archives.json")
+    }
     sizes = [(out / p).stat().st_size for p in files if p.startswith("data/")]
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")
     assert subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=out, check=False).returncode == 0
@@ -54,13 +61,27 @@ def test_every_archive_describes_itself(packs: Packs) -> None:
             inside = {m.name.removeprefix("tiny-c-1.0.0/") for m in t.getmembers()}
         assert (record["name"], record["version"], record["digest"]) == ("tiny-c", "1.0.0", digest)
         assert {s for u in record["units"] for s in u["sets"]} == set(made.sets)
-        assert {"manifest.json", "samples.jsonl", "README.md", "SHA256SUMS", *(f"sets/{s}.jsonl" for s in made.sets)} <= inside
+        assert {
+            "manifest.json",
+            "samples.jsonl",
+            "README.md",
+            "SHA256SUMS",
+            *(f"sets/{s}.jsonl" for s in made.sets),
+        } <= inside
         for f in record["files"]:
             assert (f["bytes"], f["sha256"]) == ((root / f["path"]).stat().st_size, sha256_file(root / f["path"]))
     card = (bag.path / "README.md").read_text("utf-8")
     assert all(
         part in card
-        for part in (digest, "Source images", "Code", "Textures", "CC0-1.0", "## Citation", *(a.file.path for a in bag.archives))
+        for part in (
+            digest,
+            "Source images",
+            "Code",
+            "Textures",
+            "CC0-1.0",
+            "## Citation",
+            *(a.file.path for a in bag.archives),
+        )
     )
 
 

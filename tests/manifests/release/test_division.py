@@ -46,7 +46,10 @@ def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tm
     root, whole = packs({"repeat": 8})
     weather = next(a.file.bytes for a in whole.archives if "weather" in a.file.path)
     between_sets = packed(root, tmp_path / "sets", max_bytes=weather - 20_000)
-    assert {a.sets for a in between_sets.archives if "weather" in a.file.path} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
+    assert {a.sets for a in between_sets.archives if "weather" in a.file.path} == {
+        ("fog-3+gaussian_noise-5",),
+        ("fog/3",),
+    }
     assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
     most = between_sets.archives[0].file.bytes * 3 // 4
     bag = packed(root, tmp_path / "files", max_bytes=most)
@@ -65,7 +68,9 @@ def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tm
 
 
 @pytest.mark.parametrize("by", ["family", "set"])
-@pytest.mark.parametrize("options", [{"containers": ("folder",)}, {"containers": ("hdf5",)}, {}, {"encoding_format": "jpeg"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"containers": ("folder",)}, {"containers": ("hdf5",)}, {}, {"encoding_format": "jpeg"}], ids=str
+)
 def test_what_a_pack_needs_is_known_before(
     templates: Make, tmp_path: Path, options: dict[str, Any], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

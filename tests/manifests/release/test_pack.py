@@ -17,7 +17,9 @@ from corruptset.manifests.release.unpack import unpack
 
 
 def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also under another umask, from a copy with other times and permissions, named relatively from another directory."""
+    """Also under another umask, from a copy with other times and permissions, named relatively from another
+    directory.
+    """
     root, one = packs()
     copy = tmp_path / "copied" / "renamed"
     shutil.copytree(root, copy)
@@ -36,7 +38,9 @@ def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pyt
 def test_a_tar_says_nothing_of_whoever_made_it(packs: Packs) -> None:
     with tarfile.open(archive_paths(packs()[1])[0]) as t:
         members = t.getmembers()
-    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode, m.type) for m in members} == {(0, 0, 0, "", "", 0o644, tarfile.REGTYPE)}
+    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode, m.type) for m in members} == {
+        (0, 0, 0, "", "", 0o644, tarfile.REGTYPE)
+    }
     assert {tuple(m.pax_headers) for m in members} == {(), ("path",)}  # names with umlauts
 
 
@@ -113,17 +117,24 @@ def test_two_at_once_are_refused(packs: Packs, tmp_path: Path) -> None:
     with locked(tmp_path / "p/.corruptset/pack.lock", "busy"), pytest.raises(BuildError, match="Another process"):
         packed(root, tmp_path / "p")
     packed(root, tmp_path / "p")
-    with locked(tmp_path / "u" / root.name / ".corruptset/unpack.lock", "busy"), pytest.raises(BuildError, match="Another process"):
+    with (
+        locked(tmp_path / "u" / root.name / ".corruptset/unpack.lock", "busy"),
+        pytest.raises(BuildError, match="Another process"),
+    ):
         unpack(archive_paths(bag), tmp_path / "u")
     unpack(archive_paths(bag), tmp_path / "u")
 
 
 @pytest.mark.parametrize("manifest_only", [False, True])
-def test_without_room_nothing_is_packed(packs: Packs, tmp_path: Path, manifest_only: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_nothing_is_packed(
+    packs: Packs, tmp_path: Path, manifest_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root, whole = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", usage_of(1000))
-        with pytest.raises(MachineError, match=r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space") as caught:
+        with pytest.raises(
+            MachineError, match=r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
+        ) as caught:
             packed(root, tmp_path / "p", manifest_only=manifest_only)
         assert caught.value.exit_code == 3
     assert not list((tmp_path / "p").rglob("*.tar*"))
@@ -131,7 +142,9 @@ def test_without_room_nothing_is_packed(packs: Packs, tmp_path: Path, manifest_o
     assert tree(bag.path) == tree(whole.path)
 
 
-def test_an_interrupted_pack_needs_room_for_the_rest_alone(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_pack_needs_room_for_the_rest_alone(
+    templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = templates()
     killed("pack", 46, root, tmp_path / "p")
     stood = sum(p.stat().st_size for p in (tmp_path / "p/data").glob("*.tar"))

@@ -19,7 +19,9 @@ from corruptset.manifests.verify.ladder import verify_directory
 
 @pytest.mark.parametrize("by", ["family", "corruption", "set"])
 @pytest.mark.parametrize(
-    "options", [{"containers": ("folder",), "encoding_format": "jpeg"}, {"containers": ("hdf5",), "uniform": False}, {}], ids=str
+    "options",
+    [{"containers": ("folder",), "encoding_format": "jpeg"}, {"containers": ("hdf5",), "uniform": False}, {}],
+    ids=str,
 )
 def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: dict[str, Any], by: str) -> None:
     root, bag = packs(options, by=by)
@@ -111,7 +113,14 @@ def test_unpacked_onto_files_of_the_right_size(packs: Packs, tmp_path: Path) -> 
     root, bag = packs(by="set")
     left = unpack(archive_paths(bag), tmp_path / "u").path
     wrong = [
-        left / p for p in ("images/fog/3/1 a dog/deep/rex.png", "hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
+        left / p
+        for p in (
+            "images/fog/3/1 a dog/deep/rex.png",
+            "hdf5/clean-00001.h5",
+            "sets/clean.jsonl",
+            "samples.jsonl",
+            "SHA256SUMS",
+        )
     ]
     for path in wrong:
         flip(path)

@@ -1,4 +1,6 @@
-"""Data sets in which every hash was put right: what is compared beside hashes, image by image, row by row, process by process."""
+"""Data sets in which every hash was put right: what is compared beside hashes, image by image, row by row, process by
+process.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def test_a_row_in_a_shard_of_another_set_or_of_none(dataset: Make, name: str) ->
     assert (ROWS, f"row 4 is in {name}, which is not a shard of this set in the manifest") in details
 
 
-@pytest.mark.parametrize(("row", "said"), [(0, f"row 3 is in {SHARD} at row 0, as is another"), (5, f"the rows in {SHARD} are not 0 to 1")])
+@pytest.mark.parametrize(
+    ("row", "said"), [(0, f"row 3 is in {SHARD} at row 0, as is another"), (5, f"the rows in {SHARD} are not 0 to 1")]
+)
 def test_rows_of_a_shard_that_are_named_twice_or_left_out(dataset: Make, row: int, said: str) -> None:
     root = dataset(containers=("hdf5",))
     forge(root, lambda rows: rows[3]["files"][0].update(row=row))
@@ -182,7 +186,9 @@ def test_slices_together_look_at_every_image_once(dataset: Make, parts: int) -> 
 
 
 def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice, named from another directory each time, as a notebook does: the workers of the first call are there still."""
+    """Twice, named from another directory each time, as a notebook does: the workers of the first call are
+    there still.
+    """
     for damaged in (False, True):
         root = dataset(repeat=2)
         monkeypatch.chdir(root.parent)
@@ -198,7 +204,17 @@ def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytes
         assert len(one.problems) == 4 * damaged
 
 
-LEADING_OUT = ["../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "c:x.jpg", "//host/x.jpg", "./a.jpg", ""]
+LEADING_OUT = [
+    "../up.jpg",
+    "a/../../up.jpg",
+    "/etc/passwd",
+    "a\\b.jpg",
+    "C:/x.jpg",
+    "c:x.jpg",
+    "//host/x.jpg",
+    "./a.jpg",
+    "",
+]
 
 
 @pytest.mark.parametrize("path", LEADING_OUT)

@@ -101,7 +101,9 @@ MANIFEST_EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "file hash": lambda m: m["files"][0].update(sha256="sha256:" + "2" * 64),
     "file twice": lambda m: m["files"].append(m["files"][-1]),
     "file invented": lambda m: m["files"].append({"path": "zzz", "bytes": 0, "sha256": "sha256:" + "2" * 64}),
-    "image among files": lambda m: m["files"].insert(14, {"path": PNG_IMAGE, "bytes": 0, "sha256": "sha256:" + "2" * 64}),
+    "image among files": lambda m: m["files"].insert(
+        14, {"path": PNG_IMAGE, "bytes": 0, "sha256": "sha256:" + "2" * 64}
+    ),
     "encoding": lambda m: m["encoding"].update(format="jpeg", quality=85, optimize=False, subsampling="4:2:0"),
     "containers": lambda m: m["encoding"].update(containers=["folder"]),
     "name": lambda m: m.update(name="other"),
@@ -132,7 +134,9 @@ def test_an_edited_manifest_with_matching_hashes(dataset: Make, name: str) -> No
     assert "hash" not in {p.kind for p in problems if p.path == "manifest.json"}
 
 
-@pytest.mark.parametrize("bad", ["../secret.png", "/etc/passwd", "images/fog/3/../../../../secret.png", "C:/x.png", "a\\b.png", "", "a//b"])
+@pytest.mark.parametrize(
+    "bad", ["../secret.png", "/etc/passwd", "images/fog/3/../../../../secret.png", "C:/x.png", "a\\b.png", "", "a//b"]
+)
 def test_paths_that_leave_the_directory(dataset: Make, bad: str) -> None:
     root = dataset()
     outside(root)
@@ -219,18 +223,34 @@ def reseal_image(root: Path, data: bytes) -> None:
     (root / PNG_IMAGE).write_bytes(data)
 
     def change(rows: list[dict[str, Any]]) -> None:
-        next(f for r in rows for f in r["files"] if f["path"] == PNG_IMAGE).update(bytes=len(data), sha256=sha256_bytes(data))
+        next(f for r in rows for f in r["files"] if f["path"] == PNG_IMAGE).update(
+            bytes=len(data), sha256=sha256_bytes(data)
+        )
 
-    before = sum(f["bytes"] for line in (root / "sets/fog/3.jsonl").read_text("utf-8").splitlines() for f in json.loads(line)["files"])
+    before = sum(
+        f["bytes"]
+        for line in (root / "sets/fog/3.jsonl").read_text("utf-8").splitlines()
+        for f in json.loads(line)["files"]
+    )
     edit_lines(root / "sets/fog/3.jsonl", change)
-    after = sum(f["bytes"] for line in (root / "sets/fog/3.jsonl").read_text("utf-8").splitlines() for f in json.loads(line)["files"])
+    after = sum(
+        f["bytes"]
+        for line in (root / "sets/fog/3.jsonl").read_text("utf-8").splitlines()
+        for f in json.loads(line)["files"]
+    )
     edit_manifest(root, lambda m: m["sets"][2].update(bytes=m["sets"][2]["bytes"] + after - before), reseal=True)
 
 
 def test_other_pixels_behind_matching_hashes(dataset: Make) -> None:
     root = dataset()
     other, jpeg = (root / OTHER_PNG).read_bytes(), (dataset(encoding_format="jpeg") / JPEG_IMAGE).read_bytes()
-    for data, kind in [(other, "pixels"), (jpeg, "decode"), (other[: len(other) // 2], "decode"), (b"", "decode"), (b"text", "decode")]:
+    for data, kind in [
+        (other, "pixels"),
+        (jpeg, "decode"),
+        (other[: len(other) // 2], "decode"),
+        (b"", "decode"),
+        (b"text", "decode"),
+    ]:
         reseal_image(root, data)
         assert found(root, level="hashes") == []
         assert [(p.path, p.kind) for p in found(root)] == [(PNG_IMAGE, kind)]

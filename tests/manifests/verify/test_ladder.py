@@ -35,7 +35,9 @@ from corruptset.manifests.verify.ladder import verify_directory
 @pytest.mark.parametrize("uniform", [True, False])
 @pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
 @pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
-def test_whole_data_sets_have_no_problems(dataset: Make, encoding_format: str, containers: tuple[str, ...], uniform: bool) -> None:
+def test_whole_data_sets_have_no_problems(
+    dataset: Make, encoding_format: str, containers: tuple[str, ...], uniform: bool
+) -> None:
     report = verify_directory(dataset(encoding_format=encoding_format, containers=containers, uniform=uniform))
     assert report.ok, report.problems
     report.raise_for_problems()
@@ -99,7 +101,8 @@ def test_truncated(dataset: Make, path: str, keep: float) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["note.txt", "images/fog/3/1 a dog/new.png", "images/fog/3/new.png", "images/other/x.png", "hdf5/fog/3-00007.h5", "hdf5/junk.h5",
+    ["note.txt", "images/fog/3/1 a dog/new.png", "images/fog/3/new.png", "images/other/x.png", "hdf5/fog/3-00007.h5",
+    "hdf5/junk.h5",
      "sets/junk.jsonl", ".hidden", "images/fog/x.png", "contact.png.part"],
 )  # fmt: skip
 def test_unexpected(dataset: Make, path: str) -> None:
@@ -138,7 +141,10 @@ def test_swapped_images(dataset: Make) -> None:
 def test_renamed(dataset: Make) -> None:
     root = dataset()
     (root / PNG_IMAGE).rename(root / "images/fog/3/1 a dog/Ünal 8.png")
-    assert {(p.path, p.kind) for p in found(root)} == {(PNG_IMAGE, "missing"), ("images/fog/3/1 a dog/Ünal 8.png", "unexpected")}
+    assert {(p.path, p.kind) for p in found(root)} == {
+        (PNG_IMAGE, "missing"),
+        ("images/fog/3/1 a dog/Ünal 8.png", "unexpected"),
+    }
 
 
 @pytest.mark.parametrize("folder", ["images", "hdf5"])
@@ -164,7 +170,9 @@ def test_links_are_named_and_not_followed(dataset: Make, path: str) -> None:
     assert [(p.path, p.kind) for p in problems] == [(path, "symlink")]
 
 
-@pytest.mark.parametrize("path", ["images", "images/fog", "images/fog/3", "images/fog/3/1 a dog", "sets", "sets/fog", "hdf5/fog"])
+@pytest.mark.parametrize(
+    "path", ["images", "images/fog", "images/fog/3", "images/fog/3/1 a dog", "sets", "sets/fog", "hdf5/fog"]
+)
 def test_linked_folders_are_named_and_not_followed(dataset: Make, path: str) -> None:
     root = dataset()
     target = root.parent / "elsewhere"
@@ -341,7 +349,9 @@ def test_nothing_outside_is_opened(dataset: Make, monkeypatch: pytest.MonkeyPatc
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
     opened: list[str] = []
     real = os.open, Path.open, Path.read_bytes
-    monkeypatch.setattr(Path, "open", lambda self, *a, **k: (opened.append(os.path.realpath(self)), real[1](self, *a, **k))[1])
+    monkeypatch.setattr(
+        Path, "open", lambda self, *a, **k: (opened.append(os.path.realpath(self)), real[1](self, *a, **k))[1]
+    )
     monkeypatch.setattr(Path, "read_bytes", lambda self: (opened.append(os.path.realpath(self)), real[2](self))[1])
     monkeypatch.setattr(socket, "socket", None)
     verify_directory(root)

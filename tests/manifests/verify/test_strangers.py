@@ -1,4 +1,6 @@
-"""What stands in a file beside what a build writes: further data, other attributes, double keys, bytes behind the end."""
+"""What stands in a file beside what a build writes: further data, other attributes, double keys, bytes behind
+the end.
+"""
 
 from __future__ import annotations
 
@@ -48,25 +50,46 @@ def external_link(f: h5py.File) -> None:
 
 STRANGERS: dict[str, tuple[Callable[[h5py.File], Any], str]] = {
     "dataset": (lambda f: f.create_dataset("logits", data=np.zeros(3)), "holds 'logits', which no shard has"),
-    "second images": (lambda f: f.create_dataset("encoded", data=np.zeros(2, np.uint8)), "holds 'encoded', which no shard has"),
+    "second images": (
+        lambda f: f.create_dataset("encoded", data=np.zeros(2, np.uint8)),
+        "holds 'encoded', which no shard has",
+    ),
     "group": (lambda f: f.create_group("more"), "holds 'more', which no shard has"),
     "soft link": (soft_link, "holds 'more', which no shard has"),
     "external link": (external_link, "holds 'more', which no shard has"),
     "attribute": (lambda f: f.attrs.update(note="x"), "it has the attribute 'note', which no shard has"),
-    "attribute of a dataset": (lambda f: f["labels"].attrs.update(note="x"), "'labels' has the attribute 'note', which no shard has"),
+    "attribute of a dataset": (
+        lambda f: f["labels"].attrs.update(note="x"),
+        "'labels' has the attribute 'note', which no shard has",
+    ),
     "attribute of images": (
         lambda f: f["images"].attrs.update(encoding="raw"),
         "'images' has the attribute 'encoding', which no shard has",
     ),
     "no build": (lambda f: f.attrs.__delitem__("build"), "it has no attribute 'build'; expected is 'tiny-c 1.0.0'"),
-    "build": (lambda f: f.attrs.update(build="other 1.0.0"), "its attribute 'build' is 'other 1.0.0'; expected is 'tiny-c 1.0.0'"),
+    "build": (
+        lambda f: f.attrs.update(build="other 1.0.0"),
+        "its attribute 'build' is 'other 1.0.0'; expected is 'tiny-c 1.0.0'",
+    ),
     "encoding": (lambda f: f.attrs.update(encoding="jpeg"), "its attribute 'encoding' is 'jpeg'; expected is 'raw'"),
     "set": (lambda f: f.attrs.update(set="clean"), "its attribute 'set' is 'clean'; expected is 'fog/3'"),
-    "set of another kind": (lambda f: f.attrs.update(set=np.arange(3)), "its attribute 'set' is '[0 1 2]'; expected is 'fog/3'"),
-    "schema": (lambda f: f.attrs.update(corruptset_schema=np.int64(2)), "its attribute 'corruptset_schema' is '2'; expected is 1"),
-    "compressed": (stored_again("images", chunks=(1, 16, 20, 3), compression="gzip"), "'images' is stored through filters (deflate)"),
+    "set of another kind": (
+        lambda f: f.attrs.update(set=np.arange(3)),
+        "its attribute 'set' is '[0 1 2]'; expected is 'fog/3'",
+    ),
+    "schema": (
+        lambda f: f.attrs.update(corruptset_schema=np.int64(2)),
+        "its attribute 'corruptset_schema' is '2'; expected is 1",
+    ),
+    "compressed": (
+        stored_again("images", chunks=(1, 16, 20, 3), compression="gzip"),
+        "'images' is stored through filters (deflate)",
+    ),
     "shuffled": (stored_again("labels", chunks=(2,), shuffle=True), "'labels' is stored through filters (shuffle)"),
-    "checksums": (stored_again("pixels", chunks=(2, 32), fletcher32=True), "'pixels' is stored through filters (fletcher32)"),
+    "checksums": (
+        stored_again("pixels", chunks=(2, 32), fletcher32=True),
+        "'pixels' is stored through filters (fletcher32)",
+    ),
 }
 
 
@@ -92,7 +115,9 @@ def test_bytes_behind_a_shard_and_before_it(dataset: Make) -> None:
     data = (root / SHARD).read_bytes()
     (root / SHARD).write_bytes(data + b"more")
     edit_manifest(root, lambda m: None, reseal=True)
-    assert found(root) == [Problem(SHARD, "records", f"has {len(data) + 4} bytes, and HDF5 knows of {len(data)} of them")]
+    assert found(root) == [
+        Problem(SHARD, "records", f"has {len(data) + 4} bytes, and HDF5 knows of {len(data)} of them")
+    ]
     (root / SHARD).write_bytes(bytes(512) + data)  # HDF5 looks for its beginning at 512 too
     edit_manifest(root, lambda m: None, reseal=True)
     assert [(p.path, p.kind) for p in found(root)] == [(SHARD, "decode")]
@@ -143,7 +168,9 @@ def test_a_key_that_stands_twice_behind_names_with_quotes(dataset: Make) -> None
     text = path.read_text("utf-8").replace('"label": 0', '"label": 1, "label": 0', 1)
     path.write_text(text.replace('"path": "', '"path": "' + "\\u0022" * 2, 1), "utf-8")
     edit_manifest(root, lambda m: None, reseal=True)
-    assert Problem("samples.jsonl", "schema", "line 1: the key 'label' stands more than once in one object") in found(root)
+    assert Problem("samples.jsonl", "schema", "line 1: the key 'label' stands more than once in one object") in found(
+        root
+    )
     path.write_text(path.read_text("utf-8").replace('"label": 1, ', "", 1), "utf-8")
     edit_manifest(root, lambda m: None, reseal=True)
     assert found(root) == []
@@ -166,13 +193,23 @@ def test_a_key_that_stands_twice_beside_the_manifest(dataset: Make, tmp_path: Pa
             t.addfile(info, io.BytesIO(data))
     with pytest.raises(BadArchive, match="the key 'digest' stands more than once"):
         unpack([tmp_path / "twice.tar"], tmp_path / "v")
-    record = {"schema_version": 1, "view": "x", "top": "x", "name": "x", "version": "1", "digest": "sha256:" + "0" * 64, "options": {}}
+    record = {
+        "schema_version": 1,
+        "view": "x",
+        "top": "x",
+        "name": "x",
+        "version": "1",
+        "digest": "sha256:" + "0" * 64,
+        "options": {},
+    }
     record |= {"notes": [], "sets": [], "files": [], "folders": []}
     (tmp_path / "view").mkdir()
     (tmp_path / "view/VIEW.json").write_text(json.dumps(record))
     assert verify_view(tmp_path / "view").ok
     doubled(tmp_path / "view/VIEW.json", "top")
-    assert [p.detail for p in verify_view(tmp_path / "view").problems] == ["the key 'top' stands more than once in one object"]
+    assert [p.detail for p in verify_view(tmp_path / "view").problems] == [
+        "the key 'top' stands more than once in one object"
+    ]
 
 
 STRICT: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -223,7 +260,11 @@ def test_problems_are_words_that_a_terminal_can_take(dataset: Make) -> None:
     assert "\x1b" not in text
     assert len(text.splitlines()) == len(found(root))
     root = dataset()
-    edit_manifest(root, lambda m: m["files"].append({"path": "a\x1b[2J\nb", "bytes": 1, "sha256": "sha256:" + "0" * 64}), reseal=True)
+    edit_manifest(
+        root,
+        lambda m: m["files"].append({"path": "a\x1b[2J\nb", "bytes": 1, "sha256": "sha256:" + "0" * 64}),
+        reseal=True,
+    )
     assert all(str(p).isprintable() for p in found(root))
 
 
@@ -234,12 +275,19 @@ def test_bytes_behind_an_archive(dataset: Make, tmp_path: Path, sums: bool) -> N
     good = one.read_bytes()
     if not sums:
         (release.path / "SHA256SUMS").unlink()
-    cases = {"cat": good + other.read_bytes(), "one byte": good + b"x", "zeros": good + bytes(10240), "before": other.read_bytes() + good}
+    cases = {
+        "cat": good + other.read_bytes(),
+        "one byte": good + b"x",
+        "zeros": good + bytes(10240),
+        "before": other.read_bytes() + good,
+    }
     cases["padding"] = good[:-700] + b"y" + good[-699:]
     for number, (name, data) in enumerate(cases.items()):
         one.write_bytes(data)
         if sums:  # the release's own sums say it as well
-            assert parse_sha256sums((release.path / "SHA256SUMS").read_bytes())[0][f"data/{one.name}"] != sha256_bytes(data)
+            assert parse_sha256sums((release.path / "SHA256SUMS").read_bytes())[0][f"data/{one.name}"] != sha256_bytes(
+                data
+            )
         with pytest.raises(BadArchive) as e:
             unpack([one], tmp_path / f"u{number}")
         assert str(one) in str(e.value), name

@@ -20,7 +20,10 @@ MADE_BY_HAND = {"page.jpg", "pairs.jpg", "report.jpg", "walk.svg", "performance.
 def test_every_picture_is_shown_and_light() -> None:
     files = {file.name: file.stat().st_size for file in PICTURES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
     assert set(files) == MADE_BY_HAND | {f"{name}.jpg" for name in DRAW["SHEETS"]}
-    text = "".join(page.read_text("utf-8") for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")])
+    text = "".join(
+        page.read_text("utf-8")
+        for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")]
+    )
     assert set(re.findall(r"pictures/([\w-]+\.(?:jpg|png|svg))", text)) >= set(files)
     assert files["readme.jpg"] < 400_000
     assert max(files.values()) < 500_000

@@ -11,7 +11,8 @@ from corruptset.pages.sheets.letters import HEADING, NAME, fitted, font, printab
 NAMES = [
     "gaussian_noise-5", "fog-3+gaussian_noise-5+jpeg_compression-1", "imagenet-c-all 1.0.0, seed 0: astronaut",
     "n01440764/ILSVRC2012_val_00000293",
-    "x" * 400, "many words " * 40, "a/b/" * 100 + "last.png", "Ünal-7 ∞ дом", "日本/01", "tab\there\nthere", "broken \udcff byte", " ", "",
+    "x" * 400, "many words " * 40, "a/b/" * 100 + "last.png", "Ünal-7 ∞ дом", "日本/01", "tab\there\nthere",
+    "broken \udcff byte", " ", "",
 ]  # fmt: skip
 
 

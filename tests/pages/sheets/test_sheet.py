@@ -37,7 +37,9 @@ def place(canvas: np.ndarray, drawn: np.ndarray) -> tuple[int, int]:
 
 
 def enlarged(picture: np.ndarray, factor: int) -> np.ndarray:
-    return np.broadcast_to(np.kron(picture, np.ones((factor, factor, 1), np.uint8)), (*(factor * s for s in picture.shape[:2]), 3))
+    return np.broadcast_to(
+        np.kron(picture, np.ones((factor, factor, 1), np.uint8)), (*(factor * s for s in picture.shape[:2]), 3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,14 +150,17 @@ import numpy as np, hashlib
 steps = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
 first = Line("fog", [("1", steps), ("omega", steps[:, :, :1]), ("\\u65e5", None)], ["alone", "snow-3"])
 lines = [first, Line("heading"), Line("", [("x", steps[:20]), ("reduced", np.tile(steps, (9, 10, 1)))])]
-print(hashlib.sha256(sheet(lines, title="title: " + "n/" * 90, legend=[("right", (255, 255, 255)), ("wrong", (9, 9, 9))])).hexdigest())
+legend = [("right", (255, 255, 255)), ("wrong", (9, 9, 9))]
+print(hashlib.sha256(sheet(lines, title="title: " + "n/" * 90, legend=legend)).hexdigest())
 """
 
 
 def test_the_same_bytes_in_every_process() -> None:
     found = set()
     for seed in ("1", "2"):
-        done = subprocess.run([sys.executable, "-c", MADE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", MADE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
         found.add(done.stdout.strip())
     assert len(found) == 1
 

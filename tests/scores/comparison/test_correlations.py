@@ -32,7 +32,12 @@ def test_the_quadrants_by_hand():
     points = {"a": (1.0, 0.95), "b": (5.0, 0.93), "c": (1.5, 0.80), "d": (4.26, 0.8524)}
     reference = reference_point(*zip(*points.values(), strict=True))
     assert reference == pytest.approx((2.94, 0.8831))
-    assert {name: quadrant(*point, reference) for name, point in points.items()} == {"a": "I", "b": "II", "c": "III", "d": "IV"}
+    assert {name: quadrant(*point, reference) for name, point in points.items()} == {
+        "a": "I",
+        "b": "II",
+        "c": "III",
+        "d": "IV",
+    }
 
 
 def test_one_model_is_its_own_reference():

@@ -15,7 +15,9 @@ DRAWS = np.random.default_rng(0).normal(0, 0.05, 1000)
 
 def scores(model="a", maude=0.5, draws=None, *, seed=0, units=200, **changes):
     values = {} if draws is None else {"maude": maude + draws}
-    return Scores.model_validate(made_scores.bare(model, maude=maude, resamples=made_scores.resamples(seed, units, **values), **changes))
+    return Scores.model_validate(
+        made_scores.bare(model, maude=maude, resamples=made_scores.resamples(seed, units, **values), **changes)
+    )
 
 
 def of_maude(*compared, **options):
@@ -74,7 +76,12 @@ def test_the_images_that_each_model_has_right_are_not_the_same():
 def test_what_has_a_difference():
     names = point_scores(Scores.model_validate(made_scores.full()))
     assert {"clean_accuracy", "maude", "relative_maude", "mce", "relative_mce", "rb_index", "style_gap"} <= names.keys()
-    assert {"two_factor.mean_accuracy", "two_factor.cv_percent", "fragile.s12.loose_shift", "fragile.s28.strict_shrink"} <= names.keys()
+    assert {
+        "two_factor.mean_accuracy",
+        "two_factor.cv_percent",
+        "fragile.s12.loose_shift",
+        "fragile.s28.strict_shrink",
+    } <= names.keys()
     assert list(point_scores(Scores.model_validate(made_scores.bare()))) == ["clean_accuracy"]
 
 
@@ -85,4 +92,9 @@ def test_a_variation_in_per_cent_is_a_fraction_in_its_difference():
         one["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
     found, _ = differences(gather([Scores.model_validate(one) for one in made]))
     (one,) = [d for d in found if d.score == "two_factor.cv_percent"]
-    assert (one.difference, one.low, one.high, one.exceeds) == (pytest.approx(-0.01), pytest.approx(-0.01), pytest.approx(-0.01), True)
+    assert (one.difference, one.low, one.high, one.exceeds) == (
+        pytest.approx(-0.01),
+        pytest.approx(-0.01),
+        pytest.approx(-0.01),
+        True,
+    )

@@ -35,7 +35,16 @@ def test_all_problems_are_said_at_once(tmp_path):
     with pytest.raises(ScoreError) as raised:
         gather([good, other, twice, tmp_path / "broken.json", tmp_path / "wrong.json", tmp_path / "absent.json"])
     message = str(raised.value)
-    for said in ["broken.json", "wrong.json", "samples", "surplus", "absent.json", "'a' is there 2 times", "22222222", "--any-data"]:
+    for said in [
+        "broken.json",
+        "wrong.json",
+        "samples",
+        "surplus",
+        "absent.json",
+        "'a' is there 2 times",
+        "22222222",
+        "--any-data",
+    ]:
         assert said in message
 
 

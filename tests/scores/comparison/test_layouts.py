@@ -36,7 +36,8 @@ def test_scores_of_one_clean_set_make_one_table_of_scores_and_one_of_sets():
 
 def test_all_tables_of_models_with_all_scores(three):
     assert set(three) == {
-        "summary", "aude", "ce", "relative_ce", "families", "accuracy", "degradation", "degradation_levels", "two_factor", "correlations",
+        "summary", "aude", "ce", "relative_ce", "families", "accuracy", "degradation", "degradation_levels",
+        "two_factor", "correlations",
         "order_effects", "fragile", "fragile_parts", "style", "differences",
     }  # fmt: skip
 
@@ -47,7 +48,9 @@ def test_aude_has_the_columns_of_the_printed_table(three):
     wanted = made_scores.full(1)
     row = rows_of(table)[1]
     errors = [1 - wanted["sets"][name]["accuracy"] for name in ["clean", *(f"fog/{s}" for s in range(1, 6))]]
-    assert row["fog"] == pytest.approx((errors[0] / 2 + errors[1] + errors[2] + errors[3] + errors[4] + errors[5] / 2) / 5)
+    assert row["fog"] == pytest.approx(
+        (errors[0] / 2 + errors[1] + errors[2] + errors[3] + errors[4] + errors[5] / 2) / 5
+    )
     assert row["clean error"] == pytest.approx(errors[0])
     assert row["mAUDE"] == pytest.approx(sum(row[name] for name in FIFTEEN) / 15)
     assert row["relative mAUDE"] == pytest.approx(row["mAUDE"] - row["clean error"])
@@ -87,7 +90,12 @@ def test_what_a_level_does_stands_once(three):
 
 def test_two_factor_by_hand():
     compared = []
-    for model, cv, accuracy, clean in [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]:
+    for model, cv, accuracy, clean in [
+        ("a", 1.0, 0.95, 0.99),
+        ("b", 5.0, 0.93, 0.98),
+        ("c", 1.5, 0.80, 0.97),
+        ("d", 4.26, 0.8524, 0.96),
+    ]:
         one = made_scores.full(0, model)
         one["two_factor"] |= {"cv_percent": cv, "mean_accuracy": accuracy}
         one["sets"]["clean"]["accuracy"] = clean
@@ -95,7 +103,13 @@ def test_two_factor_by_hand():
         compared.append(one)
     found = made(*compared)
     rows = rows_of(found["two_factor"])
-    assert [(r["model"], r["quadrant"]) for r in rows] == [("a", "I"), ("b", "II"), ("c", "III"), ("d", "IV"), ("reference point", None)]
+    assert [(r["model"], r["quadrant"]) for r in rows] == [
+        ("a", "I"),
+        ("b", "II"),
+        ("c", "III"),
+        ("d", "IV"),
+        ("reference point", None),
+    ]
     assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))
     by = {(r["score"], r["and"]): r for r in rows_of(found["correlations"])}
     assert set(by) == {("CV", "mean accuracy"), ("CV", "clean accuracy"), ("mean accuracy", "clean accuracy")}
@@ -116,7 +130,11 @@ def test_fragile_rates_by_size_and_change(three):
     rows = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
     assert len(rows) == 25
     assert rows["s16", "loose shrink"]["net-1"] == pytest.approx(1.2 * 0.17)
-    part = next(r for r in rows_of(three["fragile_parts"]) if (r["model"], r["regions"], r["change"]) == ("net-1", "s16", "loose shrink"))
+    part = next(
+        r
+        for r in rows_of(three["fragile_parts"])
+        if (r["model"], r["regions"], r["change"]) == ("net-1", "s16", "loose shrink")
+    )
     assert part["positive"] + part["negative"] == pytest.approx(part["rate"])
     assert part["anchors"] == 400
 

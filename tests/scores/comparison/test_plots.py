@@ -24,7 +24,8 @@ from corruptset.scores.comparison.plots import short, write_plots
 from corruptset.scores.records import Scores
 
 NAMES = [
-    "accuracy_and_cv", "degradation_accuracy", "degradation_probability", "degradation_rank", "error_and_severity", "fragile", "maude",
+    "accuracy_and_cv", "degradation_accuracy", "degradation_probability", "degradation_rank", "error_and_severity",
+    "fragile", "maude",
     "order_effects",
 ]  # fmt: skip
 DRAW = """
@@ -51,7 +52,9 @@ def drawn(tmp_path_factory) -> Path:
 
 
 def test_every_plot_is_an_svg_and_a_png(drawn):
-    assert sorted(p.name for p in drawn.iterdir()) == sorted(f"{name}.{kind}" for name in NAMES for kind in ("svg", "png"))
+    assert sorted(p.name for p in drawn.iterdir()) == sorted(
+        f"{name}.{kind}" for name in NAMES for kind in ("svg", "png")
+    )
     for name in NAMES:
         root = xml.etree.ElementTree.parse(drawn / f"{name}.svg").getroot()
         assert root.tag.endswith("svg")
@@ -64,7 +67,9 @@ def test_every_plot_is_an_svg_and_a_png(drawn):
 def test_two_processes_write_the_same_bytes(drawn, tmp_path):
     code = DRAW.format(tests=str(Path(made_scores.__file__).parent), folder=str(tmp_path))
     subprocess.run([sys.executable, "-c", code], check=True)
-    digests = [{p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} for folder in (drawn, tmp_path)]
+    digests = [
+        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} for folder in (drawn, tmp_path)
+    ]
     assert digests[0] == digests[1]
 
 
@@ -110,7 +115,9 @@ def test_the_error_of_severity_0_is_the_clean_one():
     made = made_scores.full()
     charts = {chart.title: chart for chart in figures.severity_charts(entries(made))}
     errors = [100 * (1 - made["sets"][name]["accuracy"]) for name in ["clean", *(f"fog/{s}" for s in range(1, 6))]]
-    np.testing.assert_allclose([point[:2] for point in charts["fog"].lines[0].points], np.stack([range(6), errors], axis=1))
+    np.testing.assert_allclose(
+        [point[:2] for point in charts["fog"].lines[0].points], np.stack([range(6), errors], axis=1)
+    )
     del made["sets"]["fog/3"]
     titles = {chart.title for chart in figures.severity_charts(entries(made))}
     assert not {"fog", "mean of the fifteen"} & titles

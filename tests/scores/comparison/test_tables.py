@@ -17,7 +17,8 @@ from corruptset.scores.comparison.tables import Column, Table, latex_text, markd
 NASTY = '50%_of {a}\\b & c$ #1 ~x^2 <i> | "q" *[0]'
 TABLE = Table(
     "t", "Title of 5 %",
-    [Column("model", "text"), Column("error"), Column("gain", "points"), Column("CV %", "number"), Column("level", "whole")],
+    [Column("model", "text"), Column("error"), Column("gain", "points"), Column("CV %", "number"), Column("level",
+    "whole")],
     [[NASTY, 0.12346, -0.0321, 2.94, 7], ["b", None, 0.5, None, "never"], ["c", 1.0, -0.00001, 0.0, None]],
     ["a | b"],
 )  # fmt: skip
@@ -76,12 +77,18 @@ def test_escaped_text_says_what_the_text_says(text):
 
 def test_control_characters_are_written_as_escapes():
     name = "a\nb\x1b[2J"
-    for text in (latex_text(name), markdown_text(name), Table("t", "t", [Column("m", "text")], [[name]]).csv().splitlines()[1]):
+    for text in (
+        latex_text(name),
+        markdown_text(name),
+        Table("t", "t", [Column("m", "text")], [[name]]).csv().splitlines()[1],
+    ):
         assert text.isprintable()
         assert "x1b" in text
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("gaussian_noise", "gaussian_noise"), ("_x_", r"\_x\_"), ("a__b", r"a\_\_b")])
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("gaussian_noise", "gaussian_noise"), ("_x_", r"\_x\_"), ("a__b", r"a\_\_b")]
+)
 def test_underscores_inside_words_stay_in_markdown(text, wanted):
     assert markdown_text(text) == wanted
 

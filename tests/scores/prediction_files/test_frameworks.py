@@ -1,4 +1,6 @@
-"""docs/evaluate.md's lines for each framework, on a small build and small networks: what they write is what the network says."""
+"""docs/evaluate.md's lines for each framework, on a small build and small networks: what they write is what the network
+says.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def torch_logits(model: Any) -> Callable[[np.ndarray], np.ndarray]:
 
     def logits(images: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            return model(torch.from_numpy(((images / 255.0 - MEAN) / STD).astype(np.float32)).permute(0, 3, 1, 2)).numpy()
+            return model(
+                torch.from_numpy(((images / 255.0 - MEAN) / STD).astype(np.float32)).permute(0, 3, 1, 2)
+            ).numpy()
 
     return logits
 
@@ -91,7 +95,11 @@ def test_pytorch(shared_names):
     from small_nets import Plain
 
     torch.manual_seed(0)
-    text = lines("from torchvision").replace("from torchvision.models import resnet50\n", "").replace('resnet50(weights="DEFAULT")', "net")
+    text = (
+        lines("from torchvision")
+        .replace("from torchvision.models import resnet50\n", "")
+        .replace('resnet50(weights="DEFAULT")', "net")
+    )
     names = run(text, **shared_names, net=Plain(channels=3, classes=10, side=32))
     check(shared_names, torch_logits(names["model"]))
 
@@ -120,7 +128,9 @@ def test_keras(shared_names):
 
     def logits(images: np.ndarray) -> np.ndarray:
         # as caffe's networks have them: BGR, without the mean
-        return np.asarray(names["model"](images[..., ::-1].astype(np.float32) - np.array([103.939, 116.779, 123.68], np.float32)))
+        return np.asarray(
+            names["model"](images[..., ::-1].astype(np.float32) - np.array([103.939, 116.779, 123.68], np.float32))
+        )
 
     check(shared_names, logits)
 
@@ -129,7 +139,12 @@ def test_keras(shared_names):
 def test_jax(shared_names):
     """In an environment with the extra ``frameworks``."""
     weights = np.random.default_rng(0).standard_normal((32 * 32 * 3, 10)).astype(np.float32) / 50
-    run(lines("import jax"), **shared_names, params=weights, apply=lambda params, images: images.reshape(len(images), -1) @ params)
+    run(
+        lines("import jax"),
+        **shared_names,
+        params=weights,
+        apply=lambda params, images: images.reshape(len(images), -1) @ params,
+    )
     check(shared_names, plain)
 
 
@@ -143,7 +158,9 @@ def test_transformers(shared_names, tmp_path):
     torch.manual_seed(0)
     config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], num_labels=10)
     ResNetForImageClassification(config).save_pretrained(tmp_path / "microsoft/resnet-50")
-    ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(tmp_path / "microsoft/resnet-50")
+    ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(
+        tmp_path / "microsoft/resnet-50"
+    )
     names = run(lines("from transformers"), **shared_names)
     check(shared_names, torch_logits(lambda x: names["model"](x).logits))
     del kept

@@ -51,7 +51,9 @@ def of_kind(predicted: Mapping[str, np.ndarray], labels: np.ndarray, kind: str, 
     }
 
 
-def check(found: Mapping[str, Outcome], kind: str, sets: Mapping[str, Arrays], labels: np.ndarray, tolerance: float = 1e-5) -> None:
+def check(
+    found: Mapping[str, Outcome], kind: str, sets: Mapping[str, Arrays], labels: np.ndarray, tolerance: float = 1e-5
+) -> None:
     """Hold outcomes against the plain loop; the rows of `sets` stand in the data set's order."""
     assert found.keys() == sets.keys()
     for name, arrays in sets.items():
@@ -127,7 +129,9 @@ def test_kinds_say_the_same_wherever_they_can(data, tmp_path):
     sets = {name: logits_of(len(labels), 10, seed=seed, ties=False) for seed, name in enumerate(SETS)}
     found = {}
     for kind in KINDS:
-        found[kind] = read_predictions(write_folder(tmp_path / kind, of_kind(sets, labels, kind, "float64")), data).outcomes
+        found[kind] = read_predictions(
+            write_folder(tmp_path / kind, of_kind(sets, labels, kind, "float64")), data
+        ).outcomes
     for name in SETS:
         for kind, fields in (
             ("probs", ["correct", "top5", "rank", "predicted"]),
@@ -155,7 +159,9 @@ def test_permuting_rows_with_their_index_changes_nothing(data, predicted, tmp_pa
         np.savez(path, **mixed)
     else:
         own = {name: mixed["set_id"] == name for name in SETS}
-        parts = {name: {key: values[rows] for key, values in mixed.items() if key != "set_id"} for name, rows in own.items()}
+        parts = {
+            name: {key: values[rows] for key, values in mixed.items() if key != "set_id"} for name, rows in own.items()
+        }
         path = write_folder(tmp_path / "mixed", parts)
     found = read_predictions(path, data).outcomes
     for name, outcome in want.items():
@@ -168,7 +174,8 @@ def test_big_endian_numbers(data, predicted, kind, tmp_path):
     labels = labels_of(data)
     sets = of_kind(predicted, labels, kind, "float32")
     swapped = {
-        name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()} for name, arrays in sets.items()
+        name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()}
+        for name, arrays in sets.items()
     }
     check(read_predictions(write_folder(tmp_path, swapped), data).outcomes, kind, sets, labels)
 
@@ -186,7 +193,9 @@ def test_whole_numbers_of_any_type(data, predicted, dtype, tmp_path):
 
 
 def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
-    more = '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
+    more = (
+        '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
+    )
     data = corruptset.open(shared.build(recipe={"name": "named", "more": more}))
     labels = labels_of(data)
     logits = logits_of(len(labels), len(data.classes))
@@ -212,7 +221,9 @@ def test_top_of_fewer_or_more_classes(data, predicted, count, tmp_path):
         if count < 5:
             assert outcome.top5 is None
         else:
-            assert outcome.top5.tolist() == [label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)]
+            assert outcome.top5.tolist() == [
+                label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)
+            ]
 
 
 def test_whose_predictions_they_are(data, predicted, tmp_path):
@@ -221,7 +232,9 @@ def test_whose_predictions_they_are(data, predicted, tmp_path):
     folder = write_folder(tmp_path / "my-net", sets)
     found = read_predictions(folder, data)
     assert (found.model, found.digest) == ("my-net", None)
-    (folder / "predictions.json").write_text(json.dumps({"model": "ResNet-50", "digest": data.digest, "kind": "top", "more": [1]}))
+    (folder / "predictions.json").write_text(
+        json.dumps({"model": "ResNet-50", "digest": data.digest, "kind": "top", "more": [1]})
+    )
     found = read_predictions(folder, data)
     assert (found.model, found.digest) == ("ResNet-50", data.digest)
     np.savez(tmp_path / "one.npz", **joined(sets))
@@ -243,7 +256,10 @@ def test_chosen_sets_and_clean(data, predicted, tmp_path):
     (folder / "contrast-3+brightness-2.npz").write_bytes(b"damaged")
     assert list(read_predictions(folder, data, sets=["brightness/1"]).outcomes) == ["brightness/1", "clean"]
     np.savez(tmp_path / "one.npz", **joined(sets))
-    assert list(read_predictions(tmp_path / "one.npz", data, sets=["brightness/1"]).outcomes) == ["brightness/1", "clean"]
+    assert list(read_predictions(tmp_path / "one.npz", data, sets=["brightness/1"]).outcomes) == [
+        "brightness/1",
+        "clean",
+    ]
     (folder / "clean.npz").unlink()
     assert list(read_predictions(folder, data, sets=["brightness/1"]).outcomes) == ["brightness/1"]
 
@@ -251,7 +267,11 @@ def test_chosen_sets_and_clean(data, predicted, tmp_path):
 def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp_path):
     data = corruptset.open(shared.build(sets=["brightness/1"]))
     labels = labels_of(data)
-    sets = {name: arrays for name, arrays in of_kind(predicted, labels, "logits", "float16").items() if name in ("clean", "brightness/1")}
+    sets = {
+        name: arrays
+        for name, arrays in of_kind(predicted, labels, "logits", "float16").items()
+        if name in ("clean", "brightness/1")
+    }
     folder = write_folder(tmp_path / "p", sets)
     check(read_predictions(folder, data).outcomes, "logits", sets, labels)
     check(read_predictions(folder, data, sets=["clean", "brightness/1"]).outcomes, "logits", sets, labels)
@@ -263,7 +283,13 @@ def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp
 def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         (tmp_path / name).write_bytes((data.path / name).read_bytes())
-    record = {"schema_version": 1, "digest": data.digest, "manifest": f"sha256:{'0' * 64}", "sets": ["brightness/1"], "pieces": {}}
+    record = {
+        "schema_version": 1,
+        "digest": data.digest,
+        "manifest": f"sha256:{'0' * 64}",
+        "sets": ["brightness/1"],
+        "pieces": {},
+    }
     (tmp_path / "PARTIAL.json").write_text(json.dumps(record))
     sets = of_kind(predicted, labels_of(data), "top", "float64")
     folder = write_folder(tmp_path / "p", sets)

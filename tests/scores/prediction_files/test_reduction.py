@@ -7,10 +7,16 @@ import pytest
 
 from corruptset.scores.prediction_files.reduction import reduced
 
-RANGES = {"float16": [1e-7, 1e-3, 3.0, 200.0, 6e4], "float32": [1e-30, 3.0, 200.0, 3e38], "float64": [1e-300, 3.0, 200.0, 1e300]}
+RANGES = {
+    "float16": [1e-7, 1e-3, 3.0, 200.0, 6e4],
+    "float32": [1e-30, 3.0, 200.0, 3e38],
+    "float64": [1e-300, 3.0, 200.0, 1e300],
+}
 
 
-@pytest.mark.parametrize(("dtype", "largest"), [(dtype, largest) for dtype, all_of_it in RANGES.items() for largest in all_of_it])
+@pytest.mark.parametrize(
+    ("dtype", "largest"), [(dtype, largest) for dtype, all_of_it in RANGES.items() for largest in all_of_it]
+)
 @np.errstate(all="ignore")
 def test_rows_of_any_range(dtype: str, largest: float) -> None:
     rng = np.random.default_rng(int(np.log10(largest) + 1000))

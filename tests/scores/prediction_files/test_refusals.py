@@ -1,4 +1,6 @@
-"""What is refused of predictions: all of it at once, with counts, the first few and the next step; and what files may not do."""
+"""What is refused of predictions: all of it at once, with counts, the first few and the next step; and what files may
+not do.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,11 @@ def test_names_of_sets(data, sets, tmp_path):
     write_folder(tmp_path, {"claen": sets["clean"], "fog/9": sets["clean"], "brightness/1": sets["clean"]})
     assert refusal(tmp_path, data) == [
         "PATH cannot be scored on DIR, for 2 reasons:",
-        "2 files are of no set of the data set: claen.npz, fog/9.npz. Did you mean 'clean'? Rename or delete what is none; a file of many "
+        "2 files are of no set of the data set: claen.npz, fog/9.npz. Did you mean 'clean'? Rename or delete what is "
+        "none; a file of many "
         "sets is given itself, in place of its folder",
-        "2 of 3 sets have no file: clean, contrast-3+brightness-2. Predict them, or choose the sets that are there (sets=, --sets)",
+        "2 of 3 sets have no file: clean, contrast-3+brightness-2. Predict them, or choose the sets that are there "
+        "(sets=, --sets)",
         "docs/evaluate.md shows how such files are written.",
     ]
     with pytest.raises(UnknownCorruption, match="'brightnes/1' matches no set"):
@@ -68,7 +72,9 @@ def test_names_of_sets(data, sets, tmp_path):
 
 
 def test_a_set_that_is_there_twice(shared, sets, tmp_path):
-    data = corruptset.open(shared.build(recipe={"name": "twice", "more": '[[sets]]\nclean = true\naliases = ["type 0"]\n'}))
+    data = corruptset.open(
+        shared.build(recipe={"name": "twice", "more": '[[sets]]\nclean = true\naliases = ["type 0"]\n'})
+    )
     write_folder(tmp_path, {"clean": sets["clean"], "type 0": sets["clean"]})
     assert refusal(tmp_path, data)[1] == "the set clean is there 2 times: clean.npz, type 0.npz. Keep one"
     together = joined({"clean": sets["clean"], "type 0": sets["clean"]}) | {"index": np.tile(np.arange(20), 2)}
@@ -96,18 +102,22 @@ def test_rows(data, sets, tmp_path):
 def test_rows_without_an_index(data, sets, count, tmp_path):
     sets["clean"]["logits"] = np.resize(sets["clean"]["logits"], (count, 10))
     assert refusal(write_folder(tmp_path, sets), data)[1:-1] == [
-        f"clean.npz: has {count} rows; the data set has 20 images; where there is no index or id, every image has a row, in the data set's "
+        f"clean.npz: has {count} rows; the data set has 20 images; where there is no index or id, every image has a "
+        "row, in the data set's "
         "order"
     ]
     lines = refusal(write_csv(tmp_path / "one.csv", joined(sets)), data)[1:-1]
-    assert lines == (["lacks 1 of 20 rows of clean: 19 (09_class/im.1)"] if count == 19 else ["has 1 row too many: a set has 20: 20"])
+    assert lines == (
+        ["lacks 1 of 20 rows of clean: 19 (09_class/im.1)"] if count == 19 else ["has 1 row too many: a set has 20: 20"]
+    )
 
 
 def test_of_another_data_set_and_of_a_part_of_this_one(data, shared, sets, tmp_path):
     other = corruptset.open(shared.build(sets=["clean"]))
     (write_folder(tmp_path, sets) / "predictions.json").write_text(json.dumps({"model": "m", "digest": other.digest}))
     assert refusal(tmp_path, data)[1:-1] == [
-        f"they are of another data set: {other.digest}; DIR is {data.digest}. Give the data set that the model was shown, or let the model "
+        f"they are of another data set: {other.digest}; DIR is {data.digest}. Give the data set that the model was "
+        "shown, or let the model "
         "predict this one"
     ]
     (tmp_path / "predictions.json").write_text(json.dumps({"model": 7, "digest": None}))
@@ -129,7 +139,11 @@ def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path, mo
         np.arange(spoilt[0].size) == 0, np.asarray(value, dtype), spoilt[[2, 5, 6, 19]].reshape(4, -1)
     ).reshape(spoilt[[2, 5, 6, 19]].shape)
     sets["clean"][name] = spoilt
-    words = "a p_true that is not finite (NaN or infinite)" if kind == "rank" else "values that are not finite (NaN or infinite; a masked "
+    words = (
+        "a p_true that is not finite (NaN or infinite)"
+        if kind == "rank"
+        else "values that are not finite (NaN or infinite; a masked "
+    )
     (line,) = refusal(write_folder(tmp_path, sets), data)[1:-1]
     assert line.startswith(f"clean.npz: has 4 rows with {words}")
     assert line.endswith(": row 2, row 5, row 6 and 1 more")
@@ -139,8 +153,16 @@ def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path, mo
 
 
 CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
-    "other classes": ("logits", lambda a: {"logits": a["logits"][:, :9]}, "has logits of 9 classes; the data set has 10"),
-    "one dimension": ("logits", lambda a: {"logits": a["logits"][:, 0]}, "has logits of 1 dimension; expected (N, classes)"),
+    "other classes": (
+        "logits",
+        lambda a: {"logits": a["logits"][:, :9]},
+        "has logits of 9 classes; the data set has 10",
+    ),
+    "one dimension": (
+        "logits",
+        lambda a: {"logits": a["logits"][:, 0]},
+        "has logits of 1 dimension; expected (N, classes)",
+    ),
     "three dimensions": (
         "logits",
         lambda a: {"logits": a["logits"][None]},
@@ -171,7 +193,11 @@ CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
         lambda a: {"probs": a["logits"]},
         "has 20 rows with values outside 0 to 1: row 0, row 1, row 2 and 17 more",
     ),
-    "percent": ("probs", lambda a: {"probs": a["probs"] * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1, row 2 and 17 more"),
+    "percent": (
+        "probs",
+        lambda a: {"probs": a["probs"] * 100},
+        "has 20 rows with values outside 0 to 1: row 0, row 1, row 2 and 17 more",
+    ),
     "sigmoids": (
         "probs",
         lambda a: {"probs": np.where(np.arange(20)[:, None] == 8, 0.3, a["probs"])},
@@ -193,7 +219,11 @@ CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
         lambda a: {"top": np.where(np.arange(20)[:, None] == 3, [4, 1, 2, 3, 4], a["top"])},
         "has 1 row with a class twice: row 3",
     ),
-    "more classes than there are": ("top", lambda a: {"top": np.tile(a["top"], 3)}, "has top of 15 classes; the data set has 10"),
+    "more classes than there are": (
+        "top",
+        lambda a: {"top": np.tile(a["top"], 3)},
+        "has top of 15 classes; the data set has 10",
+    ),
     "top of floats": (
         "top",
         lambda a: {"top": a["top"] * 1.0},
@@ -207,18 +237,24 @@ CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
     "ranks from one": (
         "rank",
         lambda a: {"rank_true": a["rank_true"] * 0 + 1, "p_true": np.full(20, 0.9)},
-        "has 20 rows with a p_true above 0.5 whose rank_true is not 0 (ranks count from 0): row 0, row 1, row 2 and 17 more",
+        "has 20 rows with a p_true above 0.5 whose rank_true is not 0 (ranks count from 0): row 0, row 1, row 2 and "
+        "17 more",
     ),
     "percent of the true class": (
         "rank",
         lambda a: {**a, "p_true": a["p_true"] * 0 + 2},
         "has 20 rows with a p_true outside 0 to 1: row 0, ",
     ),
-    "half a kind": ("rank", lambda a: {"p_true": a["p_true"]}, "holds p_true without rank_true: the two belong together"),
+    "half a kind": (
+        "rank",
+        lambda a: {"p_true": a["p_true"]},
+        "holds p_true without rank_true: the two belong together",
+    ),
     "two kinds": (
         "logits",
         lambda a: {**a, "top": a["logits"].astype(int)},
-        "holds logits and top, which are 2 kinds of predictions: write one of logits, probs, top, or rank_true with p_true",
+        "holds logits and top, which are 2 kinds of predictions: write one of logits, probs, top, or rank_true with "
+        "p_true",
     ),
     "no kind": (
         "logits",
@@ -280,16 +316,24 @@ def test_what_many_files_have_is_told_once(data, tmp_path):
 
 
 def test_paths_that_are_no_predictions(data, sets, tmp_path):
-    assert "DIR is a data set, not predictions. `corruptset predict" in refusal(data.path, data)[0].replace("PATH", "DIR")
-    assert refusal(tmp_path / "nothing", data) == ["PATH is not there. Give a folder of <set id>.npz, or one .npz or .csv file."]
+    assert "DIR is a data set, not predictions. `corruptset predict" in refusal(data.path, data)[0].replace(
+        "PATH", "DIR"
+    )
+    assert refusal(tmp_path / "nothing", data) == [
+        "PATH is not there. Give a folder of <set id>.npz, or one .npz or .csv file."
+    ]
     os.mkfifo(tmp_path / "pipe.csv")
     assert refusal(tmp_path / "pipe.csv", data)[0].startswith("PATH is a pipe, not a regular file")
     assert refusal(Path("/dev/zero"), data)[0].startswith("PATH is a device, not a regular file")
     (tmp_path / "model.pt").write_bytes(b"PK")
-    assert refusal(tmp_path / "model.pt", data)[0].startswith("PATH is neither a folder of <set id>.npz nor one .npz or .csv file")
+    assert refusal(tmp_path / "model.pt", data)[0].startswith(
+        "PATH is neither a folder of <set id>.npz nor one .npz or .csv file"
+    )
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/fog.npy").write_bytes(b"")
-    assert refusal(tmp_path / "empty", data)[1:-1] == ["the folder holds no .npz file (but .npy): write <set id>.npz for each set"]
+    assert refusal(tmp_path / "empty", data)[1:-1] == [
+        "the folder holds no .npz file (but .npy): write <set id>.npz for each set"
+    ]
     write_folder(tmp_path / "p", sets)
     (tmp_path / "p/clean.npz").unlink()
     os.mkfifo(tmp_path / "p/clean.npz")
@@ -315,7 +359,10 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "text": (lambda sound: b"text", "is not a sound .npz archive"),
     "cut off": (lambda sound: sound[:-30], "is not a sound .npz archive"),
     "an array by itself": (lambda sound: npy(np.zeros((20, 10))), "is not a sound .npz archive"),
-    "a changed byte": (lambda sound: changed(sound, 500), "is not a sound .npz archive (Bad CRC-32 for file 'logits.npy')"),
+    "a changed byte": (
+        lambda sound: changed(sound, 500),
+        "is not a sound .npz archive (Bad CRC-32 for file 'logits.npy')",
+    ),
 }
 
 
@@ -327,7 +374,10 @@ def changed(data: bytes, at: int) -> bytes:
 def test_a_changed_byte_in_an_array_of_many_blocks(compressed, tmp_path):
     names = set_ids(1)
     data = corruptset.open(write_data_set(tmp_path / "data", names, 5000, 100))
-    path = write_folder(tmp_path / "p", {names[0]: {"logits": logits_of(5000, 100)}}, compressed=compressed) / f"{names[0]}.npz"
+    path = (
+        write_folder(tmp_path / "p", {names[0]: {"logits": logits_of(5000, 100)}}, compressed=compressed)
+        / f"{names[0]}.npz"
+    )
     assert len(read_predictions(tmp_path / "p", data).outcomes[names[0]]) == 5000
     path.write_bytes(changed(path.read_bytes(), 1_000_000))
     (line,) = refusal(tmp_path / "p", data)[1:-1]
@@ -409,7 +459,9 @@ def test_a_pickled_array_is_never_run(data, sets, tmp_path):
     for name in ("logits", "index", "id", "set_id", "model"):
         members = {"logits.npy": npy(np.zeros((20, 10)))} | {f"{name}.npy": header("(20,)", "|O") + payload}
         archive(write_folder(tmp_path / "p", sets) / "clean.npz", members)
-        assert refusal(tmp_path / "p", data)[1].startswith(f"clean.npz: has {name} as Python objects (a pickle), which are never loaded")
+        assert refusal(tmp_path / "p", data)[1].startswith(
+            f"clean.npz: has {name} as Python objects (a pickle), which are never loaded"
+        )
         assert "which are never loaded" in refusal(archive(tmp_path / "one.npz", members), data)[0]
         assert not told.exists()
 
@@ -421,10 +473,16 @@ CSV_CASES = {
     "a gap": ("set_id,top1,top3\n", "has columns such as top1, and none with the name top2"),
     "logits from one": ("set_id,logit_1\n", "has columns such as logit_1, and none with the name logit_0"),
     "too few cells": ("set_id,top1\nclean,1\nclean\n", "has 1 cells in line 3; its first line has 2"),
-    "no number": ("set_id,index,top1\nclean,0,1\nclean,1,cat\n", "has 'cat' in column top1 of line 3; expected a whole number"),
+    "no number": (
+        "set_id,index,top1\nclean,0,1\nclean,1,cat\n",
+        "has 'cat' in column top1 of line 3; expected a whole number",
+    ),
     "a fraction": ("set_id,index,top1\nclean,0.5,1\n", "has '0.5' in column index of line 2; expected a whole number"),
     "no float": ("set_id,index,rank_true,p_true\nclean,0,1,\n", "has '' in column p_true of line 2; expected a number"),
-    "too large a number": (f"set_id,index,top1\nclean,{10**30},1\n", f"has '{10**30}' in column index of line 2; expected a whole number"),
+    "too large a number": (
+        f"set_id,index,top1\nclean,{10**30},1\n",
+        f"has '{10**30}' in column index of line 2; expected a whole number",
+    ),
     "an endless line": ("set_id,top1" + "x" * (1 << 20), "is not a CSV file in UTF-8 (field larger than field limit"),
     "a NUL": ("set_id,top1\nclean,\0\n", "has '\\x00' in column top1 of line 2; expected a whole number"),
     "not UTF-8": ("set_id,top1\nclean,\udcff\n", "is not a CSV file in UTF-8"),

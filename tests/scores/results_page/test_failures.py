@@ -38,23 +38,34 @@ def test_flips_are_counted_and_shown(flips: tuple[Node, list[Predictions]], data
         distances = [np.abs(shown - image).mean() for image in data[name].images()]
         assert int(np.argmin(distances)) == sample.index
         said = figure.one("figcaption").text
-        assert any(one.outcomes["clean"].correct[sample.index] and not one.outcomes[name].correct[sample.index] for one in predictions)
+        assert any(
+            one.outcomes["clean"].correct[sample.index] and not one.outcomes[name].correct[sample.index]
+            for one in predictions
+        )
         for one in predictions:
             guess = int(one.outcomes[name].predicted[sample.index])  # type: ignore[index]
-            assert f"{one.model}: {'right' if one.outcomes[name].correct[sample.index] else data.classes[guess].name}" in said
+            assert (
+                f"{one.model}: {'right' if one.outcomes[name].correct[sample.index] else data.classes[guess].name}"
+                in said
+            )
 
 
 def test_images_that_flip_for_more_models_come_first(flips: tuple[Node, list[Predictions]], data: DataSet) -> None:
     page, predictions = flips
     for name in ("fade_black/30", "brightness/5"):
         times = sum((one.outcomes["clean"].correct & ~one.outcomes[name].correct).astype(int) for one in predictions)
-        ids = [node.one("figcaption").text.partition(",")[0] for node in section(page, "failures").all("figure")
-               if node.attributes["id"].startswith(f"failure-{name}-") and node.attributes["id"].endswith("-clean")]  # fmt: skip
+        ids = [
+            node.one("figcaption").text.partition(",")[0]
+            for node in section(page, "failures").all("figure")
+            if node.attributes["id"].startswith(f"failure-{name}-") and node.attributes["id"].endswith("-clean")
+        ]
         of_id = {s.id: int(times[s.index]) for s in data.samples}
         assert [of_id[id] for id in ids] == sorted(of_id.values(), reverse=True)[: len(ids)]
 
 
-def test_without_predictions_it_says_what_to_give(everything: tuple[Node, list[Scores]], data: DataSet, tmp_path: Path) -> None:
+def test_without_predictions_it_says_what_to_give(
+    everything: tuple[Node, list[Scores]], data: DataSet, tmp_path: Path
+) -> None:
     assert (
         "nothing is shown here of net-a, net-b, net-c: give corruptset report the predictions too"
         in section(everything[0], "failures").text

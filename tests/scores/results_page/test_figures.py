@@ -22,7 +22,9 @@ def test_lines_of_charts_lie_where_their_table_says(everything: tuple[Node, list
     ]:
         _, rows = tables(section(page, name))[caption]
         for chart in list(
-            section(page, name).one("div", class_="charts").all("figure") if name == "severity" else charts_of_accuracy(page)
+            section(page, name).one("div", class_="charts").all("figure")
+            if name == "severity"
+            else charts_of_accuracy(page)
         ):
             title = chart.one("figcaption").text
             wanted = [row for row in rows if row[0] == title]
@@ -36,15 +38,23 @@ def test_lines_of_charts_lie_where_their_table_says(everything: tuple[Node, list
                 checked += len(drawn)
             label = chart.one("svg").attributes["aria-label"]
             assert f"{title}: " in label
-            told = re.search(rf"against {across}. net-a begins at ([\d.]+) at 0 and \w+ to ([\d.]+) at (\d+); net-b", label)
+            told = re.search(
+                rf"against {across}. net-a begins at ([\d.]+) at 0 and \w+ to ([\d.]+) at (\d+); net-b", label
+            )
             assert told is not None
-            assert [float(told[1]), float(told[2])] == pytest.approx([float(wanted[0][2]), float(wanted[-1][2])], abs=0.06)
+            assert [float(told[1]), float(told[2])] == pytest.approx(
+                [float(wanted[0][2]), float(wanted[-1][2])], abs=0.06
+            )
             assert told[3] == wanted[-1][1]
     assert checked == 3 * (20 * 6 + 6 * 31)
 
 
 def charts_of_accuracy(page: Node) -> list[Node]:
-    return list(next(iter(node for node in section(page, "profiles").all("div") if node.attributes["class"] == "charts")).all("figure"))
+    return list(
+        next(iter(node for node in section(page, "profiles").all("div") if node.attributes["class"] == "charts")).all(
+            "figure"
+        )
+    )
 
 
 def test_every_chart_has_its_section_with_a_table_and_a_legend(everything: tuple[Node, list[Scores]]) -> None:
@@ -54,7 +64,9 @@ def test_every_chart_has_its_section_with_a_table_and_a_legend(everything: tuple
     assert list(sections) == names.split()
     for name in ("severity", "profiles", "two-factor", "fragile"):
         assert list(sections[name].all("figure"))
-        assert [item.text for item in sections[name].one("ul", class_="legend").all("li")] == [one.model for one in scores]
+        assert [item.text for item in sections[name].one("ul", class_="legend").all("li")] == [
+            one.model for one in scores
+        ]
         assert list(sections[name].all("table"))
     bars = tables(sections["maude"])[
         "mAUDE, the lowest first: the upright line in a bar is the clean error, the line across its end the interval"

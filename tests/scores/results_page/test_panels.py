@@ -18,7 +18,9 @@ from corruptset.manifests.reader import DataSet
 from corruptset.scores.records import Scores
 
 
-def test_panels_show_the_image_at_the_level_of_the_profile(everything: tuple[Node, list[Scores]], data: DataSet) -> None:
+def test_panels_show_the_image_at_the_level_of_the_profile(
+    everything: tuple[Node, list[Scores]], data: DataSet
+) -> None:
     page, scores = everything
     panels = section(page, "panels")
     captions = [node.one("figcaption").text for node in panels.all("figure")]
@@ -40,7 +42,9 @@ def test_panels_show_the_image_at_the_level_of_the_profile(everything: tuple[Nod
         assert min(distances, key=lambda n: distances[n]) == int(level)
         assert f"level {level}" in figure.one("svg").attributes["aria-label"]
     never = [p.text for p in panels.all("p") if p.text.startswith("Never below")]
-    assert len(never) == sum(any(p.first_below[t] is None for p in one.profiles.values()) for one in scores for t in ("0.9", "0.5", "0.1"))
+    assert len(never) == sum(
+        any(p.first_below[t] is None for p in one.profiles.values()) for one in scores for t in ("0.9", "0.5", "0.1")
+    )
 
 
 def test_the_sample_of_the_panels(data: DataSet, tmp_path: Path) -> None:
@@ -49,7 +53,9 @@ def test_the_sample_of_the_panels(data: DataSet, tmp_path: Path) -> None:
     corruptset.report(data, scores, tmp_path / "r.html", sample=wanted)
     page = read_html(tmp_path / "r.html")
     assert f"One image ({wanted}, class" in section(page, "panels").text
-    figure = next(node for node in section(page, "panels").all("figure") if node.one("figcaption").text.startswith("fade_black"))
+    figure = next(
+        node for node in section(page, "panels").all("figure") if node.one("figcaption").text.startswith("fade_black")
+    )
     level = re.search(r"level (\d+)", figure.one("figcaption").text).group(1)  # type: ignore[union-attr]
     assert np.abs(picture(page, figure).astype(float) - data[f"fade_black/{int(level):02d}"].image(7)).mean() < 4
     with pytest.raises(ParameterError, match="has no sample '00_class/im'"):
@@ -70,6 +76,8 @@ def test_images_that_were_not_unpacked_are_left_out(data: DataSet, tmp_path: Pat
     (directory / "PARTIAL.json").write_text(json.dumps(partial), "utf-8")
     corruptset.report(directory, full(data, "net-a"), tmp_path / "r.html")
     panels = section(read_html(tmp_path / "r.html"), "panels")
-    shown = {node.one("figcaption").text.partition(",")[0]: bool(list(node.all("use"))) for node in panels.all("figure")}
+    shown = {
+        node.one("figcaption").text.partition(",")[0]: bool(list(node.all("use"))) for node in panels.all("figure")
+    }
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
     assert "The data set does not have this image." in panels.text
