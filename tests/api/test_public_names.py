@@ -15,8 +15,8 @@ import pytest
 import unbuilt
 
 import corruptset
-from corruptset.generate.again.remake_options import RemakeKeywords
-from corruptset.generate.plan.options import BuildKeywords
+from corruptset.generate.again.remake_options import RemakeOptions
+from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.release.bag import Bag, IndexedArchive
@@ -58,7 +58,7 @@ def test_signatures_name_every_option(name: str) -> None:
     hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     assert hidden == (["parameters"] if name in ("corrupt", "Corrupt") else [])  # those of the corruption that is named
     assert not {"describe_level", "family_of"} & shown.keys()
-    keywords = {"build": BuildKeywords, "plan": BuildKeywords, "rebuild": RemakeKeywords, "verify": RemakeKeywords}.get(
+    keywords = {"build": BuildOptions, "plan": BuildOptions, "rebuild": RemakeOptions, "verify": RemakeOptions}.get(
         name
     )
     if keywords is not None:

@@ -44,12 +44,13 @@ def test_tables_notes_and_files(run: Run, directory: Path, predictions: Path, tm
     lines = done.out.splitlines()
     assert lines[0] == "tiny net on small-c 1.0.0"
     assert lines[1] == "12 sets of 20 images"
-    (contrast,) = (line.split() for line in lines if line.startswith("contrast "))
+    contrast = next(line.split() for line in lines if line.startswith("contrast "))
     shown = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
     assert contrast == ["contrast", *shown, f"{100 * scores.aude['contrast']:.1f}"]
-    (clean,) = (line for line in lines if line.startswith("clean accuracy"))
-    low, high = scores.sets["clean"].interval or (0, 0)
-    assert clean.split()[2:] == [f"{scores.sets['clean'].accuracy:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
+    clean = next(line for line in lines if line.startswith("clean accuracy"))
+    low, high = scores.intervals["clean_accuracy"] or (0, 0)
+    shown = [f"{100 * value:.2f}" for value in (scores.sets["clean"].accuracy, low, high)]
+    assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
     assert "13 of them are missing" in done.out
     assert "small-c 1.0.0 is no published benchmark" in done.out
     assert lines[-1] == "Written:   scores"
