@@ -102,8 +102,11 @@ def settings(command: TyperCommand) -> dict[str, list[str]]:
 def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
     """Return the message of a usage error, with what may have been meant."""
     message = error.message.replace("Value error, ", "")
-    if message.startswith("Input should be "):
-        message = _expected(command, error, given)
+    if message.startswith("Input should be "):  # pydantic's words, of what it was given
+        from ..error_lines import expected
+
+        (details,) = error.__cause__.errors()
+        message = f"{details['input']!r}; expected {expected(details)}."
     if option := getattr(error, "option_name", None):
         if option in OPTIONS:
             error.possibilities = None  # they are spelled alike, and mean something else
@@ -122,25 +125,3 @@ def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
         return f"{message}{suggest(word.strip().strip(chr(39)), known)}"
     return str(message)
 
-
-def _expected(command: TyperCommand, error: Any, given: list[str]) -> str:
-    """Return what was given and what was expected, where pydantic's words say only what a value should be."""
-    words = error.message
-    kind = "a number" if "valid number" in words else "a whole number"
-    if bound := re.search(r"(greater|less) than or equal to (\S+)", words):
-        kind += f" from {bound[2]} upwards" if bound[1] == "greater" else f" up to {bound[2]}"
-    return f"{_value(error.param.opts, given)!r}; expected {kind}."
-
-
-def _value(names: list[str], given: list[str]) -> str:
-    """Return the last value of an option on a command line: ``--seed abc``, ``--seed=abc``, ``-j4``."""
-    value = ""
-    for word, following in zip(given, [*given[1:], ""], strict=True):
-        for name in names:
-            if word == name:
-                value = following
-            elif word.startswith(f"{name}="):
-                value = word.removeprefix(f"{name}=")
-            elif not name.startswith("--") and word.startswith(name):
-                value = word.removeprefix(name)
-    return value

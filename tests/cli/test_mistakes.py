@@ -49,7 +49,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     ),
     (["build", "imagenet-c", "--seed", "abc"], "'--seed': 'abc'; expected a whole number."),
     (["build", "imagenet-c", "--seed=1.5"], "'--seed': '1.5'; expected a whole number."),
-    (["plan", "-j0"], "'--jobs' / '-j': '0'; expected a whole number from 1 upwards."),
+    (["plan", "-j0"], "'--jobs' / '-j': '0'; expected a number from 1 upwards."),
     (["corrupt", "sample:astronaut", "fog", "-s", "hard"], "'--severity' / '-s': 'hard'; expected a number."),
     (["build", "imagenet-c", "--sets", ""], "'--sets': '' names nothing."),
     (["plan", "imagenet-c", "--sets", " , "], "'--sets': ' , ' names nothing."),
