@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from corruptset.interruption import Interruption, interruption
+from corruptset.interruption import interruption
 from corruptset.processes import interrupts_held_back
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -122,21 +122,6 @@ def test_what_is_ignored_or_handled_by_the_program_stays_so() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_a_thread_leaves_signals_to_the_main_one() -> None:
-    found: list[object] = []
-
-    def work() -> None:
-        with interruption():
-            found.extend(signal.getsignal(n) for n in SIGNALS)
-
-    before = [signal.getsignal(n) for n in SIGNALS]
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == before
-    assert isinstance(interruption(), Interruption)
-
-
 LONG_CLEAN_UP = """
 import signal, time
 from corruptset import interruption
@@ -154,9 +139,8 @@ with interruption.command_interruption():
 """
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-def test_clean_up_that_hangs_can_be_ended(number: signal.Signals) -> None:
+def test_clean_up_that_hangs_can_be_ended() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True
+        [sys.executable, "-c", LONG_CLEAN_UP.format(number=int(signal.SIGTERM))], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "undisturbed\n", "Interrupted.\n")

@@ -58,8 +58,7 @@ def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault() ->
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("options", "code"), [("size=4k,ro", 0), ("size=4k", 3)])
-@pytest.mark.parametrize("command", ["build", "verify"])
+@pytest.mark.parametrize(("options", "code", "command"), [("size=4k,ro", 0, "build"), ("size=4k", 3, "verify")])
 def test_a_dev_shm_that_cannot_be_used(tmp_path: Path, options: str, code: int, command: str) -> None:
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     if (

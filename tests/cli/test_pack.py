@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import layouts
 import pytest
 
-from corruptset.cli.pack import bytes_of
 from corruptset.generate.again import release_folder
 
 Run = Callable[..., Any]
@@ -27,17 +25,14 @@ def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return layouts.write_crops(tmp_path_factory.mktemp("crops"), classes=3, each=2)
 
 
-OPTIONS = [
-    {"format": "folder"},
-    {"format": "hdf5"},
-    {"format": "both"},
-    {"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]},
-    {"view": "imagenet-c", "sets": ["contrast/*"]},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("division", [("--by", "family"), ("--by", "set")], ids=str)
+@pytest.mark.parametrize(
+    ("options", "division"),
+    [
+        ({"format": "both"}, ("--by", "set")),
+        ({"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]}, ("--by", "family")),
+    ],
+    ids=str,
+)
 def test_build_pack_unpack_verify(
     run: Run, crops: Path, tmp_path: Path, options: dict[str, Any], division: tuple[str, ...]
 ) -> None:
@@ -62,24 +57,12 @@ def test_build_pack_unpack_verify(
 def test_unpack_takes_the_folder_that_pack_wrote(run: Run, crops: Path, tmp_path: Path) -> None:
     root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b")
     assert run("pack", root, "--out", "release").code == 0
-    for folder in ("release", "release/data"):
-        done = run("unpack", folder, "--out", tmp_path / "u" / folder, "--json")
-        assert done.code == 0, done.err
-        assert layouts.files_of(Path(done.json["path"])) == layouts.files_of(root)
+    done = run("unpack", "release", "--out", tmp_path / "u", "--json")
+    assert layouts.files_of(Path(done.json["path"])) == layouts.files_of(root)
     other = run("unpack", root, "--out", tmp_path / "v")
     assert other.code == 2
     assert "has no archives (*.tar)" in " ".join(other.err.split())
     assert not (tmp_path / "v").exists()
-
-
-def test_sets_that_share_an_array_stay_together(run: Run, crops: Path, tmp_path: Path) -> None:
-    root = layouts.make(
-        layouts.write_recipe(tmp_path), crops, tmp_path / "b", view="cifar-c", sets=["contrast/*", "brightness/*"]
-    )
-    archives = run("pack", root, "--out", "p", "--json", "--by", "set").json["archives"]
-    assert [a["sets"] for a in archives] == [[f"{n}/{s}" for s in range(1, 6)] for n in ("brightness", "contrast")] + [
-        []
-    ]
 
 
 def test_families_come_from_the_corruptions(run: Run, crops: Path, tmp_path: Path) -> None:
@@ -102,18 +85,6 @@ def test_families_come_from_the_corruptions(run: Run, crops: Path, tmp_path: Pat
     }
 
 
-def test_without_pixels(run: Run, crops: Path, tmp_path: Path) -> None:
-    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b")
-    done = run("pack", root, "--out", "p", "--manifest-only")
-    assert done.code == 0
-    assert "1 archives" in done.out
-    (archive,) = (tmp_path / "p/data").iterdir()
-    assert re.fullmatch(r"small-c-1\.0\.0-[0-9a-f]{12}-metadata\.tar", archive.name)
-    unpacked = run("unpack", archive, "--out", "u")
-    assert "sets are in other archives" in unpacked.out
-    assert not [p for p in (tmp_path / "u").rglob("*") if p.suffix in (".png", ".h5", ".JPEG")]
-
-
 def test_one_digest_a_set(run: Run, crops: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the page of archives says it: packed small, unpacked, verified with the source, and made again."""
     monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path / "cache")
@@ -132,33 +103,13 @@ def test_one_digest_a_set(run: Run, crops: Path, tmp_path: Path, monkeypatch: py
     made = run("rebuild", "q", "--source", f"folder:{crops}", "--out", "again", "--json").json
     assert (made["digest"], made["whole"], made["identical"]) == (small["digest"], True, True)
     assert layouts.files_of(tmp_path / made["directory"]) == layouts.files_of(root)
-    refused = run("pack", root, "--out", "r", "--digests", "sets")
-    assert refused.code == 2
-    assert "Add --manifest-only" in refused.err
-    assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("1000000", 10**6),
-        ("7 B", 7),
-        ("1.5kB", 1500),
-        ("50GB", 50 * 10**9),
-        ("2KiB", 2048),
-        ("4GiB", 4 << 30),
-        ("1TiB", 1 << 40),
-    ],
-)
-def test_sizes(text: str, count: int) -> None:
-    assert bytes_of(text) == count
-
-
-@pytest.mark.parametrize("size", ["", "much", "-1", "0", "5XB", "5 parsecs", "1e9"])
-def test_sizes_that_are_none(run: Run, tmp_path: Path, size: str) -> None:
-    done = run("pack", tmp_path, "--out", "p", f"--max-bytes={size}")
-    assert (done.code, (tmp_path / "p").exists()) == (2, False)
-    assert "size such as 50GB" in done.err
+def test_sizes_that_are_none(run: Run, tmp_path: Path) -> None:
+    for size in ("much", "0", "5XB"):
+        done = run("pack", tmp_path, "--out", "p", f"--max-bytes={size}")
+        assert (done.code, (tmp_path / "p").exists()) == (2, False)
+        assert "size such as 50GB" in done.err
 
 
 def test_mistakes(run: Run, crops: Path, tmp_path: Path) -> None:
