@@ -295,7 +295,7 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
     first, second = given["first_stages"], given["second_stages"]
     if recipe == PAIRS:
         if not first or not second:
-            raise RecipeError(f"The recipe 'pairs' is made of --first-stages and --second-stages, as in: {EXAMPLE}")
+            raise RecipeError(f"The recipe 'pairs' is made of first-stages and second-stages, as in: {EXAMPLE}")
         from ..generate.recipes.two_factor import calibration_for, pairs
 
         calibration = given["calibration"] or calibration_for(given["source"].partition(":")[0])

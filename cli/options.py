@@ -16,7 +16,7 @@ from ..signatures import sentences
 from . import completion
 from .hints import is_setting
 
-EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
+EXAMPLE = "corruptset build 'pairs?first-stages=fog,rotate&second-stages=gaussian_noise&severities=1,3,5'"
 SAID = sentences(BuildOptions)
 """Field of `BuildOptions` -> its sentence in every help."""
 LISTED, REPEATED = " Repeated, or separated by commas.", " Can be repeated."

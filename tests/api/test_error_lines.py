@@ -102,7 +102,7 @@ CALLS: list[Callable[[Path], Any]] = [
 ]
 
 
-def test_a_nul_character_in_a_path_is_a_mistake(tmp_path: Path) -> None:
+def test_a_nul_character_in_a_path_is_a_mistake(tmp_path):
     for call in CALLS:
         with pytest.raises(CorruptsetError):
             call(tmp_path / "out")

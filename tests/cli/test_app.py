@@ -33,11 +33,11 @@ def section(name: str) -> str:
     return found[0]
 
 
-def test_the_commands_are_those_of_the_design() -> None:
+def test_the_commands_are_those_of_the_design():
     assert list(COMMANDS) == NAMES
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy():
     program = f"""
 import sys
 from corruptset.cli import main
@@ -62,7 +62,7 @@ def helped(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_command_and_all_that_it_takes_are_explained(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_and_all_that_it_takes_are_explained(name, monkeypatch):
     command, text = COMMANDS[name], helped(name, monkeypatch)
     assert re.search(rf"^corruptset {name}\b", section(name), re.MULTILINE), "the docs have an example"
     assert max(map(len, text.splitlines())) <= 80
@@ -79,7 +79,7 @@ def test_a_command_and_all_that_it_takes_are_explained(name: str, monkeypatch: p
         assert len(re.findall(rf"^  (?:-\w, )?{there}(?= |$)", text, re.MULTILINE)) == shown, there
 
 
-def test_the_options_of_a_build_stand_under_headings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_options_of_a_build_stand_under_headings(monkeypatch):
     text = helped("build", monkeypatch)
     assert len(text.splitlines()) <= 120
     assert len(re.findall(r"^  (?:-\w, )?--", text, re.MULTILINE)) - 1 <= MOST_OPTIONS, "all but --help"
@@ -102,7 +102,7 @@ def test_the_options_of_a_build_stand_under_headings(monkeypatch: pytest.MonkeyP
         ("x --surrogate m.toml?device=cuda", "x --surrogate m.toml --device cuda"),
     ],
 )  # fmt: skip
-def test_settings_stand_behind_a_question_mark(written: str, means: str) -> None:
+def test_settings_stand_behind_a_question_mark(written, means):
     build = COMMANDS["build"]
     parsed, spelt = (build.make_context("build", words.split()).params for words in (written, means))
     assert parsed == spelt
@@ -110,7 +110,7 @@ def test_settings_stand_behind_a_question_mark(written: str, means: str) -> None
     assert (other["source"], other["labels"]) == ("https://h/x.tar?token=1&labels=2", None)
 
 
-def test_python_runs_it_as_a_module(tmp_path: Path) -> None:
+def test_python_runs_it_as_a_module(tmp_path):
     for arguments, code, said in ((["--version"], 0, "corruptset "), (["bild"], 2, "Usage: corruptset [OPTIONS]")):
         done = subprocess.run(
             [sys.executable, "-m", "corruptset", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False

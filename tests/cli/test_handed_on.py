@@ -20,10 +20,10 @@ Handed = Callable[..., tuple[Any, tuple[Any, ...], dict[str, Any]]]
 
 
 @pytest.fixture
-def handed(run: Any, monkeypatch: pytest.MonkeyPatch) -> Handed:
+def handed(run, monkeypatch):
     """Run a command with a stand-in at `home`; return what it did, and what the stand-in was given."""
 
-    def call(home: str, *words: str, answer: Any = None) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    def call(home: str, line: str, answer: Any = None) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
         def record(*args: Any, **kwargs: Any) -> Any:
@@ -34,7 +34,7 @@ def handed(run: Any, monkeypatch: pytest.MonkeyPatch) -> Handed:
 
         module, _, name = home.rpartition(".")
         monkeypatch.setattr(importlib.import_module(f"corruptset.{module}"), name, record)
-        done = run(*words)
+        done = run(line)
         ((args, kwargs),) = calls
         assert callable(kwargs.pop("progress", print))
         if answer is None:
@@ -44,85 +44,81 @@ def handed(run: Any, monkeypatch: pytest.MonkeyPatch) -> Handed:
     return call
 
 
-GIVEN: dict[str, tuple[str | None, Any]] = {
-    "seed": ("7", 7),
-    "jobs": ("3", 3),
-    "sets": ("fog/*, snow/1", ["fog/*", "snow/1"]),
-    "samples": ("5", 5),
-    "first": ("6", 6),
-    "per_class": ("2", 2),
-    "ids": ("ids.txt", Path("ids.txt")),
-    "per_super_category": ("a.toml", "a.toml"),
-    "format": ("hdf5", "hdf5"),
-    "optimize": (None, True),
-    "skip_bad": (None, True),
-    "calibration": ("cifar", "cifar"),
-    "coupling": ("severity", "severity"),
-    "scale": ("side", "side"),
-    "metrics": ("all", "all"),
-    "labels": ("a.csv", Path("a.csv")),
-    "split": ("all", "all"),
-    "groups": ("g.csv", "g.csv"),
-    "hold_out": ("group=a, b", ["group=a, b"]),
-    "train": (None, True),
-    "images": ("x", "x"),
-    "frost_textures": ("ice", Path("ice")),
-    "surrogate": ("m.toml", Path("m.toml")),
-    "device": ("cuda", "cuda"),
-    "surrogate_batch": ("64", 64),
-    "view": ("cifar-c", "cifar-c"),
-    "any_shape": (None, True),
-    "store": ("table", "table"),
-    "page": (None, False),
+REMAKE = "--jobs 3 --labels a.csv --groups g.csv --images x --frost-textures ice --surrogate m.toml --device cuda"
+REMADE: dict[str, Any] = {
+    "jobs": 3,
+    "labels": Path("a.csv"),
+    "groups": "g.csv",
+    "images": "x",
+    "frost_textures": Path("ice"),
+    "surrogate": Path("m.toml"),
+    "device": "cuda",
 }
-"""Option -> what is written, and what is handed on."""
+BUILD = (
+    f"{REMAKE} --seed 7 --sets 'fog/*, snow/1' --samples 5 --first 6 --per-class 2 --ids ids.txt "
+    "--per-super-category a --format hdf5 --optimize --skip-bad --calibration cifar --coupling severity --scale side "
+    "--metrics all --split all --hold-out 'group=a, b' --train --surrogate-batch 64 --view cifar-c --any-shape "
+    "--store table --no-page"
+)
+HANDED = REMADE | {
+    "seed": 7,
+    "sets": ["fog/*", "snow/1"],
+    "samples": 5,
+    "first": 6,
+    "per_class": 2,
+    "ids": Path("ids.txt"),
+    "per_super_category": "a",
+    "format": "hdf5",
+    "optimize": True,
+    "skip_bad": True,
+    "calibration": "cifar",
+    "coupling": "severity",
+    "scale": "side",
+    "metrics": "all",
+    "split": "all",
+    "hold_out": ["group=a, b"],
+    "train": True,
+    "surrogate_batch": 64,
+    "view": "cifar-c",
+    "any_shape": True,
+    "store": "table",
+    "page": False,
+    "plugins": None,
+}
 
 
-def words_of(names: Any) -> list[str]:
-    """Return options as they are written."""
-    words = []
-    for name in names:
-        text, value = GIVEN[name]
-        option = "--no-page" if value is False else f"--{name.replace('_', '-')}"
-        words += [option] if text is None else [option, text]
-    return words
-
-
-def test_plan_and_build_hand_on_every_option(handed: Handed) -> None:
+def test_plan_and_build_hand_on_every_option(handed):
     defaults = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
     alone = {name: defaults.pop(name) for name in ("disjoint_from", "scheduler")}
     assert alone == {"disjoint_from": (), "scheduler": None}
-    assert defaults.keys() - GIVEN.keys() == {"plugins"}
-    every = {name: value for name, (_, value) in GIVEN.items()} | {"plugins": None}
+    assert defaults.keys() == HANDED.keys()
     _, args, kwargs = handed("generate.plan.plan.plan", "plan")
     assert (args, kwargs) == (("imagenet-c", "sample"), {"out": None, **defaults})
-    _, args, kwargs = handed("generate.plan.plan.plan", "plan", "x", "--source", "folder:x", *words_of(GIVEN))
-    assert (args, kwargs) == (("x", "folder:x"), {"out": None, **every})
-    words = ["--out", "there", *words_of(GIVEN), "--disjoint-from", "a", "--disjoint-from", "b", "--scheduler", "s"]
-    _, args, kwargs = handed("generate.build.build", "build", "x", "--source", "folder:x?labels=b.csv", *words)
+    _, args, kwargs = handed("generate.plan.plan.plan", f"plan x --source folder:x {BUILD}")
+    assert (args, kwargs) == (("x", "folder:x"), {"out": None, **HANDED})
+    line = f"build x --source folder:x --out there {BUILD} --disjoint-from a --disjoint-from b --scheduler s"
+    _, args, kwargs = handed("generate.build.build", line)
     assert args == ("x", "folder:x", Path("there"))
-    assert kwargs == {**every, "disjoint_from": [Path("a"), Path("b")], "scheduler": "s"}
-    _, _, kwargs = handed("generate.build.build", "build", "x", "--part", "2/5", "--metrics", "0")
+    assert kwargs == {**HANDED, "disjoint_from": [Path("a"), Path("b")], "scheduler": "s"}
+    _, _, kwargs = handed("generate.build.build", "build x --part 2/5 --metrics 0")
     assert (kwargs["part"], kwargs["metrics"], kwargs["page"]) == ((2, 5), 0, True)
-    assert handed("generate.build.build", "build", "x", "--finish")[2]["finish"] is True
+    assert handed("generate.build.build", "build x --finish")[2]["finish"] is True
 
 
-def test_verify_and_rebuild_hand_on_what_samples_are_made_again_from(handed: Handed) -> None:
-    names = ("jobs", "labels", "images", "groups", "frost_textures", "surrogate", "device")
-    again = {name: GIVEN[name][1] for name in names}
-    nothing = dict.fromkeys((*names, "source", "plugins"))
-    _, args, kwargs = handed("generate.again.rederive.verify", "verify", "d")
+def test_verify_and_rebuild_hand_on_what_samples_are_made_again_from(handed):
+    nothing = dict.fromkeys((*REMADE, "source", "plugins"))
+    given = {**nothing, **REMADE, "source": "folder:x"}
+    _, args, kwargs = handed("generate.again.rederive.verify", "verify d")
     own = {"rederive": None, "repair": False, "calibration_side": None, "view": None}
-    assert (args, kwargs) == ((Path("d"),), {**own, **nothing})
-    more = ["--rederive", "4", "--repair", "--calibration", "tiny", "--view", "v", "--source", "folder:x"]
-    _, _, kwargs = handed("generate.again.rederive.verify", "verify", "d", *more, *words_of(names))
-    own = {"rederive": 4, "repair": True, "calibration_side": 64, "view": Path("v")}
-    assert kwargs == {**own, **again, "source": "folder:x", "plugins": None}
-    _, args, kwargs = handed("generate.again.rebuild.rebuild", "rebuild", "m.json")
-    assert (args, kwargs) == ((Path("m.json"),), {"out": Path("corruptset-out"), "sets": None, **nothing})
-    more = ["--source", "folder:x", "--out", "o", "--sets", "fog/*,clean"]
-    _, _, kwargs = handed("generate.again.rebuild.rebuild", "rebuild", "m.json", *more, *words_of(names))
-    assert kwargs == {**again, "source": "folder:x", "out": Path("o"), "sets": ["fog/*", "clean"], "plugins": None}
+    assert (args, kwargs) == ((Path("d"),), own | nothing)
+    more = "--rederive 4 --repair --calibration tiny --view v --source folder:x"
+    _, _, kwargs = handed("generate.again.rederive.verify", f"verify d {more} {REMAKE}")
+    assert kwargs == {"rederive": 4, "repair": True, "calibration_side": 64, "view": Path("v")} | given
+    _, args, kwargs = handed("generate.again.rebuild.rebuild", "rebuild m.json")
+    assert (args, kwargs) == ((Path("m.json"),), {"out": Path("corruptset-out"), "sets": None} | nothing)
+    line = f"rebuild m.json --source folder:x --out o --sets 'fog/*,clean' {REMAKE}"
+    _, _, kwargs = handed("generate.again.rebuild.rebuild", line)
+    assert kwargs == {"out": Path("o"), "sets": ["fog/*", "clean"]} | given
 
 
 @pytest.mark.parametrize(
@@ -167,10 +163,8 @@ def test_verify_and_rebuild_hand_on_what_samples_are_made_again_from(handed: Han
     ],
     ids=lambda value: value.split()[0] if isinstance(value, str) else "",
 )
-def test_other_commands_hand_on_every_option(
-    handed: Handed, home: str, words: str, args: tuple[Any, ...], expected: dict[str, Any]
-) -> None:
-    _, given, kwargs = handed(home, *words.split())
+def test_other_commands_hand_on_every_option(handed, home, words, args, expected):
+    _, given, kwargs = handed(home, words)
     assert given == args
     assert expected.items() <= kwargs.items() if expected else kwargs["sets"] is None
     assert not expected or kwargs.keys() - expected.keys() <= {"family_of"}
@@ -180,68 +174,66 @@ def report_of(*problems: Problem, mended: list[str] | None = None) -> Verificati
     return VerificationReport("d", "pixels", "sha256:0", list(problems), mended=mended)
 
 
-def test_a_report_is_printed_and_decides_the_exit_code(handed: Handed) -> None:
+def test_a_report_is_printed_and_decides_the_exit_code(handed):
     home = "generate.again.rederive.verify"
     problems = [Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)]
-    bad, _, _ = handed(home, "verify", "d", answer=report_of(*problems))
+    bad, _, _ = handed(home, "verify d", answer=report_of(*problems))
     assert (bad.code, "60 problems" in bad.err) == (1, True)
     assert "missing: images/0.JPEG: is not there [b]" in bad.out
     assert "10 more" in bad.out
-    as_json, _, _ = handed(home, "verify", "d", "--json", answer=report_of(*problems))
+    as_json, _, _ = handed(home, "verify d --json", answer=report_of(*problems))
     assert (as_json.code, len(as_json.json["problems"])) == (1, 60)
-    good, _, kwargs = handed(home, "verify", "d", "--rederive", "all", answer=report_of())
+    good, _, kwargs = handed(home, "verify d --rederive all", answer=report_of())
     assert (good.code, "verified" in good.out, kwargs["rederive"]) == (0, True, "all")
     left = Problem("manifest.json", "unmended", "it is gone")
     mended = report_of(left, mended=[f"images/{i}.JPEG" for i in range(60)])
-    repaired, _, _ = handed(home, "verify", "d", "--repair", answer=mended)
+    repaired, _, _ = handed(home, "verify d --repair", answer=mended)
     assert repaired.code == 1
     for words in ("mended: images/0.JPEG", "10 more mended", "unmended: manifest.json: it is gone"):
         assert words in repaired.out
 
 
-def test_a_rebuild_says_what_is_the_same(handed: Handed) -> None:
+def test_a_rebuild_says_what_is_the_same(handed):
     manifest = SimpleNamespace(sets=[])
     built = SimpleNamespace(directory=Path("there"), digest="sha256:1", images=3, seconds=2.0, manifest=manifest)
     same = SimpleNamespace(built=built, whole=True, identical=True)
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild", "m", answer=same)
+    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m", answer=same)
     assert "sha256:1 (the manifest’s)" in done.out
     assert "Every file has the bytes that the manifest lists." in done.out
     files = tuple(f"sets/{i}.jsonl" for i in range(7))
     other = SimpleNamespace(built=built, whole=False, identical=False, other_files=files, other_images=2, advice="So.")
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild", "m", answer=other)
+    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m", answer=other)
     assert "(of these sets)" in done.out
     assert "2 images are encoded otherwise; sets/0.jsonl" in done.out
     assert "and 2 more differ. So." in done.out
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild", "m", "--json", answer=other)
+    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m --json", answer=other)
     assert (done.json["whole"], done.json["other_images"]) == (False, 2)
 
 
-def test_an_export_and_a_prediction_say_what_was_written(handed: Handed) -> None:
+def test_an_export_and_a_prediction_say_what_was_written(handed):
     exported = {"top": "o/x", "digest": "sha256:1", "images": 7, "bytes": 900, "linked": 5, "notes": ("One has none.",)}
-    export = ("generate.views.export.export", "export", "imagenet-c", "d", "--out", "o")
-    done, _, _ = handed(*export, answer=SimpleNamespace(**exported))
+    home, line = "generate.views.export.export", "export imagenet-c d --out o"
+    done, _, _ = handed(home, line, answer=SimpleNamespace(**exported))
     assert "7 images, 900 B, 5 of them hard links" in done.out
     assert "Note: One has none." in done.out
-    done, _, _ = handed(*export, "--json", answer=SimpleNamespace(**exported))
+    done, _, _ = handed(home, f"{line} --json", answer=SimpleNamespace(**exported))
     assert (done.json["notes"], done.json["linked"], done.json["top"]) == (["One has none."], 5, "o/x")
     made = Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)
-    predict = ("scores.predict.predict", "predict", "d", "--model", "m.toml", "--out", "p")
-    done, _, _ = handed(*predict, answer=made)
+    home, line = "scores.predict.predict", "predict d --model m.toml --out p"
+    done, _, _ = handed(home, line, answer=made)
     for part in ("clean", "98.7%", "2 sets; 7 images in 1 s; 1 set was there already", "net", "sha256:1"):
         assert part in done.out, done.out
-    done, _, _ = handed(*predict, "--json", answer=made)
+    done, _, _ = handed(home, f"{line} --json", answer=made)
     assert (done.json["accuracy"]["fog/3"], done.json["kept"], done.json["directory"]) == (0.5, ["clean"], "p")
 
 
-@pytest.mark.parametrize(
-    ("home", "words"), [("build.build", ["build", "x"]), ("again.rebuild.rebuild", ["rebuild", "r"])]
-)
-def test_ctrl_c_says_how_to_resume(run: Any, monkeypatch: pytest.MonkeyPatch, home: str, words: list[str]) -> None:
+@pytest.mark.parametrize(("home", "line"), [("build.build", "build x"), ("again.rebuild.rebuild", "rebuild r")])
+def test_ctrl_c_says_how_to_resume(run, monkeypatch, home, line):
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
     module, _, name = home.rpartition(".")
     monkeypatch.setattr(importlib.import_module(f"corruptset.generate.{module}"), name, interrupted)
-    done = run(*words, "--out", "a b", "--json")
+    done = run(f"{line} --out 'a b' --json")
     assert (done.code, done.json["exit_code"]) == (130, 130)
-    assert f"corruptset {' '.join(words)} --out 'a b' --json" in done.err
+    assert f"corruptset {line} --out 'a b' --json" in done.err

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import layouts
 import pytest
 from surrogates import seeded, write_model
 
 import corruptset
 
 
-def test_what_cannot_be_used_is_told_without_a_traceback(run: Any, built: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_told_without_a_traceback(run, built, tmp_path):
     done = run("predict", built, "--model", tmp_path / "none.toml", "--out", tmp_path / "p")
     assert (done.code, done.out) == (2, "")
     assert "none.toml cannot be read: No such file" in done.err
@@ -20,13 +16,13 @@ def test_what_cannot_be_used_is_told_without_a_traceback(run: Any, built: Path, 
 
 
 @pytest.mark.ci
-def test_a_data_set_is_predicted_and_resumed(run: Any, shared: layouts.Shared, tmp_path: Path) -> None:
+def test_a_data_set_is_predicted_and_resumed(run, shared, tmp_path):
     from small_nets import Plain
 
     directory = shared.build(sets=["clean", "contrast/3"])
     arguments = {"channels": 3, "classes": 10, "side": 32}
     file = write_model(tmp_path / "m", seeded(lambda: Plain(**arguments)), 32, "small_nets:Plain", arguments=arguments)
-    first = run("predict", directory, "--model", file, "--out", tmp_path / "p", "--sets", "clean", "--json")
+    first = run("predict --sets clean --json", directory, "--model", file, "--out", tmp_path / "p")
     assert first.code == 0, first.err
     assert first.json["digest"] == corruptset.open(directory).digest
     again = run("predict", directory, "--model", file, "--out", tmp_path / "p")

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from typing import Any
-
-import layouts
 
 
-def test_a_view_is_neither_repaired_nor_made_again(run: Any) -> None:
+def test_a_view_is_neither_repaired_nor_made_again(run):
     for option in (["--repair"], ["--rederive", "2"]):
-        refused = run("verify", "good", "--view", "there", *option)
+        refused = run("verify good --view there", *option)
         assert refused.code == 2
         assert "export the view again" in refused.err or "for a build, not for a view" in refused.err
 
 
-def test_both_containers_are_counted_and_that_is_said(run: Any, shared: layouts.Shared, tmp_path: Path) -> None:
+def test_both_containers_are_counted_and_that_is_said(run, shared, tmp_path):
     one, both = (shared.build(crops={"classes": 2}, sets=["contrast/*"], format=form) for form in ("folder", "both"))
     words = "both are checked, and images are counted in both"
     alone, twice = run("verify", one), run("verify", both)
     assert (alone.code, twice.code) == (0, 0)
     assert (words in alone.out, words in twice.out) == (False, True)
-    counts = [run("verify", directory, "--json").json for directory in (one, both)]
+    counts = [run("verify --json", directory).json for directory in (one, both)]
     assert 2 * counts[0]["checked"]["images"] == counts[1]["checked"]["images"]
     assert [c["containers"] for c in counts] == [["folder"], ["folder", "hdf5"]]
     disks = [sum(p.stat().st_size for p in directory.rglob("*") if p.is_file()) for directory in (one, both)]
     assert [c["checked"]["bytes"] for c in counts] == disks
 
 
-def test_a_folder_of_builds_names_them(run: Any, built: Path, tmp_path: Path) -> None:
+def test_a_folder_of_builds_names_them(run, built, tmp_path):
     parent = tmp_path / "out"
     shutil.copytree(built, parent / "first-1.0.0")
     done = run("verify", parent)
