@@ -40,7 +40,6 @@ def test_names_are_those_of_the_list(command):
         assert json.loads(json.dumps(catalogue(what))) == rows  # type: ignore[arg-type]
     blurs = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
     assert sorted(corruptset.names(family="blur", role="test")) == blurs
-    assert [one.name for one in corruptset.recipes()] == corruptset.names("recipes")
 
 
 def test_show_has_the_record_of_the_command(command, built):

@@ -17,18 +17,9 @@ import pytest
 
 from corruptset import progress
 from corruptset.corruptions import compile_notice
-from corruptset.progress import ProgressDisplay, ProgressEvent, counts, shows_progress, told
+from corruptset.progress import ProgressDisplay, ProgressEvent, shows_progress, told
 
 Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400)
-
-
-def test_the_time_left_is_told_after_three_per_cent_of_the_work():
-    assert counts(11, 400, "images", seconds=2.0) == "11/400 images"
-    assert counts(12, 400, "images", seconds=2.0) == "12/400 images, 1 min 05 s left"
-    assert counts(400, 400, "images", seconds=8.0) == "400/400 images"
-    assert counts(0, 0) == ""
-    # what was there before took no time
-    assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):

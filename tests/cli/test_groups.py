@@ -145,18 +145,4 @@ def test_mistakes_are_said_before_anything_is_written(run, birds):
     ):
         done = run("build birds.toml --out out", *source, *options)
         assert (done.code, said in done.err.replace("\n", " ")) == (2, True), (options, done.err)
-    (birds / "groups.csv").write_text("file,group\ncrow/0.png,day\n")
-    done = run("build birds.toml --groups groups.csv --out out", *source)
-    assert (done.code, done.err.count("has no row in groups.csv")) == (2, 7)
     assert not (birds / "out").exists()
-    skipped = run("build birds.toml --out out", *source, "--groups", "groups.csv", "--skip-bad", *QUIET)
-    assert skipped.code == 0
-    assert len(manifest(birds / "out" / "birds-1.0.0")["excluded"]) == 7
-
-
-def test_a_recipe_of_ones_own_holds_out(run, birds):
-    (birds / "birds.toml").write_text(RECIPE + '[hold_out]\ngroups = ["night", "noon"]\n')
-    source = ("--source", f"folder:{birds / 'birds'}", "--groups", "groups.csv")
-    done = run("build birds.toml --out out --json", *source, *QUIET).json
-    assert done["notes"] == ["1 of the 2 groups to hold out are not in the source: noon"]
-    assert [row["group"] for row in rows(birds / "out" / "birds-1.0.0")] == ["night", "night"]

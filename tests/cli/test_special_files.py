@@ -74,17 +74,6 @@ def test_a_device_without_end_is_refused_by_name(run, flat):
         assert "a device, not a regular file" in done.err
 
 
-def test_what_a_shell_substitutes_is_a_pipe_and_says_what_to_do(run, flat):
-    reading, writing = os.pipe()  # as bash has it for <(...)
-    try:
-        done = run("plan cifar10-c --source", f"folder:{flat}", "--labels", f"/dev/fd/{reading}")
-    finally:
-        os.close(reading)
-        os.close(writing)
-    assert done.code == 2
-    assert "it is a pipe, not a regular file: write what comes out of it into a file first" in done.err
-
-
 def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         release = tmp_path / name.partition(".")[0]
@@ -99,13 +88,6 @@ def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
     (tmp_path / "view").mkdir()
     os.mkfifo(tmp_path / "view" / "VIEW.json")
     assert run("verify", tmp_path / "view").code == 1
-
-
-def test_a_link_to_a_file_is_a_file(run, flat, tmp_path):
-    (tmp_path / "labels.csv").write_text("file,label\r\na.png,cat\r\n", encoding="utf-8-sig")
-    (tmp_path / "link.csv").symlink_to("labels.csv")
-    done = run("plan cifar10-c --source", f"folder:{flat}", "--labels", tmp_path / "link.csv", "--json")
-    assert done.code == 0, done.err
 
 
 def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
