@@ -124,4 +124,3 @@ def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
         known = [choice.strip().strip("'.") for choice in choices.split(",")]
         return f"{message}{suggest(word.strip().strip(chr(39)), known)}"
     return str(message)
-
