@@ -17,9 +17,13 @@ import pytest
 
 from corruptset import progress
 from corruptset.corruptions import compile_notice
-from corruptset.progress import ProgressDisplay, ProgressEvent, shows_progress, told
+from corruptset.progress import ProgressDisplay, ProgressEvent, counts, shows_progress, told
 
 Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400)
+
+
+def test_what_was_there_before_took_no_time():
+    assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
