@@ -112,7 +112,7 @@ def _found(home: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(f".{home}", __name__), name)
     except ModuleNotFoundError as e:
-        from .installation import not_installed
+        from .errors import not_installed
 
         raise not_installed(e) or e from None
 

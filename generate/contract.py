@@ -24,7 +24,6 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.plugins import fault_of, load_plugins, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
-from ..documentation import docstring
 from ..errors import ParameterError
 from ..pixels import pixel_digest
 from ..processes import loky_workers_starting, worker_pool
@@ -107,7 +106,7 @@ def check_corruption(
     )
     contract = _Contract(declared, _stages(declared, dict(parameters or {})), maker)
     steps = [contract.sizes, contract.purity, contract.keys, contract.batches, contract.severities, contract.process]
-    checks = [" ".join(docstring(step).split()) for step in (*steps, *[contract.large] * large)]
+    checks = [" ".join((step.__doc__ or "").split()) for step in (*steps, *[contract.large] * large)]
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
         for step in steps:

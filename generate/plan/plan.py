@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from ...corruptions.registry import get_corruption
 from ...manifests.disk.remote import local_folder
@@ -20,7 +20,7 @@ from ..sources.source import Source
 from .builds import Build
 from .estimate import MOST_SAMPLES, estimate
 from .job import CheckedSample
-from .options import BuildKeywords, BuildOptions
+from .options import BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import clean_sizes, prepare, probe
 from .regions import Store, table_bytes
@@ -123,7 +123,7 @@ def plan(
     source: str | Source = "sample",
     *,
     out: str | Path | None = None,
-    **options: Unpack[BuildKeywords],
+    **options: Any,
 ) -> Plan:
     """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
 

@@ -33,7 +33,7 @@ def wait_until_gone(processes: set[int]) -> None:
         time.sleep(0.05)
 
 
-def test_the_same_processes_serve_until_the_end() -> None:
+def test_the_same_processes_serve_until_the_end():
     with Workers(2) as workers:
         assert workers.later(os.getpid)() == os.getpid()  # none is running yet
         assert workers.start(1) == 1
@@ -46,7 +46,7 @@ def test_the_same_processes_serve_until_the_end() -> None:
     wait_until_gone({first} | served)
 
 
-def test_a_killed_worker() -> None:
+def test_a_killed_worker():
     with Workers(1) as workers:
         workers.start(1)
         assert workers.later(killed, os.getpid())() == os.getpid()  # done here in its place
@@ -58,7 +58,7 @@ def test_a_killed_worker() -> None:
         assert workers.submit(os.getpid).result() != os.getpid()
 
 
-def test_an_error_stops_them_at_once() -> None:
+def test_an_error_stops_them_at_once():
     processes: set[int] = set()
     with pytest.raises(ZeroDivisionError):
         busy_until_an_error(processes)
