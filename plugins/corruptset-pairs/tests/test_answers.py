@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from corruptset_pairs import sheet as home
 from corruptset_pairs.answer_files import read_answers, read_key
 from corruptset_pairs.command import answer_categories
 from corruptset_pairs.sheet import Sheet
@@ -97,6 +96,12 @@ def test_damaged_files_and_those_of_another_study_do_not_count(
 
 
 def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) -> None:
+    chosen = run(
+        "pairs-sheet", regions.path, *"--n 4 --seed 5 --change shrink --sizes s12,s16 --enlarge 9 --smooth".split()
+    )
+    assert chosen.code == 0, chosen.err
+    trials = read_key(tmp_path / "pairs-key.json").trials
+    assert {trial.change for trial in trials} == {"shrink"}
     made = run("pairs-sheet", regions.path, "--n", 8, "--out", "study/pairs.html")
     assert made.code == 0, made.err
     assert made.out.startswith("8 pairs; 10 answers\n")
@@ -153,33 +158,6 @@ def test_help_loads_nothing_heavy() -> None:
         done = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], capture_output=True, text=True)
         assert "pairs-s" in done.stdout
         assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_every_option_is_handed_on(run: Any, regions: DataSet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[dict[str, Any]] = []
-    real = home.pairs_sheet
-
-    def noted(data: DataSet, out: Path, **given: Any) -> Any:
-        assert data.path == regions.path
-        assert callable(given.pop("progress"))
-        calls.append({"out": out, **given})
-        return real(regions, "made.html", n=3)
-
-    monkeypatch.setattr(home, "pairs_sheet", noted)
-    (tmp_path / "c.toml").write_text('images = 1\n[categories]\nfirst = ["0", "1"]\nsecond = ["2"]\n')
-    options = "--out x.html --n 7 --seed 5 --predictions p --scores s --sets a,b --change shift --sizes s12,s14"
-    options += " --levels 0,2-4 --correct top5 --categories c.toml --text t.txt --enlarge 9 --smooth"
-    assert run("pairs-sheet", regions.path, *options.split()).code == 0
-    assert run("pairs-sheet", regions.path).code == 0
-    given = {
-        "out": Path("x.html"), "n": 7, "seed": 5, "predictions": Path("p"), "scores": Path("s"), "sets": ["a", "b"],
-        "change": "shift", "sizes": ["s12", "s14"], "levels": [0, 2, 3, 4], "top5": True, "text": Path("t.txt"),
-        "categories": {"0": "first", "1": "first", "2": "second"}, "enlargement": 9, "smooth": True,
-    }  # fmt: skip
-    defaults = dict.fromkeys(given) | {
-        "out": Path("pairs.html"), "n": 40, "seed": 0, "change": "both", "top5": False, "smooth": False,
-    }  # fmt: skip
-    assert calls == [given, defaults]
 
 
 def test_the_categories_of_the_selection_are_the_answers_where_they_come_with_the_package() -> None:

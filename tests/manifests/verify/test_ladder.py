@@ -18,7 +18,6 @@ from damage import (
     WHOLE_FILES,
     Make,
     edit_lines,
-    edit_manifest,
     external_link,
     flip,
     found,
@@ -114,25 +113,6 @@ def test_damage_is_named_without_reading_the_bytes(dataset: Make) -> None:
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
 
 
-@pytest.mark.parametrize("form", ["png", "jpeg"])
-def test_a_flipped_bit_in_every_file(dataset: Make, form: str) -> None:
-    root = dataset(encoding_format=form)
-    files = [p for p in root.rglob("*") if p.is_file()]
-    assert len(files) == 17 + 15
-    for path in files:
-        name, whole = path.relative_to(root).as_posix(), path.read_bytes()
-        for at in (0.02, 0.3, 0.99) if name in WHOLE_FILES else (0.3,):
-            flip(path, at)
-            problems = named(root)
-            assert name in {path for path, _ in problems}
-            if name == "SHA256SUMS":  # a damaged digit in the manifest's line is told from another manifest
-                assert {path for path, _ in problems} == {name}
-            if not name.endswith(("json", "jsonl", "SUMS")):
-                assert problems == {(name, "hash")}
-            path.write_bytes(whole)
-    assert found(root) == []
-
-
 def test_truncated_and_exchanged_files(dataset: Make) -> None:
     for path in [*WHOLE_FILES, PNG_IMAGE]:
         root = dataset()
@@ -152,19 +132,10 @@ def test_truncated_and_exchanged_files(dataset: Make) -> None:
     assert {p.split("/")[1] for p in paths(found(root))} == {"fog", "clean"}
 
 
-GARBAGE = [b"", b"\n", b"null\n", b"{}\n", b"[" * 100_000, b"\xff\xfe\x00" * 50, b"\0" * 4096, b"1e999\n"]
 VALUES: list[Any] = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
 
 
-def test_garbage_is_reported_not_raised(dataset: Make) -> None:
-    for path in [*WHOLE_FILES, PNG_IMAGE]:
-        root = dataset()
-        for data in GARBAGE:
-            (root / path).write_bytes(data)
-            assert path in paths(found(root)), (path, data[:9])
-            if path.endswith((".jsonl", ".h5")):
-                edit_manifest(root, lambda m: None, reseal=True)
-                assert path in paths(found(root)), (path, data[:9])
+def test_values_of_any_kind_are_reported_not_raised(dataset: Make) -> None:
     root = dataset()
     whole = (root / "manifest.json").read_text("utf-8")
     places: list[Callable[[dict[str, Any], Any], Any]] = [
