@@ -132,7 +132,7 @@ MANIFESTS: dict[str, tuple[Callable[[Any], None], str]] = {
             m["encoding"].update(containers=["view"]),
             m.update(views=[{"view": "x", "sets": {s["id"]: ["../x"] for s in m["sets"]}}]),
         ),
-        "contradicts itself",
+        "schema 2",
     ),
     "view inside": (
         lambda m: (
