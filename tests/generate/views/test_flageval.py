@@ -16,8 +16,8 @@ from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import Sample
+from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
 from corruptset.generate.views.layouts import get_layout
-from corruptset.generate.views.subject import SetRef, Subject, ViewOptions
 from corruptset.generate.views.texts import paths
 from corruptset.generate.views.view import View
 from corruptset.generate.views.view_check import check_view
@@ -128,15 +128,15 @@ def test_other_sets_are_refused_all_at_once(noisy: Path, tmp_path: Path) -> None
     assert notes[0].startswith("1 of 2 classes have no folder")
 
 
-def subject(labels: tuple[int, ...] = (0, 1)) -> Subject:
+def subject(labels: tuple[int, ...] = (0, 1)) -> Contents:
     """Return ImageNet's images, clean and under the four corruptions that the page names."""
     refs = [
-        SetRef.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),))
+        ViewSet.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),))
         for name in ("gaussian_noise", "impulse_noise", "pgd", "shot_noise")
     ]
     samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
     classes = tuple(ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(("n01440764", "n01443537")))
-    return Subject("flageval", "1.0.0", (SetRef.of("clean", (), ()), *refs), samples, classes, "jpeg")
+    return Contents("flageval", "1.0.0", (ViewSet.of("clean", (), ()), *refs), samples, classes, "jpeg")
 
 
 def test_the_published_stems() -> None:

@@ -220,13 +220,11 @@ def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, 
 def test_clean_beside_corruptions_is_told_with_the_pattern_that_leaves_it_out(png: Path, tmp_path: Path) -> None:
     for view in ("imagenet-c", "cifar-c"):
         with pytest.raises(
-            BuildError, match=r"clean: the clean images have no severity\nChoose what fits with --sets '\*/\*', or"
+            BuildError,
+            match=r"clean: the clean images have no severity\nChoose what fits with --sets \(such as '\*/\*'\), or",
         ) as e:
             strict_export(view, png, tmp_path / "no", sets=["clean", *PLAIN])
         assert "{" not in str(e.value)
         strict_export(view, png, tmp_path / view, sets=["*/*"], any_shape=True)
-    with pytest.raises(BuildError, match=r"Choose what fits with --sets '\*/\*', or build without --view"):
+    with pytest.raises(BuildError, match=r"Choose what fits with --sets \(such as '\*/\*'\), or build without --view"):
         plan("imagenet-c", "sample", sets=["fog/*", "clean"], view="imagenet-c")
-    # where the pattern would not do, it is not given
-    with pytest.raises(BuildError, match=r"Choose what fits with --sets, or say"):
-        strict_export("imagenet-c", png, tmp_path / "no", sets=["clean", "contrast/[123]"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from layouts import CHOSEN, export
 
 from corruptset.corruptions.stages import Stage
-from corruptset.generate.views.subject import SetRef
+from corruptset.generate.views.contents import ViewSet
 
 
 def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:
@@ -33,13 +33,13 @@ def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_p
 
 def test_a_number_is_a_severity_or_a_level_as_the_stage_says_and_only_in_a_set_called_by_it() -> None:
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
-    assert (SetRef.of("fog/3", [], [at_three]).severity, SetRef.of("fog/3", [], [at_three]).level) == (3, None)
+    assert (ViewSet.of("fog/3", [], [at_three]).severity, ViewSet.of("fog/3", [], [at_three]).level) == (3, None)
     assert (
-        SetRef.of("black_lines/07", [], [at_seven]).severity,
-        SetRef.of("black_lines/07", [], [at_seven]).level,
+        ViewSet.of("black_lines/07", [], [at_seven]).severity,
+        ViewSet.of("black_lines/07", [], [at_seven]).level,
     ) == (None, 7)
-    assert SetRef.of("misty", ["fog/3"], [at_three]).severity == 3
+    assert ViewSet.of("misty", ["fog/3"], [at_three]).severity == 3
     # the same severity with an option of its own, under a name of its own
-    assert SetRef.of("misty", [], [at_three]).severity is None
-    assert SetRef.of("thick", [], [at_seven]).level is None
-    assert SetRef.of("fog-3+black_lines-07", [], [at_three, at_seven]).severity is None
+    assert ViewSet.of("misty", [], [at_three]).severity is None
+    assert ViewSet.of("thick", [], [at_seven]).level is None
+    assert ViewSet.of("fog-3+black_lines-07", [], [at_three, at_seven]).severity is None
