@@ -164,14 +164,3 @@ def test_colour_images_do_not_go_into_mnist_c(shared: layouts.Shared, tmp_path: 
     colour = shared.build(crops={"classes": 2, "side": 28}, recipe={"more": "[[sets]]\nclean = true\n"})
     with pytest.raises(BuildError, match="4 of 4 images are in colour"):
         strict_export("mnist-c", colour, tmp_path / "view")
-
-
-@pytest.mark.ci
-def test_all_of_mnist_c_is_what_the_public_call_makes_of_the_files(mnist: str, tmp_path: Path) -> None:
-    built = build("mnist-c", mnist, tmp_path / "out", split="all", metrics=0, jobs=2, view="mnist-c").directory
-    for split, part in PART.items():
-        keys = [f"{split}/{i:05d}" for i in range(len(IMAGES[part]))]
-        for one in load_recipe("mnist-c").resolve().sets:
-            images = np.load(built / "mnist_c" / one.aliases[0] / f"{split}_images.npy")
-            expected = corruptset.corrupt(IMAGES[part][..., None], one.id, calibration="mnist", key=keys)
-            np.testing.assert_array_equal(images, expected, err_msg=one.id)
