@@ -145,8 +145,9 @@ def preview(
         resources: dict[str, Any] = {} if frost_textures is None else {"textures": load_textures(Path(frost_textures))}
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
         images = _made(maker, chosen, pixels, used_key, told(progress))
-        cells = [(id, image) for id, image in images.items() if id != "clean"]
-        png = contact_sheet(cells, clean=pixels, title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}")
+        png = contact_sheet(
+            chosen, images, clean=pixels, title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}"
+        )
     if path is not None:
         write_atomic(path, png)
     return Preview(loaded.name, used_key, seed, images, png, path)

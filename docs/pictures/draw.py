@@ -75,22 +75,25 @@ def readme() -> bytes:
 
 def severities(names: Sequence[str]) -> bytes:
     clean = photograph()
-    cells = [
-        (f"{name}/{s}", corruptset.corrupt(clean, name, severity=s, key="astronaut"))
-        for name in names
-        for s in SEVERITIES
-    ]
-    return contact_sheet(cells, side=160)
+    return sheet(
+        [
+            Line(name, [(str(s), corruptset.corrupt(clean, name, severity=s, key="astronaut")) for s in SEVERITIES])
+            for name in names
+        ],
+        side=160,
+    )
 
 
 def at_32() -> bytes:
     clean = {name: photograph(name, 32) for name in ("astronaut", "coffee", "chelsea")}
-    cells = []
+    lines = []
     for name in NINETEEN:
+        cells: list[Cell] = []
         for s in SEVERITIES:
             three = [corruptset.corrupt(image, name, severity=s, key=key) for key, image in clean.items()]
-            cells.append((f"{name}/{s}", np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)))
-    return contact_sheet(cells, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0")
+            cells.append((str(s), np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)))
+        lines.append(Line(name, cells))
+    return sheet(lines, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0")
 
 
 def mnist() -> bytes:
@@ -123,12 +126,13 @@ def mnist_severities() -> bytes:
 def gradual() -> bytes:
     clean = photograph()
     levels = (1, 5, 10, 15, 20, 25, 30)
-    cells = [
-        (f"{name}/{level:02d}", corruptset.corrupt(clean, name, level=level, key="astronaut"))
-        for name in GRADUAL
-        for level in levels
-    ]
-    return contact_sheet(cells, side=104)
+    return sheet(
+        [
+            Line(name, [(f"{n:02d}", corruptset.corrupt(clean, name, level=n, key="astronaut")) for n in levels])
+            for name in GRADUAL
+        ],
+        side=104,
+    )
 
 
 def two_factor() -> bytes:
@@ -137,10 +141,9 @@ def two_factor() -> bytes:
     maker = SetMaker(resolved.table.side, 0, "independent", recipe.scale, {})
     sets = merge_chains(resolved.sets, maker.seed, maker.coupling)
     images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
-    cells = [(name, image[0].copy()) for name, image in images if name != "clean"]
-    return contact_sheet(
-        cells, clean=photograph(), side=108, title=f"{recipe.name} {recipe.version}, seed 0: astronaut"
-    )
+    pictures = {name: image[0].copy() for name, image in images}
+    title = f"{recipe.name} {recipe.version}, seed 0: astronaut"
+    return contact_sheet(sets, pictures, clean=photograph(), side=108, title=title)
 
 
 def regions() -> bytes:

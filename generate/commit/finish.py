@@ -278,6 +278,8 @@ def contact_of(job: Job, data: DataSet) -> bytes:
 
     first = job.samples[0]
     shown = thinned([name for name in job.sets if name in data], MOST_SHOWN)
-    cells = [(name, data[name].single(0)) for name in shown if name != "clean"]
+    pictures = {name: data[name].single(0) for name in shown}
     clean = load_clean(job.source, first, job.preprocessing)
-    return contact_sheet(cells, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")
+    return contact_sheet(
+        job.sets.values(), pictures, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}"
+    )

@@ -9,8 +9,8 @@ from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
+from ..pixels.blocks import Block, blocks_of
 from ..pixels.contact_sheet import thinned
-from .blocks import Block, blocks_of
 from .known import OTHER, drawn_values, known_corruption
 from .loaders import fitting_loaders
 from .pictures import CleanOf, Pictures, region_pictures
@@ -83,7 +83,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
 
 def _block(
     manifest: Manifest,
-    block: Block,
+    block: Block[SetRecord],
     maker: Pictures,
     pictured: Container[str],
     number: int,
@@ -136,17 +136,17 @@ def _block(
     }
 
 
-def _plain(block: Block) -> bool:
+def _plain(block: Block[SetRecord]) -> bool:
     """Whether its sets are one corruption at several severities or levels."""
     return block.kind in ("severities", "levels")
 
 
-def _family(block: Block) -> str:
+def _family(block: Block[SetRecord]) -> str:
     families = {known_corruption(name).family for name in block.corruptions}
     return families.pop() if len(families) == 1 else OTHER
 
 
-def _caption(block: Block, record: SetRecord) -> str:
+def _caption(block: Block[SetRecord], record: SetRecord) -> str:
     return (
         f"{'severity' if block.kind == 'severities' else 'level'} {block.number(record)}"
         if _plain(block)
@@ -162,7 +162,7 @@ def _filters(record: SetRecord) -> dict[str, str]:
     }
 
 
-def _numbers(blocks: Sequence[Block]) -> list[float]:
+def _numbers(blocks: Sequence[Block[SetRecord]]) -> list[float]:
     numbers = {s.severity if s.severity is not None else s.level for b in blocks for r in b.sets for s in r.stages}
     return sorted(n for n in numbers if n is not None)
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from ...manifests.records.models import AIMED_AT, Manifest, SetRecord
 from ...pages.curves import Curve, Mark
+from ..pixels.blocks import Block
 from ..pixels.ms_ssim import LEAST_SIDE
-from .blocks import Block
 
 METRICS = (
     ("psnr", "PSNR", " dB", 2),
@@ -49,13 +49,13 @@ def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = M
     return cells
 
 
-def most_psnr(blocks: Sequence[Block]) -> float | None:
+def most_psnr(blocks: Sequence[Block[SetRecord]]) -> float | None:
     """Return the greatest PSNR of any set, with its deviation: the top of an axis that curves share."""
     values = [(value_of(s, "psnr"), value_of(s, "psnr", spread=True) or 0.0) for block in blocks for s in block.sets]
     return max((value + spread for value, spread in values if value is not None), default=None)
 
 
-def curves_of(block: Block, most_psnr: float | None = None) -> list[Curve]:
+def curves_of(block: Block[SetRecord], most_psnr: float | None = None) -> list[Curve]:
     """Return the curves of a corruption's severities or levels; of a metric that no set has, none. PSNR goes up to
     `most_psnr`.
     """
@@ -85,7 +85,7 @@ def rises_of(curve: Curve) -> str:
     return f"{curve.title} rises from {curve.x_name} {', '.join(rises[:_RISES])}{more}." if rises else ""
 
 
-def aimed_rows(blocks: Sequence[Block]) -> list[list[str]]:
+def aimed_rows(blocks: Sequence[Block[SetRecord]]) -> list[list[str]]:
     """Return corruption, MS-SSIM at severities 1 to 5, and how far it is from the aims; of corruptions that have it."""
     rows = []
     for block in blocks:

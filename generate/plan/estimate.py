@@ -109,7 +109,7 @@ def estimate(
     row = len(f'{{"index": {total}, "pixels": "blake3:{"0" * 64}", "files": []}}\n')
     beside: float = _CARD + total * _SAMPLE + images * row + len(sets) * (_MANIFEST_SET + _MANIFEST_FILE + _SUM)
     beside += _MANIFEST + len(spec.classes) * _MANIFEST_CLASS + spec.source.other_bytes()
-    beside += _sheet(pictures, len(sets)) + (_page(pictures, len(sets)) if spec.page else 0)
+    beside += _sheet(pictures, sets) + (_page(pictures, len(sets)) if spec.page else 0)
 
     def all_of(sinks: Iterable[Sink]) -> int:
         return round(beside + sum(stored[sink] for sink in sinks))
@@ -198,13 +198,14 @@ def _frames(made: Sequence[Made], sink: Sink, runs: Sequence[Run]) -> float:
     return fmean(added) * len(runs)
 
 
-def _sheet(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
+def _sheet(pictures: Mapping[str, Sequence[Images]], sets: Sequence[SetSpec]) -> float:
     """Return the bytes of the contact sheet."""
     shown = thinned([name for name in pictures if name != "clean"], MOST_SHOWN)
     if not shown:
         return 0
-    sheet = contact_sheet([(name, pictures[name][0]) for name in shown], clean=pictures[shown[0]][0], title="0" * 40)
-    return len(sheet) * min(sets, MOST_SHOWN) / len(shown)
+    firsts = {name: pictures[name][0] for name in shown}
+    sheet = contact_sheet(sets, firsts, clean=firsts[shown[0]], title="0" * 40)
+    return len(sheet) * min(len(sets), MOST_SHOWN) / len(shown)
 
 
 def _page(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corruptset.generate.page.blocks import blocks_of
 from corruptset.generate.page.quality import about_metrics, aimed_rows, cells_of, curves_of, most_psnr, rises_of
+from corruptset.generate.pixels.blocks import blocks_of
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
 from corruptset.pages.curves import Curve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corruptset.generate.page.blocks import ALONE, blocks_of
+from corruptset.generate.pixels.blocks import ALONE, blocks_of
 from corruptset.manifests.records.models import SetRecord
 
 

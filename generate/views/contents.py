@@ -1,11 +1,10 @@
-"""What is laid out as a view: a data set, or a build that is to be one; and what can be asked of a view."""
+"""What a view is of: sets and samples, of a data set or of a build that is to be one; and what can be asked of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,9 +12,6 @@ from ...corruptions.stages import Stage
 from ...errors import BuildError, listed
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
 from ..sources.source import Sample
-
-if TYPE_CHECKING:
-    from ...manifests.reader import DataSet
 
 
 class ViewOptions(BaseModel):
@@ -37,7 +33,7 @@ def refuse(view: str, problems: Sequence[str], then: str) -> None:
 
 
 @dataclass(frozen=True)
-class SetRef:
+class ViewSet:
     """What a view needs to know of a set."""
 
     id: str
@@ -52,7 +48,7 @@ class SetRef:
     """Of a set whose only stage is at a level of the ladder."""
 
     @classmethod
-    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> SetRef:
+    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> ViewSet:
         """Return what a view needs to know of a set.
 
         A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an
@@ -63,23 +59,17 @@ class SetRef:
             return cls(set_id, names, len(stages))
         name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
         tabled = isinstance(severity, int) and f"{name}/{severity}" in names
-        return cls(
-            set_id,
-            names,
-            1,
-            name,
-            int(severity or 0) if tabled else None,
-            level if f"{name}/{level or 0:02d}" in names else None,
-        )
+        laddered = level is not None and f"{name}/{level:02d}" in names
+        return cls(set_id, names, 1, name, int(severity or 0) if tabled else None, level if laddered else None)
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is laid out."""
+class Contents:
+    """The sets and samples that a view is of."""
 
     name: str
     version: str
-    sets: tuple[SetRef, ...]
+    sets: tuple[ViewSet, ...]
     samples: Sequence[Sample | SampleRecord]
     classes: tuple[ClassRecord, ...]
     format: str
@@ -88,21 +78,21 @@ class Subject:
     """Of the data set; a build that is to be has none, and takes no file of severities."""
 
     @classmethod
-    def of(cls, data: DataSet) -> Subject:
-        """Return a data set as the subject of a view."""
-        m = data.manifest
-        refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in m.sets)
-        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m)
+    def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> Contents:
+        """Return what a view of a data set, or of some of its samples, is of."""
+        sets = tuple(ViewSet.of(s.id, s.aliases, s.stages) for s in manifest.sets)
+        form = manifest.encoding["format"]
+        return cls(manifest.name, manifest.version, sets, samples, tuple(manifest.classes), form, manifest)
 
-    def only(self, ids: Iterable[str]) -> Subject:
-        """Return the subject with some of its sets, in its own order."""
+    def only(self, ids: Iterable[str]) -> Contents:
+        """Return the same with some of the sets, in their own order."""
         wanted = set(ids)
         return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
 
     @cached_property
-    def by_name(self) -> dict[str, SetRef]:
+    def by_name(self) -> dict[str, ViewSet]:
         """Every set by its id and by its aliases."""
-        return {name: ref for ref in self.sets for name in ref.names}
+        return {name: one for one in self.sets for name in one.names}
 
     @cached_property
     def has_splits(self) -> bool:
@@ -116,12 +106,12 @@ class Subject:
         The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there
         is none, since readers infer one type for a column.
         """
-        levels = any(ref.level is not None for ref in self.sets)
+        levels = any(one.level is not None for one in self.sets)
         return {
-            ref.id: {
-                "corruption": ref.id if ref.corruption is None or ref.severity is ref.level is None else ref.corruption,
-                "severity": ref.severity or 0,
-                **({"level": ref.level or 0} if levels else {}),
+            one.id: {
+                "corruption": one.id if one.corruption is None or one.severity is one.level is None else one.corruption,
+                "severity": one.severity or 0,
+                **({"level": one.level or 0} if levels else {}),
             }
-            for ref in self.sets
+            for one in self.sets
         }
