@@ -198,7 +198,8 @@ import json, sys
 from corruptset.generate.build import build
 most = []
 options = json.loads(sys.argv[2])
-print(build("cifar10-c", sys.argv[1], jobs=2, progress=lambda event: most.append(event.parts_total), **options).directory, max(most))
+built = build("cifar10-c", sys.argv[1], jobs=2, progress=lambda event: most.append(event.parts_total), **options)
+print(built.directory, max(most))
 """
 
 

@@ -110,12 +110,12 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for protocol in PROTOCOLS:
         for value in CALLS:
-            for load in (
-                lambda: load_fields(pickle.dumps({"data": value}, protocol)),
-                lambda: load_saved_fields(a.saved({"style": [value]}, protocol)),
+            for load, data in (
+                (load_fields, pickle.dumps({"data": value}, protocol)),
+                (load_saved_fields, a.saved({"style": [value]}, protocol)),
             ):
                 with pytest.raises(Refused, match=r"asks Python to run '.*Nothing of it was run \(at byte"):
-                    load()
+                    load(data)
     for data in HOSTILE:
         with pytest.raises(Refused):
             load_fields(data)
