@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from heapq import nlargest
-from itertools import chain
 from pathlib import Path
 
 from ...digests import digits
@@ -26,11 +25,11 @@ from ..layout import MANIFEST, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
 from .addresses import remote_of
-from .download import AHEAD, F, Remote, download_all, small_file
+from .download import AHEAD, Remote, download_all, small_file
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
@@ -183,17 +182,16 @@ class _Fetcher:
         ]
         unpacked = self.work / "unpacked"
         missing = [a for a in needed if not (unpacked / digits(a.sha256)).exists()]
-        with self._downloading(missing, ahead=True) as batches:
-            for batch in batches:
+        with self._downloading(missing, ahead=True) as arriving:
+            for archive, path in arriving:
                 with self._refusing(staged):
-                    digest = unpack([path for _, path in batch], place, progress=False).digest
+                    digest = unpack([path], place, progress=False).digest
                     if digest != self.index.digest:
                         raise VerificationError(
                             f"{INDEX} names the digest {self.index.digest}, its archives have {digest}"
                         )
-                for archive, path in batch:
-                    write_atomic(unpacked / digits(archive.sha256))
-                    path.unlink()
+                write_atomic(unpacked / digits(archive.sha256))
+                path.unlink()
             with self._refusing(staged):
                 verify_directory(root, level=level, jobs=jobs, progress=self.progress).raise_for_problems()
                 every, sets, _ = _sets(root)
@@ -211,8 +209,8 @@ class _Fetcher:
             raise ReleaseError(
                 f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out."
             )
-        with self._downloading(missing) as batches:
-            for file, path in chain.from_iterable(batches):
+        with self._downloading(missing) as arriving:
+            for file, path in arriving:
                 (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, self.out / file.path)
             write_atomic(self.out / INDEX, self.index.encode())
@@ -237,7 +235,9 @@ class _Fetcher:
         return _sets(self.target)[1:]
 
     @contextmanager
-    def _downloading(self, files: Sequence[F], *, ahead: bool = False) -> Iterator[Iterator[list[tuple[F, Path]]]]:
+    def _downloading(
+        self, files: Sequence[IndexedFile], *, ahead: bool = False
+    ) -> Iterator[Iterator[tuple[IndexedFile, Path]]]:
         """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole
         in it, as they come.
 
@@ -267,8 +267,8 @@ class _Fetcher:
                 self.progress("bytes", min(done, total), total)
 
             try:
-                with closing(download_all(self.remote, places, self.connections, more)) as batches:
-                    yield batches
+                with closing(download_all(self.remote, places, self.connections, more)) as arriving:
+                    yield arriving
             except Refused:
                 shutil.rmtree(self.work)
                 raise

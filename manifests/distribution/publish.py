@@ -106,7 +106,8 @@ def publish(
     directory : path
         A folder that `pack` wrote.
     to : path or str
-        A folder, ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as ``s3://bucket/prefix``.
+        A folder (``file://`` may stand before it), ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as
+        ``s3://bucket/prefix``.
     layout : {"plain", "huggingface", "zenodo"}, optional
         By default that of the place: "huggingface" for ``hf://``, else "plain". "zenodo" takes a folder: ``files/`` is
         what to upload, ``zenodo.json`` the metadata of the record.
@@ -150,7 +151,7 @@ def publish(
     target, shown = str(to), told(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
-    if layout == "zenodo" and "://" in target:
+    if layout == "zenodo" and "://" in target.removeprefix("file://"):
         raise ReleaseError(
             f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it."
         )
@@ -191,6 +192,8 @@ def _day(given: str) -> str:
 def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
     if target.startswith(HUB):
         return HubPlace(target, private=private)
+    if target.startswith("file://"):
+        target = target.removeprefix("file://")
     if "://" in target:
         return ObjectStore(target, replace=replace)
     if directory.resolve() in (Path(target) / "x").resolve().parents:

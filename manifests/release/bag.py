@@ -23,7 +23,7 @@ from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.markdown import filled, markdown_text, one_line
-from ..records.models import FileRecord, Manifest, Record
+from ..records.models import Manifest, Record
 from ..records.parsing import record_or_mistakes
 from .contents import top_folder
 
@@ -53,11 +53,6 @@ class IndexedArchive(IndexedFile):
     path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
     """Beside the index, or in ``data/``."""
     sets: tuple[SetId, ...]
-
-    @property
-    def file(self) -> FileRecord:
-        """The file by itself, under its own name."""
-        return FileRecord(path=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
 class ReleaseIndex(Record):

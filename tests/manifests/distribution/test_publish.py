@@ -34,6 +34,9 @@ def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
     total = sum(f.bytes for f in done.files)
     assert steps[-1] == ("bytes", total, total)
     assert publish(bag.path, tmp_path / "p", go=True).to_send == []
+    # a folder by its URL, whose upper folders are not there yet
+    publish(bag.path, f"file://{tmp_path}/some/where", go=True)
+    assert tree(tmp_path / "some/where") == tree(bag.path)
 
 
 def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
