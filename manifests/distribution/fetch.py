@@ -9,12 +9,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from heapq import nlargest
 from pathlib import Path
 
 from ...digests import digits
-from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, suggest
+from ...errors import BuildError, ReleaseError, VerificationError, first_few
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
@@ -27,6 +26,7 @@ from ..partial import load_partial
 from ..records.report import Level, Progress
 from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
+from ..set_choice import matching_sets
 from ..verify.ladder import verify_directory
 from .addresses import remote_of
 from .download import AHEAD, Remote, download_all, small_file
@@ -154,12 +154,7 @@ def _chosen(index: ReleaseIndex, globs: Sequence[str] | None, where: str) -> set
         raise ReleaseError(
             f"{where} is a release without images, so --sets can choose none. Leave it out, then `corruptset rebuild`."
         )
-    every = {name for group in names.values() for name in group}
-    if unfit := [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]:
-        raise UnknownSet("; ".join(f"{glob!r} matches no set of {where}.{suggest(glob, every)}" for glob in unfit))
-    return {
-        set_id for set_id, group in names.items() if any(fnmatchcase(name, glob) for name in group for glob in globs)
-    }
+    return set(matching_sets(names, globs, where))
 
 
 class _Fetcher:

@@ -196,41 +196,34 @@ def forged(bag: Bag, folder: Path, change: Callable[[dict[str, Any]], None], arc
 def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
     """The digest that an index names is that of its archives, or nothing is kept; nor does it choose where files go."""
     false = "sha256:" + "1" * 64
-    server = serve(forged(bag, tmp_path / "r", lambda index: index.update(digest=false)))
-    with pytest.raises(VerificationError, match=f"names the digest {false}, its archives have {bag.digest}"):
-        fetch(server.url, tmp_path / "o", digest=false)
-    assert left(tmp_path / "o") == []
-    server.root = forged(
-        bag, tmp_path / "s", lambda index: [a.update(sets=["fog/4"]) for a in index["archives"] if a["sets"] == [FOG]]
-    )
-    with pytest.raises(VerificationError, match=r"lack sets that archives\.json names: fog/4"):
-        fetch(server.url, tmp_path / "o", sets=["fog/4"])
-    assert not (tmp_path / "o" / TOP).exists()
-    for number, path in enumerate(["../x.tar", "/x.tar", "data/../../x.tar", "data/x/y.tar", "x\\y", ""]):
-        server.root = forged(
-            bag, tmp_path / f"t{number}", lambda index, path=path: index["archives"][0].update(path=path)
-        )
-        with pytest.raises(VerificationError, match="not an index"):
-            fetch(server.url, tmp_path / "o")
-    for number, (key, value) in enumerate(
-        [("name", "../up"), ("version", "1/2"), ("name", ".."), ("digest", "none"), ("archives", [])]
-    ):
-        server.root = forged(
-            bag, tmp_path / f"u{number}", lambda index, key=key, value=value: index.update({key: value})
-        )
-        with pytest.raises(VerificationError, match="not an index"):
-            fetch(server.url, tmp_path / "o")
-    server.root = forged(bag, tmp_path / "v", lambda index: index["archives"].append(index["archives"][0]))
-    with pytest.raises(VerificationError, match="names a file twice"):
-        fetch(server.url, tmp_path / "o")
-    for number, path in enumerate(["archives.json", "Archives.JSON", "data"]):
-        change = lambda index, path=path: index["files"][0].update(path=path)  # noqa: E731
-        server.root = forged(bag, tmp_path / f"w{number}", change)
-        (server.root / path).exists() or (server.root / path).write_text("{}")
-        for packed in (True, False):
-            with pytest.raises(VerificationError, match=f"itself or the folder data as a file.*: {path.lower()}"):
-                fetch(server.url, tmp_path / "w", packed=packed)
-    assert not (tmp_path / "w").exists()
+
+    def other_sets(index: Any) -> None:
+        next(a for a in index["archives"] if a["sets"] == [FOG])["sets"] = ["fog/4"]
+
+    def reserved(name: str) -> Callable[[Any], None]:
+        return lambda index: index["files"][0].update(path=name)
+
+    changes: list[tuple[Callable[[Any], None], str]] = [
+        (lambda index: index.update(digest=false), f"names the digest {false}, its archives have {bag.digest}"),
+        (other_sets, r"lack sets that archives\.json names: fog/4"),
+        (lambda index: index["archives"].append(index["archives"][0]), "names a file twice"),
+        *(
+            (reserved(name), "itself or the folder data as a file")
+            for name in ("archives.json", "Archives.JSON", "data")
+        ),
+    ]
+    for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", ""):
+        changes.append((lambda index, path=path: index["archives"][0].update(path=path), "not an index"))
+    for field in ({"name": "../up"}, {"version": "1/2"}, {"name": ".."}, {"digest": "none"}, {"archives": []}):
+        changes.append((lambda index, field=field: index.update(field), "not an index"))
+    for number, (change, match) in enumerate(changes):
+        server = serve(forged(bag, tmp_path / f"r{number}", change))
+        for packed in (False, True) if "itself" in match else (False,):
+            sets = ["fog/4"] if change is other_sets else None
+            with pytest.raises(VerificationError, match=match):
+                fetch(server.url, tmp_path / "o", sets=sets, packed=packed)
+        assert left(tmp_path / "o") == []
+        assert not (tmp_path / "o" / TOP).exists()
 
 
 def hostile(bag: Bag, kind: str) -> bytes:
@@ -267,21 +260,18 @@ def test_hostile_archives(bag: Bag, serve: Serve, tmp_path: Path) -> None:
         assert not Path(OUTSIDE[2]).exists()
 
 
-def test_pixels_that_are_others(bag: Bag, root: Path, serve: Serve, tmp_path: Path) -> None:
-    """An archive of two data sets' images under consistent hashes: the pixels of a lossless set tell."""
+def test_pixels_that_are_others(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """An archive with two images exchanged, under consistent hashes: the pixels of a lossless set tell."""
     with tarfile.open(bag.path / archive_of(bag, FOG).path) as t:
-        members = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
-    assert write_archive(tmp_path / "same.tar", members).stat().st_size == archive_of(bag, FOG).bytes
-    (first, one), (second, other) = members[-2:]
-    swapped = [*members[:-2], (first, other), (second, one)]
-    data = write_archive(tmp_path / "swapped.tar", swapped).read_bytes()
+        *others, (first, one), (second, other) = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+    data = write_archive(tmp_path / "swapped.tar", [*others, (first, other), (second, one)]).read_bytes()
     server = serve(forged(bag, tmp_path / "r", lambda index: None, data))
     with pytest.raises(VerificationError, match="was refused"):
         fetch(server.url, tmp_path / "o", sets=[FOG])
     assert not (tmp_path / "o" / TOP).exists()
 
 
-def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(bag.path)
     (tmp_path / TOP).mkdir()
     (tmp_path / TOP / "mine").write_text("x")
@@ -292,6 +282,10 @@ def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> No
     server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="holds another data set"):
         fetch(server.url, tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes))
+    with pytest.raises(MachineError, match="the release needs about"):
+        fetch(server.url, tmp_path / "small")
+    assert not list(tmp_path.glob("small/*.*/parts/*"))
     for address, error, match in [
         ("release", ReleaseError, "corruptset unpack"),
         ("ftp4://x", StoreError, "is not known here"),
@@ -301,14 +295,6 @@ def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> No
         with pytest.raises(error, match=match) as failed:
             fetch(address, tmp_path)
         assert "word-of-mine" not in str(failed.value)
-
-
-def test_a_disk_that_is_too_small(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes))
-    server = serve(bag.path)
-    with pytest.raises(MachineError, match="the release needs about"):
-        fetch(server.url, tmp_path)
-    assert server.times() == {"archives.json": 1}
 
 
 def test_passwords_go_to_one_host_and_into_no_message(bag: Bag, serve: Serve, tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from predictions import Arrays, joined, kinds, logits_of, plain_outcome, write_csv, write_folder
 
 import corruptset
@@ -125,52 +123,6 @@ def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch
                 for name, outcome in outcomes.items():
                     for field, values in vars(outcome).items():
                         np.testing.assert_array_equal(whole.setdefault((path, name, field), values), values)
-
-
-def test_kinds_say_the_same_wherever_they_can(data, tmp_path):
-    """Without ties: a rank of 0 is right although a class with a lower number may be as likely."""
-    labels = labels_of(data)
-    sets = {name: logits_of(len(labels), 10, seed=seed, ties=False) for seed, name in enumerate(SETS)}
-    found = {}
-    for kind in KINDS:
-        found[kind] = read_predictions(
-            write_folder(tmp_path / kind, of_kind(sets, labels, kind, "float64")), data
-        ).outcomes
-    for name in SETS:
-        for kind, fields in (
-            ("probs", ["correct", "top5", "rank", "predicted"]),
-            ("top", ["correct", "top5", "predicted"]),
-            ("rank", ["correct", "top5", "rank"]),
-        ):
-            for field in fields:
-                np.testing.assert_array_equal(getattr(found[kind][name], field), getattr(found["logits"][name], field))
-        for kind in ("probs", "rank"):
-            np.testing.assert_allclose(found[kind][name].probability, found["logits"][name].probability, rtol=1e-5)
-
-
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.booleans())
-def test_permuting_rows_with_their_index_changes_nothing(data, predicted, tmp_path, random, kind, single):
-    labels = labels_of(data)
-    sets = of_kind(predicted, labels, kind, "float16")
-    want = read_predictions(write_folder(tmp_path / "in order", sets), data).outcomes
-    mixed = joined({name: {**arrays, "index": np.arange(len(labels))} for name, arrays in sets.items()})
-    order = list(range(len(mixed["set_id"])))
-    random.shuffle(order)
-    mixed = {key: values[order] for key, values in mixed.items()}
-    path = tmp_path / "one.npz"
-    if single:
-        np.savez(path, **mixed)
-    else:
-        own = {name: mixed["set_id"] == name for name in SETS}
-        parts = {
-            name: {key: values[rows] for key, values in mixed.items() if key != "set_id"} for name, rows in own.items()
-        }
-        path = write_folder(tmp_path / "mixed", parts)
-    found = read_predictions(path, data).outcomes
-    for name, outcome in want.items():
-        for field, values in vars(outcome).items():
-            np.testing.assert_array_equal(getattr(found[name], field), values)
 
 
 def test_whole_numbers_of_any_type(data, predicted, tmp_path):
@@ -289,19 +241,14 @@ def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted
     assert list(read_predictions(folder, part).outcomes) == ["brightness/1", "clean"]
 
 
-def test_progress_counts_rows(data, predicted, tmp_path):
-    told: list[tuple[str, int, int]] = []
-    sets = of_kind(predicted, labels_of(data), "logits", "float16")
-    read_predictions(write_folder(tmp_path, sets), data, progress=lambda *event: told.append(event))
-    assert told[-1] == ("reading predictions", 60, 60)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-
-
-def test_hidden_files_and_links(data, predicted, tmp_path):
+def test_hidden_files_links_and_progress(data, predicted, tmp_path):
     sets = of_kind(predicted, labels_of(data), "top", "float64")
     folder = write_folder(tmp_path / "p", sets)
     (folder / "._clean.npz").write_bytes(b"of macOS")
     (folder / "notes.txt").write_text("more")
     (folder / "clean.npz").rename(tmp_path / "elsewhere.npz")
     (folder / "clean.npz").symlink_to(tmp_path / "elsewhere.npz")
-    assert list(read_predictions(folder, data).outcomes) == SETS
+    told: list[tuple[str, int, int]] = []
+    assert list(read_predictions(folder, data, progress=lambda *event: told.append(event)).outcomes) == SETS
+    assert told[-1] == ("reading predictions", 60, 60)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)

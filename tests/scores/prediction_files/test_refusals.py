@@ -150,55 +150,46 @@ def test_values_that_are_not_finite(data, sets, kind, tmp_path, monkeypatch):
 
 
 ROW = np.arange(20)[:, None]
-CASES: dict[str, dict[str, tuple[Callable[[dict[str, np.ndarray]], Any], str]]] = {
-    "logits": {
-        "other classes": (lambda a: {"logits": a["logits"][:, :9]}, "has logits of shape (20, 9); expected (N, 10)"),
-        "one dimension": (lambda a: {"logits": a["logits"][:, 0]}, "has logits of shape (20,); expected (N, 10)"),
-        "whole numbers": (lambda a: {"logits": a["logits"].astype(int)}, "has logits of int64; expected float16, floa"),
-        "long floats": (lambda a: {"logits": a["logits"].astype(np.longdouble)}, "has logits of float128; expected"),
-        "bfloat16": (lambda a: {"logits": a["logits"].astype(np.float16).view("V2")}, "has logits of |V2; expected"),
-        "columns first": (lambda a: {"logits": np.asfortranarray(a["logits"])}, "has logits stored column by column"),
-        "logits as probabilities": (lambda a: {"probs": a["logits"]}, "has 20 rows with values outside 0 to 1: row 0"),
-        "two kinds": (lambda a: {**a, "top": a["logits"].astype(int)}, "holds logits and top; expected one of logits"),
-        "no kind": (lambda a: {"logit": a["logits"]}, "holds no predictions: it has no column that is known; expected"),
-        "index and id": (lambda a: {**a, "index": ROW[:, 0], "id": np.full(20, "a")}, "holds both index and id"),
-        "other lengths": (lambda a: {**a, "index": np.arange(19)}, "has columns of different lengths: index 19, logit"),
-        "an index of floats": (lambda a: {**a, "index": np.arange(20.0)}, "has index of float64; expected whole numbe"),
-        "ids as bytes": (lambda a: {**a, "id": np.full(20, b"a")}, "has id of |S1; expected text of a fixed width"),
-        "ids as objects": (lambda a: {**a, "id": np.array(["a"] * 20, object)}, "has id of object; expected text"),
-        "endless names": (lambda a: {**a, "id": np.full(20, "a" * 5000)}, "has id of 5,000 characters; a name has at"),
-        "a file of many sets": (lambda a: {**a, "set_id": np.full(20, "clean")}, "has a column set_id: a file of many"),
-    },
-    "probs": {
-        "percent": (lambda a: {"probs": a["probs"] * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
-        "sigmoids": (lambda a: {"probs": np.where(ROW == 8, 0.3, a["probs"])}, "has 1 row whose values do not sum to"),
-        "halves": (lambda a: {"probs": a["probs"] / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row"),
-    },
-    "top": {
-        "negative": (lambda a: {"top": np.where(ROW == 3, [0, -1, 2, 3, 4], a["top"])}, "has 1 row with classes outsi"),
-        "too high": (lambda a: {"top": a["top"] + 1}, "has 8 rows with classes outside 0 to 9: row "),
-        "a class twice": (lambda a: {"top": np.where(ROW == 3, [4, 1, 2, 3, 4], a["top"])}, "has 1 row with a class t"),
-        "too many": (lambda a: {"top": np.tile(a["top"], 3)}, "has top of shape (20, 15); expected (N, 1 to 10)"),
-        "floats": (lambda a: {"top": a["top"] * 1.0}, "has top of float64; expected whole numbers"),
-    },
-    "rank": {
-        "too high": (lambda a: {**a, "rank_true": a["rank_true"] * 0 + 10}, "has 20 rows with a rank_true outside 0 t"),
-        "from one": (
-            lambda a: {"rank_true": a["rank_true"] * 0 + 1, "p_true": np.full(20, 0.9)},
-            "has 20 rows with a p_true above 0.5 whose rank_true is not 0 (ranks count from 0): row 0, row 1, row 2 an",
-        ),
-        "percent": (lambda a: {**a, "p_true": a["p_true"] * 0 + 2}, "has 20 rows with a p_true outside 0 to 1: row 0,"),
-        "half a kind": (lambda a: {"p_true": a["p_true"]}, "holds p_true; expected one of logits, probs, top, or rank"),
-    },
-}  # fmt: skip
+CASES: dict[str, list[tuple[Callable[[dict[str, np.ndarray]], Any], str]]] = {
+    "logits": [
+        (lambda a: {"logits": a["logits"][:, :9]}, "has logits of shape (20, 9); expected (N, 10)"),
+        (lambda a: {"logits": a["logits"][:, 0]}, "has logits of shape (20,); expected (N, 10)"),
+        (lambda a: {"logits": a["logits"].astype(int)}, "has logits of int64; expected float16, float32"),
+        (lambda a: {"logits": a["logits"].astype(np.longdouble)}, "has logits of float128; expected float16"),
+        (lambda a: {"logits": np.asfortranarray(a["logits"])}, "has logits stored column by column"),
+        (lambda a: {**a, "top": a["logits"].astype(int)}, "holds logits and top; expected one of logits"),
+        (lambda a: {"logit": a["logits"]}, "holds no predictions: it has no column that is known; expected"),
+        (lambda a: {**a, "index": ROW[:, 0], "id": np.full(20, "a")}, "holds both index and id"),
+        (lambda a: {**a, "index": np.arange(19)}, "has columns of different lengths: index 19, logits 20"),
+        (lambda a: {**a, "id": np.array(["a"] * 20, object)}, "has id of object; expected text of a fixed width"),
+        (lambda a: {**a, "id": np.full(20, "a" * 5000)}, "has id of 5,000 characters; a name has at most"),
+        (lambda a: {**a, "set_id": np.full(20, "clean")}, "has a column set_id: a file of many"),
+    ],
+    "probs": [
+        (lambda a: {"probs": a["probs"] * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
+        (lambda a: {"probs": np.where(ROW == 8, 0.3, a["probs"])}, "has 1 row whose values do not sum to 1"),
+        (lambda a: {"probs": a["probs"] / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row 0"),
+    ],
+    "top": [
+        (lambda a: {"top": np.where(ROW == 3, [0, -1, 2, 3, 4], a["top"])}, "has 1 row with classes outside 0 to 9"),
+        (lambda a: {"top": np.where(ROW == 3, [4, 1, 2, 3, 4], a["top"])}, "has 1 row with a class twice: row 3"),
+        (lambda a: {"top": np.tile(a["top"], 3)}, "has top of shape (20, 15); expected (N, 1 to 10)"),
+    ],
+    "rank": [
+        (lambda a: {**a, "rank_true": a["rank_true"] * 0 + 10}, "has 20 rows with a rank_true outside 0 to 9"),
+        (lambda a: {"rank_true": ROW[:, 0] * 0 + 1, "p_true": np.full(20, 0.9)}, "has 20 rows with a p_true above 0.5"),
+        (lambda a: {**a, "p_true": a["p_true"] * 0 + 2}, "has 20 rows with a p_true outside 0 to 1: row 0, "),
+        (lambda a: {"p_true": a["p_true"]}, "holds p_true; expected one of logits, probs, top, or rank_true"),
+    ],
+}
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_what_a_file_may_not_hold(data, sets, kind, tmp_path):
-    for case, (spoil, says) in CASES[kind].items():
+    for spoil, says in CASES[kind]:
         spoilt = of_kind(kind, sets, data)
         (line,) = refusal(write_folder(tmp_path, {**spoilt, "clean": spoil(spoilt["clean"])}), data)[1:-1]
-        assert line.startswith(f"clean.npz: {says}"), (case, line)
+        assert line.startswith(f"clean.npz: {says}"), line
 
 
 def test_paths_that_are_no_predictions(data, sets, tmp_path):
@@ -224,8 +215,8 @@ def test_paths_that_are_no_predictions(data, sets, tmp_path):
     assert refusal(tmp_path / "one.npz", data)[1].startswith("has no column set_id: give the folder of such files")
 
 
-def archive(path: Path, members: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w") as z:
+def archive(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as z:
         for name, content in members.items():
             z.writestr(name, content)
     return path
@@ -248,48 +239,35 @@ def npy(array: np.ndarray) -> bytes:
 
 def test_damaged_and_lying_archives(data, sets, tmp_path):
     path = write_folder(tmp_path, sets) / "clean.npz"
-    sound = path.read_bytes()
-    unsound = "is not a sound .npz archive"
-    for case, content, says in (
-        ("nothing", b"", unsound),
-        ("text", b"text", unsound),
-        ("cut off", sound[:-30], unsound),
-        ("an array by itself", npy(np.zeros((20, 10))), unsound),
-        ("a changed byte", changed(sound, 500), f"{unsound} (Bad CRC-32 for file 'logits.npy')"),
-        ("a trillion rows", header("(1000000000000, 10)"), "has 1,000,000,000,000 rows; the data set has 20 images"),
-        ("fewer rows", header("(3, 10)") + bytes(800), "has 3 rows; the data set has 20 images"),
-        ("rows below nothing", header("(-1, 10)"), "has -1 rows; the data set has 20 images"),
-        ("fewer bytes", header("(20, 10)") + bytes(700), unsound),
-        ("no header", b"x" * 900, unsound),
-        ("deep nesting", header("(" * 5000), unsound),
+    sound, unsound = path.read_bytes(), "is not a sound .npz archive"
+    for content, says in (
+        (b"", unsound),
+        (sound[:-30], unsound),
+        (npy(np.zeros((20, 10))), unsound),
+        (changed(sound, 500), f"{unsound} (Bad CRC-32 for file 'logits.npy')"),
     ):
-        archive(path, {"logits.npy": content}) if content[:1] in (b"\x93", b"x") and case != "an array by itself" else (
-            path.write_bytes(content)
-        )
-        (line,) = refusal(tmp_path, data)[1:-1]
-        assert line.startswith(f"clean.npz: {says}"), (case, line)
-    archive(path, {"archive/data.pkl": b"x"})
-    assert refusal(tmp_path, data)[1].startswith(
-        "clean.npz: holds no arrays but archive/data.pkl: write it by np.savez"
-    )
-    # a bomb is refused before it is unpacked
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z, z.open("logits.npy", "w") as member:
-        member.write(header("(300000, 10)"))
-        for _ in range(10):
-            member.write(bytes(30_000 * 40))
-    assert refusal(tmp_path, data)[1].startswith("clean.npz: has 300,000 rows; the data set has 20 images")
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_a_changed_byte_in_an_array_of_many_blocks(compressed, tmp_path):
+        path.write_bytes(content)
+        assert refusal(tmp_path, data)[1].startswith(f"clean.npz: {says}")
+    for name, content, says in (
+        ("logits.npy", header("(1000000000000, 10)"), "has 1,000,000,000,000 rows; the data set has 20 images"),
+        ("logits.npy", header("(3, 10)") + bytes(800), "has 3 rows; the data set has 20 images"),
+        ("logits.npy", header("(-1, 10)"), "has -1 rows; the data set has 20 images"),
+        ("logits.npy", header("(20, 10)") + bytes(700), unsound),
+        ("logits.npy", header("(" * 5000), unsound),
+        ("archive/data.pkl", b"x", "holds no arrays but archive/data.pkl: write it by np.savez"),
+        ("logits.npy", header("(300000, 10)") + bytes(12_000_000), "has 300,000 rows; the data set has 20 images"),
+    ):
+        archive(path, {name: content}, zipfile.ZIP_DEFLATED)  # the last is a bomb
+        assert refusal(tmp_path, data)[1].startswith(f"clean.npz: {says}")
+    # a changed byte in an array of many blocks
     names = set_ids(1)
-    data = corruptset.open(write_data_set(tmp_path / "data", names, 5000, 100))
-    sets = {names[0]: {"logits": logits_of(5000, 100)}}
-    path = write_folder(tmp_path / "p", sets, compressed=compressed) / f"{names[0]}.npz"
-    assert len(read_predictions(tmp_path / "p", data).outcomes[names[0]]) == 5000
-    path.write_bytes(changed(path.read_bytes(), 1_000_000))
-    (line,) = refusal(tmp_path / "p", data)[1:-1]
-    assert "is not a sound .npz archive" in line
+    wide = corruptset.open(write_data_set(tmp_path / "data", names, 5000, 100))
+    for compressed in (False, True):
+        folder = write_folder(tmp_path / "p", {names[0]: {"logits": logits_of(5000, 100)}}, compressed=compressed)
+        file = folder / f"{names[0]}.npz"
+        assert len(read_predictions(folder, wide).outcomes[names[0]]) == 5000
+        file.write_bytes(changed(file.read_bytes(), 1_000_000))
+        assert unsound in refusal(folder, wide)[1]
 
 
 class Writes:
@@ -317,18 +295,14 @@ def test_a_pickled_array_is_never_run(data, sets, tmp_path):
 
 
 CSV_CASES = {
-    "": "holds no predictions: it has no column",
     "set_id;top1\nclean;1\n": "holds no predictions: it has no column that is known",
     "set_id,top1,top1\n": "names the column 'top1' twice",
-    "set_id,top1,top3\n": "has columns such as top1, and none with the name top2",
     "set_id,logit_1\n": "has columns such as logit_1, and none with the name logit_0",
     "set_id,top1\nclean,1\nclean\n": "has 1 cells in line 3; its first line has 2",
     "set_id,index,top1\nclean,0,1\nclean,1,cat\n": "has 'cat' in column top1 of line 3; expected a whole number",
-    "set_id,index,top1\nclean,0.5,1\n": "has '0.5' in column index of line 2; expected a whole number",
     "set_id,index,rank_true,p_true\nclean,0,1,\n": "has '' in column p_true of line 2; expected a number",
     f"set_id,index,top1\nclean,{10**30},1\n": f"has '{10**30}' in column index of line 2; expected a whole number",
     "set_id,top1" + "x" * (1 << 20): "is not a CSV file in UTF-8 (field larger than field limit",
-    "set_id,top1\nclean,\0\n": "has '\\x00' in column top1 of line 2; expected a whole number",
     "set_id,top1\nclean,\udcff\n": "is not a CSV file in UTF-8",
 }
 
