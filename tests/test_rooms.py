@@ -132,7 +132,7 @@ FLOORS = {
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished",
+        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "set_choice", "images", "regions", "unfinished",
         "partial", "reading",
         "reader", "verify", "release", "distribution", "schema",
     ),
