@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, refused, write_archive
+from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, header, refused, write_archive
 
 from corruptset.manifests.release.archives import BadArchive, name_problem, read_members
 from corruptset.manifests.release.unpack import unpack
@@ -36,29 +37,17 @@ def test_members_that_are_no_files(good: Members, tmp_path: Path) -> None:
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
         for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
-            archive = tmp_path / f"{flag.decode()}{number}"
-            with archive.open("wb") as f:
-                for name, data in good.items():
-                    if name == where:
-                        info = tarfile.TarInfo(name)
-                        info.type, info.linkname = flag, "/etc"
-                        # TarInfo would write extended headers for the name with an umlaut; they are allowed
-                        f.write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict"))
-                    info = tarfile.TarInfo(name)
-                    info.size = len(data)
-                    f.write(info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % 512))
-                f.write(bytes(1024))
+            members: list[tuple[Any, bytes]] = list(good.items())
+            members.insert(list(good).index(where), (header(where, type=flag), b""))
+            archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
             refused(archive, tmp_path, "no plain file")
 
 
 def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
     """A header that promises more than the archive has is refused before anything is read."""
-    info = tarfile.TarInfo(RECORD)
-    info.size = 1 << 40
-    (tmp_path / "big").write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(2048))
+    (tmp_path / "big").write_bytes(header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
     refused(tmp_path / "big", tmp_path, "beyond the archive's end")
-    info = tarfile.TarInfo("y")
-    info.type, info.size = tarfile.XHDTYPE, 1 << 30
+    info = header("y", type=tarfile.XHDTYPE, size=1 << 30)
     (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
     refused(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
     odd = (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"x")

@@ -78,10 +78,12 @@ def shuffled(sets: Mapping[str, Arrays], keys: Mapping[str, Any], seed: int = 7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_type_order_and_container(data, predicted, kind, tmp_path):
+def test_every_kind_type_order_and_container(data, predicted, kind, tmp_path, monkeypatch):
+    """In one block, in blocks of some rows, and of one."""
     labels = labels_of(data)
     index, ids = np.arange(len(labels)), np.array([sample.id for sample in data.samples])
-    for dtype in ("float16", "float32", "float64"):
+    for dtype, size in (("float16", 1), ("float32", 1 << 20), ("float64", 200)):
+        monkeypatch.setattr("corruptset.scores.prediction_files.reading.BLOCK_BYTES", size)
         folder = tmp_path / dtype
         sets = of_kind(predicted, labels, kind, dtype)
         by_index, by_id = shuffled(sets, {"index": index}), shuffled(sets, {"id": ids})
@@ -105,24 +107,6 @@ def test_every_kind_type_order_and_container(data, predicted, kind, tmp_path):
         np.savez_compressed(folder / "mixed.npz", **{key: values[order] for key, values in together.items()})
         for path in files:
             check(read_predictions(path, data).outcomes, kind, sets, labels)
-
-
-def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch):
-    labels = labels_of(data)
-    whole = {}
-    for size in (1 << 19, 200, 1):
-        monkeypatch.setattr("corruptset.scores.prediction_files.reading.BLOCK_BYTES", size)
-        for kind in KINDS:
-            sets = of_kind(predicted, labels, kind, "float32")
-            together = joined(shuffled(sets, {"index": np.arange(len(labels))}))
-            np.savez(tmp_path / f"{kind}.npz", **together)
-            in_order = write_csv(tmp_path / f"{kind} in order.csv", joined(sets))
-            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together), in_order):
-                outcomes = read_predictions(path, data).outcomes
-                check(outcomes, kind, sets, labels)
-                for name, outcome in outcomes.items():
-                    for field, values in vars(outcome).items():
-                        np.testing.assert_array_equal(whole.setdefault((path, name, field), values), values)
 
 
 def test_whole_numbers_of_any_type(data, predicted, tmp_path):
