@@ -1,4 +1,4 @@
-"""Predictions made here: what a model says of every image of a data set, a file a set."""
+"""Predictions made here: what a model says of every image of a data set."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def predict(
     kind: Kind = "logits",
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Predicted:
-    """Write what a model says of every image of a data set: ``<set id>.npz`` for each set, and ``predictions.json``.
+    """Write what a model says of every image of a data set, a file a set.
+
+    Beside ``<set id>.npz`` stands ``predictions.json``.
 
     The same call goes on where it was stopped: files that are there and fit are kept.
 
@@ -160,9 +162,7 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
-    """Write predictions.json, whose predictions these are and of what, or find that the one that is there says the
-    same.
-    """
+    """Write predictions.json, or find that the one that is there says the same."""
     record = model.record()
     network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     head = {"model": model.name, "digest": data.digest, "kind": kind, **network}

@@ -1,6 +1,4 @@
-"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores
-by fsspec.
-"""
+"""Files of a release on the network, read from any byte on."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _HUB_ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
 
 
 class Unreachable(MachineError):
-    """A server that does not answer, fails or cuts the connection: the same request may succeed later, after `wait`
-    seconds.
-    """
+    """A server that does not answer or fails; after `wait` seconds another try may succeed."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -148,7 +144,7 @@ def _chunks(response: Any, where: str) -> Iterator[bytes]:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Turn what the standard library raises into errors that say where, and whether another try may succeed."""
+    """Turn the standard library's errors into ours, which say where and whether to try again."""
     try:
         yield
     except HTTPError as e:
@@ -173,7 +169,7 @@ def _named(where: str) -> Iterator[None]:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects, but from https to https only, and takes credentials to the same host only."""
+    """Redirects that are followed: https to https, credentials to the same host only."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str

@@ -1,4 +1,4 @@
-"""Downloads: files of a release brought here, several at once, each from the byte where an earlier call stopped."""
+"""Downloads of a release's files, several at once, each from where an earlier call stopped."""
 
 from __future__ import annotations
 

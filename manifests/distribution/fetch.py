@@ -1,6 +1,4 @@
-"""Fetch a published release: only the archives that are needed, checked while they arrive, unpacked, verified, then put
-in place.
-"""
+"""A published release fetched: downloaded, checked, unpacked and verified, then put in place."""
 
 from __future__ import annotations
 
@@ -218,7 +216,7 @@ class _Fetcher:
         return Fetched(path, self.index.digest, sorted(sets), sorted(every - sets), names, size)
 
     def _present(self) -> tuple[set[str], bool]:
-        """Return the sets that are in place, and whether they are a part of the data set."""
+        """Return the sets that are in place, and whether they are a part."""
         if not (self.target / MANIFEST).is_file():
             if (self.target / UNPACK_STATE).is_file():  # unpacking was interrupted: it keeps what is there
                 return set(), True
@@ -283,6 +281,6 @@ class _Fetcher:
 
 
 def _sets(root: Path) -> tuple[set[str], set[str], bool]:
-    """Return the ids of a data set's sets, of those that are there, and whether it is a part."""
+    """Return a data set's sets, those that are there, and whether it is a part."""
     every, partial = {s.id for s in load_manifest(root).sets}, load_partial(root)
     return every, every if partial is None else set(partial.sets), partial is not None

@@ -1,6 +1,4 @@
-"""What `pack` wrote, checked before it is published, and which files it has at its place: as it is, on the hub, in a
-Zenodo record.
-"""
+"""A packed release, checked, and its files at a place: plain, the hub, a Zenodo record."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ Content = bytes | Path
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file at its place: its path there, its record, and its bytes or the file that has them."""
+    """A file at its place: path, record, and its bytes or the file that has them."""
 
     path: str
     bytes: int
@@ -85,9 +83,7 @@ class ReleaseFolder:
     texts: dict[str, bytes]
 
     def files(self, texts: dict[str, bytes], *, flat: bool = False) -> list[PublishedFile]:
-        """Return archives, texts and an index of both, which comes last: it makes a release of them. `flat`: in one
-        folder.
-        """
+        """Return archives, texts and, last, their index; `flat`: all in one folder."""
         archives = [a.model_copy(update={"path": a.name}) for a in self.index.archives] if flat else self.index.archives
         index = self.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
         large = [
@@ -176,7 +172,7 @@ def published_files(
 
 
 def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts with BagIt's hashes of them, which a release from a Zenodo record does not have."""
+    """Return the texts with BagIt's hashes of them, where the release has any."""
     tagged, _ = parse_sha256sums(texts.get(TAG_SUMS, b""))
     return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})} if tagged else texts
 
@@ -190,7 +186,7 @@ def _json(value: object) -> bytes:
 
 
 def _hub_texts(release: ReleaseFolder, license: str | None, configs: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Return README.md, which begins with what the hub reads, and the table of samples as lines."""
+    """Return README.md with the hub's metadata, and the table of samples as lines."""
     head: dict[str, Any] = {
         "pretty_name": title(release.manifest),
         "license": (license or "other").lower(),

@@ -1,6 +1,4 @@
-"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub; what is there is compared
-first.
-"""
+"""A packed data set published: into a folder, an object store, or onto the hub."""
 
 from __future__ import annotations
 
@@ -282,7 +280,7 @@ class ObjectStore:
         return nullcontext()
 
     def put(self, file: PublishedFile, sent: Sent) -> None:
-        """Send a file, a large one in several parts that become one object at the end."""
+        """Send a file, a large one in parts that become one object."""
         self._store.put(file.path, file.content, digits(file.sha256), sent)
 
 
@@ -313,7 +311,7 @@ class HubPlace:
                 return {}
 
     def differs(self, file: PublishedFile) -> bool | None:
-        """Return whether a file that is there differs: by sha256 where the hub keeps it, else by git's hash."""
+        """Return whether a file that is there differs, by sha256 or git's hash; None where none is."""
         there = self._there.get(file.path)
         if there is None or getattr(there, "size", None) != file.bytes:
             return None if there is None else True
@@ -336,9 +334,7 @@ class HubPlace:
             self._api.create_commit(operations=self._operations, commit_message=message, **self._where)
 
     def put(self, file: PublishedFile, sent: Sent) -> None:
-        """Send the content of an archive: the hub has it from here on, so an interrupted call is resumed with the next
-        one.
-        """
+        """Send the content of an archive, which an interrupted call need not send again."""
         content = str(file.content) if isinstance(file.content, Path) else file.content
         self._operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
         if isinstance(file.content, Path):

@@ -1,4 +1,4 @@
-"""The folder of a packed data set: archives, their index, data card, checksums, BagIt's tag files.
+"""The folder of a packed data set: archives, index, data card, checksums, BagIt's files.
 
 The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is
 optional, and would differ between two packings.
@@ -48,7 +48,7 @@ class IndexedFile(Record):
 
 
 class IndexedArchive(IndexedFile):
-    """An archive of a release, and the sets that it has images of: none in the archive of records."""
+    """An archive of a release, and its sets: none in the archive of records."""
 
     path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
     """Beside the index, or in ``data/``."""

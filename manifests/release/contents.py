@@ -1,5 +1,4 @@
-"""What an archive holds: its record, the images of each set by the manifest and rows, and the check of both against
-each other.
+"""The content of an archive: its record, the images of its sets, and their agreement.
 
 A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from
 the manifest.
@@ -76,7 +75,10 @@ def top_folder(manifest: Manifest) -> str:
 
 
 class Contents:
-    """Which files of a data set hold the images of which sets: `containers` are the shards and arrays of each unit."""
+    """The files that hold the images of each set.
+
+    `containers` are the shards and arrays of each unit.
+    """
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -158,7 +160,7 @@ class ArchiveHead:
 
 
 def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
-    """Return the heads of archives of one data set, checked against each other, and its contents.
+    """Return the heads of archives of one data set, and its contents, all checked.
 
     BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts
     itself. BuildError: the archives are of different data sets.
@@ -218,7 +220,7 @@ def _read_head(archive: Path) -> ArchiveHead:
 
 
 def _agrees(record: ArchiveRecord, contents: Contents) -> bool:
-    """Return whether an archive's record names files and sets that the manifest has, each once and in full."""
+    """Return whether an archive's record names what the manifest has, each once and in full."""
     manifest, paths = contents.manifest, [f.path for f in record.files]
     known = {f.path: f for f in manifest.files}
     units = [tuple(unit.sets) for unit in record.units]

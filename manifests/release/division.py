@@ -1,4 +1,4 @@
-"""What goes into which archive: by family, corruption or set, and split where an archive would be too large."""
+"""Archives by family, corruption or set, split where one would be too large."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ArchiveSizes:
 def divide(
     sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], max_bytes: int
 ) -> dict[str, list[UnitRecord]]:
-    """Return the archives of a build but for that of metadata: the end of each one's name -> its units.
+    """Return the archives of images: the end of each one's name -> its units.
 
     BuildError: a single file does not fit into `max_bytes`, or two archives would share a name.
     """

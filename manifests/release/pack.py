@@ -1,4 +1,4 @@
-"""Archives of a finished build for publishing: the same bytes on every machine, of files that are as recorded.
+"""Archives of a finished build for publishing: the same bytes on every machine.
 
 An archive is written beside its place (``.part``) and renamed when it is whole and on the disk, so that an interrupted
 pack resumes with the archive that it was writing. SHA256SUMS is written last.
@@ -57,8 +57,7 @@ def pack(
     parquet: bool = False,
     progress: Progress | bool | None = None,
 ) -> Bag:
-    """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and
-    croissant.json.
+    """Pack a finished build into archives, with checksums, a data card, BagIt's files and croissant.json.
 
     Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an
     interrupted pack.

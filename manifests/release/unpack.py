@@ -1,4 +1,4 @@
-"""Unpack archives that may come from anywhere: the records name every member, and it is checked while it is read.
+"""Archives from anywhere unpacked: the records name every member, and it is checked while read.
 
 An archive's first member says what follows; then come the manifest, the small files and the rows of its sets, each
 compared with the manifest, and then the images, each compared with its row. So no member has a place that the records
@@ -145,7 +145,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
 
 
 def _archives_of(path: Path) -> list[Path]:
-    """Return the archives that a path stands for: itself, or those in a folder that `pack` wrote."""
+    """Return the archives of a path: itself, or those in a folder that `pack` wrote."""
     if not path.is_dir():
         return [path]
     archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))

@@ -129,8 +129,9 @@ def _csv_lines(file: IO[bytes]) -> Iterator[Iterator[list[str]]]:
 
 
 class CsvTable:
-    """A CSV file in an open file: UTF-8, commas, a line of names first, then a line an image of a set; BadTable where
-    it is none.
+    """A CSV file in an open file: UTF-8, commas, names in the first line.
+
+    BadTable where it is none.
     """
 
     row_word, first_row = "line", 2

@@ -112,7 +112,7 @@ def few(names: Iterable[object], count: int | None = None) -> str:
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """Return what a predictions.json says, or raise PredictionError where it cannot be read or is not JSON."""
+    """Return what a predictions.json says; PredictionError: it cannot be read as JSON."""
     try:
         head = json.loads(read_text(path))
     except OSError as e:
@@ -159,7 +159,7 @@ def _refuse_other_paths(path: Path) -> None:
 
 
 def _said(path: Path) -> Mapping[str, Any]:
-    """Return what predictions.json says, or, of a single file, the .json of its name, or the archive itself."""
+    """Return what predictions.json says, or the .json beside a single file, or its archive."""
     beside = path / HEAD if path.is_dir() else path.with_suffix(".json")
     if beside.exists():
         return read_head(beside)
@@ -173,7 +173,7 @@ def _said(path: Path) -> Mapping[str, Any]:
 
 
 def _files(folder: Path, reader: _Reader) -> tuple[dict[str | None, Path], list[str]]:
-    """Return the file of each set that is read, by its id, and what is wrong with the names of files."""
+    """Return the file of each set that is read, and what is wrong with names."""
     found: dict[str, list[Path]] = {}
     unknown, problems = [], []
     for file in sorted(folder.rglob("*.npz")):
@@ -220,8 +220,9 @@ class _Reader:
         self._classes = len(data.classes)
 
     def read(self, file: Path, set_id: str | None) -> tuple[dict[str, Outcome], list[str]]:
-        """Return what a file comes down to, one of a set or of those that its column `set_id` names, and what is wrong
-        with it.
+        """Return the outcomes in a file, by set, and what is wrong with it.
+
+        It is of `set_id`, or of the sets that its column of that name names.
         """
         sets, count = self.wanted if set_id is None else [set_id], len(self._samples)
         try:
@@ -245,8 +246,9 @@ class _Reader:
     def _places(
         self, table: Table, found: Layout, sets: list[str], *, alone: bool
     ) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the place of each row, its set's number times the images plus its image's, or -1 where it is not
-        read; and what is wrong with the rows.
+        """Return the place of each row, and what is wrong with the rows.
+
+        A place is the set's number times the images plus the image's; -1 where the row is not read.
         """
         count, problems = len(self._samples), []
         numbers = np.zeros(table.columns[COLUMNS[found.kind][0]].shape[0], np.intp)
@@ -289,7 +291,7 @@ class _Reader:
     def _fields(
         self, table: Table, found: Layout, places: NDArray[np.intp], sets: int
     ) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """Return the fields of the outcomes of all sets, set after set, and what is wrong with the values."""
+        """Return the fields of the outcomes, set after set, and what is wrong with values."""
         names = COLUMNS[found.kind]
         widest = max(math.prod(table.columns[name].shape[1:]) * table.columns[name].dtype.itemsize for name in names)
         most = max(1, BLOCK_BYTES // widest)
