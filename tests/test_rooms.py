@@ -109,8 +109,8 @@ FLOORS = {
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished",
-        "partial", "reading",
+        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "set_choice", "images", "regions",
+        "unfinished", "partial", "reading",
         "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
