@@ -20,16 +20,15 @@ from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
 from .comparison.differences import differences
 from .comparison.entries import Entry
-from .comparison.tables import Column, Table
 from .outcomes import CLEAN, Predictions
 from .records import Scores
 from .results_page.failures import Failures, failed_places
 from .results_page.inputs import GivenPredictions, checked_inputs
 from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
-from .results_page.page_tables import MOST_CELLS, page_table
 from .results_page.panels import panel_places, panel_rows
 from .results_page.sections import Section, sections
 from .scores_file import scores_bytes
+from .tables import MOST_CELLS, Column, Table
 
 MOST_BYTES = 3_000_000
 """Of a page, where its words leave room for pictures."""
@@ -134,13 +133,13 @@ def report(
             panel_rows=panels,
             sample=data.samples[index],
             pictures=pictures,
-            failures=page_table(failures.table(), cells) if failures.labels else None,
+            failures=failures.table().on_page(cells) if failures.labels else None,
             failed_sets=failed_sets,
             failure_notes=_failure_notes(entries, failures, predicted),
             has_clean=CLEAN in data,
             clean_id=CLEAN,
             notes=_notes(entries, unpaired),
-            made=page_table(_made(entries), cells),
+            made=_made(entries).on_page(cells),
         )
 
     for cells in CUTS:

@@ -11,9 +11,9 @@ import numpy as np
 from ...pages.charts import Chart, Line, Point, line_chart, quadrant_chart
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile
+from ..tables import Column
 from .correlations import quadrant
 from .entries import Entry, reference_of
-from .tables import Column
 
 MEAN = "mean"
 """Of all degradations."""

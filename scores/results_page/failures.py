@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.records.models import ClassRecord, SampleRecord
-from ..comparison.tables import Cell, Column, Table
 from ..outcomes import CLEAN, Predictions
+from ..tables import Cell, Column, Table
 from .page_pictures import Place
 
 MOST_SETS = 96

@@ -24,8 +24,7 @@ from ..comparison.figures import (
     severity_charts,
 )
 from ..comparison.layouts import by_model, tables
-from ..comparison.tables import Column, Kind, Table, texts, with_ends
-from .page_tables import PageTable, page_table
+from ..tables import Column, Kind, PageTable, Table, texts, with_ends
 
 MOST_STAGES = 24
 """Of a matrix of orders; more are in the table alone."""
@@ -90,7 +89,7 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
     return [
         Section(one["id"], one["heading"], one["about"], shown, **drawn.get(one["id"], {}))
         for one in plan
-        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
+        if (shown := [made[name].on_page(most) for name in one["tables"] if name in made])
         or drawn.get(one["id"], {}).get("matrices")
     ]
 
