@@ -16,11 +16,11 @@ from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import REGIONS, SAMPLES
 from ...manifests.reader import DataSet
-from ...manifests.records.models import RegionRecord, RegionRow, SampleRecord
+from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
 from ...pages.jpeg import SMALL, data_uri, jpeg, resized, stacked
 from ...pages.rungs import MOST, best_rung, squares
-from ..regions.region_sheet import STEPS
+from ..regions.region_sheet import neighbourhoods
 from ..sources.selection import spread
 
 CleanOf = Callable[[int], Images]
@@ -134,23 +134,15 @@ def region_pictures(data: DataSet) -> list[Picture]:
     crops = _crops_of_first(data)
     if crops is None:
         return []
-    number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
-    anchors: dict[str, list[RegionRecord]] = {}
-    for region in crops.regions():
-        if region.anchor:
-            anchors.setdefault(region.group, []).append(region)
     pictures = []
-    for group, regions in anchors.items():
-        anchor = regions[len(regions) // 2]
-        where = f"{group}: side {anchor.side} at y {anchor.y}, x {anchor.x}"
-        for name, smaller, about in (
-            ("neighbours", 0, f"{where}, in the middle of its eight neighbours, each a pixel away"),
-            ("shrunk", 1, f"{where}: the nine regions inside it that are two pixels smaller"),
+    for anchor, neighbours, shrunk in neighbourhoods(crops):
+        where = f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}"
+        for name, numbers, about in (
+            ("neighbours", neighbours, ", in the middle of its eight neighbours, each a pixel away"),
+            ("shrunk", shrunk, ": the nine regions inside it that are two pixels smaller"),
         ):
-            side, y, x = anchor.side - 2 * smaller, anchor.y + smaller, anchor.x + smaller
-            numbers = [number_of.get((side, y + dy, x + dx)) for dy in STEPS for dx in STEPS]
             if any(number is not None for number in numbers):
-                pictures.append(_mosaic(crops, numbers, f"{group}-{name}", about))
+                pictures.append(_mosaic(crops, numbers, f"{anchor.group}-{name}", where + about))
     return pictures
 
 

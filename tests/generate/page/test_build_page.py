@@ -144,15 +144,14 @@ def test_pictures_are_the_same_samples(plain: Path) -> None:
 
 
 def test_a_grid_has_both_orders_and_what_stands_alone(two_orders: Path) -> None:
-    (matrix,) = [t for t in page_of(two_orders).all("table") if t.attributes.get("class") == "matrix"]
-    columns = [cell.text for cell in matrix.one("thead").all("th")]
-    cells = {row.one("th").text: [cell.text for cell in row.all("td")] for row in matrix.one("tbody").all("tr")}
-    assert columns == ["first", "alone", "brightness-2", "contrast-3"]
-    assert cells["brightness-2"][2] == "brightness-2+contrast-3"
-    assert cells["contrast-3"][1] == "contrast-3+brightness-2"
-    assert cells["brightness-2"][1] == "–"
-    assert cells["alone"] == ["clean", "brightness/2", "contrast/3"]
-    assert cells["contrast-3"][0] == "contrast/3"
+    found = []
+    for matrix in page_of(two_orders).all("table"):
+        if matrix.attributes.get("class") == "matrix":
+            found.append([[cell.text for cell in row.all("th", "td")] for row in matrix.all("tr")])
+    assert found == [
+        [["first", "alone", "contrast-3"], ["brightness-2", "brightness/2", "brightness-2+contrast-3"]],
+        [["first", "alone", "brightness-2"], ["contrast-3", "contrast/3", "contrast-3+brightness-2"]],
+    ]
 
 
 def test_levels_are_a_row_of_five_with_the_curve_of_all(levels: Path) -> None:
@@ -161,8 +160,8 @@ def test_levels_are_a_row_of_five_with_the_curve_of_all(levels: Path) -> None:
         (block,) = [n for n in tree.all("section") if n.attributes.get("data-corruption") == name]
         captions = [n.one("figcaption").text for n in block.all("figure") if "data-severity" in n.attributes]
         assert captions == [f"level {level}" for level in (1, 7, 15, 22, 30)]
-        lines = list(block.all("polyline"))
-        assert [len(n.attributes["points"].split()) for n in lines] == [60] * len(lines)
+        lines = [n for n in block.all("path") if n.attributes.get("class") == "line"]
+        assert [n.attributes["d"].count("L") for n in lines] == [29] * len(lines)
         assert len(lines) >= 3
     assert pictures(tree)["picture-fade_black/07"].mode == "L"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corruptset.errors import ScoreError
-from corruptset.scores.comparison.tables import Column, Table, latex_text, markdown_text
+from corruptset.scores.tables import Column, Table, latex_text, markdown_text
 
 NASTY = '50%_of {a}\\b & c$ #1 ~x^2 <i> | "q" *[0]'
 TABLE = Table(

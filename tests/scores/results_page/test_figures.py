@@ -8,9 +8,9 @@ import pytest
 from html_tree import Node
 from result_pages import section, tables
 
-from corruptset.scores.comparison.tables import Column, Table
 from corruptset.scores.records import Scores
 from corruptset.scores.results_page.page_tables import page_table
+from corruptset.scores.tables import Column, Table
 
 
 def test_lines_of_charts_lie_where_their_table_says(everything: tuple[Node, list[Scores]]) -> None:
