@@ -21,7 +21,7 @@ from ..manifests.disk.atomic import write_atomic
 from ..pages.sheets.style import LARGEST
 from ..pixels import pixel_digest
 from ..progress import shows_progress, told
-from .page.matrix import contact_sheet
+from .pixels.matrix import contact_sheet
 from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker

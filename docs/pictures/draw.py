@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 import corruptset
-from corruptset.generate.page.matrix import contact_sheet
+from corruptset.generate.pixels.matrix import contact_sheet
 from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.plan.tree import SetMaker
@@ -129,7 +129,7 @@ def gradual() -> bytes:
         for name in GRADUAL
         for level in levels
     }
-    return contact_sheet(pictures, clean=clean, side=104)
+    return contact_sheet(pictures, clean=clean, side=96)
 
 
 def two_factor() -> bytes:

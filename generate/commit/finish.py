@@ -274,7 +274,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, data: DataSet) -> bytes:
     """Return the contact sheet: the first sample under every set, as it is stored."""
-    from ..page.matrix import blocks_of, contact_sheet, thinned
+    from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
     first = job.samples[0]
     pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.pictured]

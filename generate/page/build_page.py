@@ -9,9 +9,9 @@ from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
+from ..pixels.matrix import Block, blocks_of, number_of, thinned
 from .known import OTHER, drawn_values, known_corruption
 from .loaders import fitting_loaders
-from .matrix import Block, blocks_of, number_of, thinned
 from .pictures import CleanOf, Pictures, region_pictures
 from .quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
 

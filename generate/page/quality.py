@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...manifests.records.models import AIMED_AT, Manifest, SetRecord
 from ...pages.charts import Chart, Mark, metric_chart
+from ..pixels.matrix import Block, number_of
 from ..pixels.ms_ssim import LEAST_SIDE
-from .matrix import Block, number_of
 
 
 class Metric(NamedTuple):

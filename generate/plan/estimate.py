@@ -22,7 +22,7 @@ from ...manifests.layout import shard_path
 from ...pages.jpeg import SMALL, resized
 from ...pages.rungs import MOST, best_rung
 from ...pages.sheets.style import LARGEST
-from ..page.matrix import blocks_of, contact_sheet, thinned
+from ..pixels.matrix import blocks_of, contact_sheet, thinned
 from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Sink

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from corruptset.generate.page.matrix import blocks_of
 from corruptset.generate.page.quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
+from corruptset.generate.pixels.matrix import blocks_of
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
 from corruptset.pages.charts import metric_chart

@@ -55,11 +55,11 @@ def test_a_data_set_shows_its_contact_sheet(templates: Make) -> None:
 
 def test_large_sheets_are_shown_small(dataset: Make) -> None:
     root = dataset()
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1440, 720, 3), np.uint8)).save(root / "contact.png")
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (2880, 720, 3), np.uint8)).save(root / "contact.png")
     html = corruptset.open(root)._repr_html_()
     (picture,) = pictures(html)
-    assert picture.size == (360, 720)
-    assert len(html) < 400_000
+    assert picture.size == (360, 1440)
+    assert len(html) < 800_000
 
 
 @pytest.mark.parametrize("damage", ["missing", "text", "rows", "link"])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from corruptset.generate.page.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_lines, thinned
+from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_lines, thinned
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.pages.sheets.sheet import MOST_PIXELS
 
