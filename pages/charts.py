@@ -136,19 +136,13 @@ class Chart:
 
     def svg(self) -> Markup:
         """Return the chart as an element of a page, which has its title."""
-        return self._svg("curve", f"0 0 {self.box.width} {self.box.height}", self.shapes())
+        return element("curve", f"0 0 {self.box.width} {self.box.height}", self.summary, self.shapes())
 
     def spark(self) -> Markup:
         """Return the lines alone, for a place that is too small for axes."""
         box = self.box
         frame = f"{box.left} 0 {box.right - box.left} {box.bottom + box.top}"
-        return self._svg("spark", frame, (shape for line in self.lines for shape in self._drawn(line)))
-
-    def _svg(self, kind: str, frame: str, shapes: Iterable[Shape]) -> Markup:
-        from markupsafe import Markup
-
-        said, drawn = escape(str(visible(self.summary))), "\n".join(shape.svg() for shape in shapes)
-        return Markup(f'<svg class="{kind}" viewBox="{frame}" role="img" aria-label="{said}">\n{drawn}\n</svg>')
+        return element("spark", frame, self.summary, (shape for line in self.lines for shape in self._drawn(line)))
 
     def shapes(self) -> Iterator[Shape]:
         """Yield all that is drawn, what lies below first."""
@@ -190,6 +184,14 @@ class Chart:
             yield from (Shape("arm", [self.at(*end) for end in ends], line.model) for ends in arms if ends)
         for place in places[:: max(1, -(-len(places) // _MOST_MARKS))]:
             yield Shape("spot", (place,), line.model)
+
+
+def element(kind: str, frame: str, said: str, shapes: Iterable[Shape]) -> Markup:
+    """Return shapes as a picture of a page: its class, its view box, and what is seen."""
+    from markupsafe import Markup
+
+    label, drawn = escape(str(visible(said))), "\n".join(shape.svg() for shape in shapes)
+    return Markup(f'<svg class="{kind}" viewBox="{frame}" role="img" aria-label="{label}">\n{drawn}\n</svg>')
 
 
 def axis_ticks(low: float, high: float) -> list[float]:

@@ -215,13 +215,6 @@ class Scores(Record):
     resamples: Resamples | None
     notes: list[str]
 
-    @model_validator(mode="after")
-    def _no_more_than_samples(self) -> Scores:
-        for name, scored in self.sets.items():
-            if scored.n > self.samples:
-                raise ValueError(f"the set {name} has {scored.n:,} images of {self.samples:,}")
-        return self
-
     @property
     def clean(self) -> float | None:
         """Accuracy on the clean images."""
