@@ -114,8 +114,8 @@ FLOORS = {
         "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
-        "outcomes", "published", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
-        "formulas", "estimates", "places", "fragile", "fragile_maps",
+        "outcomes", "published", "tables", "records", "scores_file", "schema", "set_choice", "prediction_files",
+        "predict", "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "error_curves", "profiles", "over_sets",
         "comparability", "score", "comparison", "score_table", "compare", "results_page", "report",
     ),

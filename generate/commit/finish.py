@@ -274,12 +274,10 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, data: DataSet) -> bytes:
     """Return the contact sheet: the first sample under every set, as it is stored."""
-    from ..pixels.contact_sheet import contact_sheet, thinned
+    from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
     first = job.samples[0]
-    shown = thinned([name for name in job.sets if name in data], MOST_SHOWN)
-    pictures = {name: data[name].single(0) for name in shown}
+    pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.pictured]
+    pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
     clean = load_clean(job.source, first, job.preprocessing)
-    return contact_sheet(
-        job.sets.values(), pictures, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}"
-    )
+    return contact_sheet(pictures, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")

@@ -22,7 +22,7 @@ from ...manifests.layout import shard_path
 from ...pages.jpeg import SMALL, resized
 from ...pages.rungs import MOST, best_rung
 from ...pages.sheets.style import LARGEST
-from ..pixels.contact_sheet import contact_sheet, thinned
+from ..pixels.matrix import blocks_of, contact_sheet, thinned
 from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Sink
@@ -109,7 +109,8 @@ def estimate(
     row = len(f'{{"index": {total}, "pixels": "blake3:{"0" * 64}", "files": []}}\n')
     beside: float = _CARD + total * _SAMPLE + images * row + len(sets) * (_MANIFEST_SET + _MANIFEST_FILE + _SUM)
     beside += _MANIFEST + len(spec.classes) * _MANIFEST_CLASS + spec.source.other_bytes()
-    beside += _sheet(pictures, sets) + (_page(pictures, len(sets)) if spec.page else 0)
+    pictured = sum(len(block.pictured) for block in blocks_of(spec.id for spec in sets))
+    beside += _sheet(pictures, pictured) + (_page(pictures, len(sets)) if spec.page else 0)
 
     def all_of(sinks: Iterable[Sink]) -> int:
         return round(beside + sum(stored[sink] for sink in sinks))
@@ -198,14 +199,13 @@ def _frames(made: Sequence[Made], sink: Sink, runs: Sequence[Run]) -> float:
     return fmean(added) * len(runs)
 
 
-def _sheet(pictures: Mapping[str, Sequence[Images]], sets: Sequence[SetSpec]) -> float:
+def _sheet(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
     """Return the bytes of the contact sheet."""
     shown = thinned([name for name in pictures if name != "clean"], MOST_SHOWN)
     if not shown:
         return 0
-    firsts = {name: pictures[name][0] for name in shown}
-    sheet = contact_sheet(sets, firsts, clean=firsts[shown[0]], title="0" * 40)
-    return len(sheet) * min(len(sets), MOST_SHOWN) / len(shown)
+    sheet = contact_sheet({name: pictures[name][0] for name in shown}, clean=pictures[shown[0]][0], title="0" * 40)
+    return len(sheet) * min(sets, MOST_SHOWN) / len(shown)
 
 
 def _page(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
@@ -215,7 +215,7 @@ def _page(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
     of = min(sets, MOST_SHOWN)
     few = {name: spread(pictures[name], MOST) for name in shown}
     _, encoded = best_rung(shown, lambda name, most: few[name][:most], small=small, of=of)
-    return sum(len(data) for data, _ in encoded.values()) * 4 / 3 * of / len(shown) + _PAGE + sets * _PAGE_SET
+    return sum(map(len, encoded.values())) * 4 / 3 * of / len(shown) + _PAGE + sets * _PAGE_SET
 
 
 def _deviation(by_sample: Sequence[float], total: int) -> float:

@@ -1,23 +1,26 @@
-"""Tables, and how they are written: CSV for programs, Markdown and LaTeX for people."""
+"""Tables, and how they are written: CSV for programs, Markdown, LaTeX and HTML for people."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from html import escape
+from typing import Any, Literal, NamedTuple
 
-from ...manifests.records.markdown import markdown_text
-from ...manifests.records.report import printable
-from ..records import data_frame
+from ..errors import ScoreError
+from ..manifests.records.markdown import markdown_text
+from ..manifests.records.report import printable
 
 Kind = Literal["text", "whole", "percent", "points", "number"]
 Cell = str | int | float | None
 """None is a score that cannot be had."""
 
 MISSING = "-"
+MOST_CELLS, MOST_IN_A_NOTEBOOK = 20_000, 400
+"""Of a table of a page, and of one in a notebook."""
 DIGITS = {"percent": 2, "points": 2, "number": 3}
 """After the point, for people; a CSV has twelve significant ones."""
 
@@ -59,6 +62,10 @@ class Column:
         if cell is None or isinstance(cell, str) or self.kind in ("text", "whole"):
             return "" if cell is None else str(cell)
         return f"{self._factor * cell:.12g}"
+
+    def between(self, low: Cell = None, high: Cell = None) -> str:
+        """Return an interval for people; empty where there is none."""
+        return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
 
     @property
     def _factor(self) -> int:
@@ -114,6 +121,28 @@ class Table:
         rows = "".join(f"{line}\n" for line in body)
         return f"{comments}\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\n\\hline\n{rows}\\hline\n\\end{{tabular}}\n"
 
+    def on_page(self, most: int = MOST_CELLS) -> PageTable:
+        """Return the table as a page has it, with so many cells at most; a column without any value is left out."""
+        filled = [any(row[place] is not None for row in self.rows) for place in range(len(self.columns))]
+        places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
+        kept = self.rows[: max(1, most // len(places))]
+        rows = [[self._cell(row, place) for place in places] for row in kept]
+        return PageTable(self, [self.columns[place] for place in places], rows, len(self.rows) - len(kept))
+
+    def _cell(self, row: Sequence[Cell], place: int) -> tuple[str, str]:
+        """Return a cell, and its interval where the two ends of one follow."""
+        column, ends = self.columns[place], [column.end for column in self.columns[place + 1 : place + 3]]
+        low, high = row[place + 1 : place + 3] if ends == ["low", "high"] else (None, None)
+        return column.shown(row[place]), column.between(low, high)
+
+    def _repr_html_(self) -> str:
+        shown = self.on_page(MOST_IN_A_NOTEBOOK)
+        heads = "".join(f"<th>{escape(column.heading)}</th>" for column in shown.columns)
+        rows = [[f"<td>{escape(text)} <small>{between}</small></td>" for text, between in row] for row in shown.rows]
+        body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+        more = f"<small>and {shown.left_out} more rows</small>" if shown.left_out else ""
+        return f"<table><caption>{escape(self.title)}</caption><tr>{heads}</tr>{body}</table>{more}"
+
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame, its columns by their titles; fractions are 0..1.
 
@@ -129,6 +158,28 @@ class Table:
         return [
             [escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
         ]
+
+
+class PageTable(NamedTuple):
+    """A table as a template writes it out."""
+
+    table: Table
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    """Of each cell the text, and the interval below it or nothing."""
+    left_out: int
+    """Rows that are not shown."""
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError as e:
+        raise ScoreError(
+            f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas"
+        ) from None
+    return pandas.DataFrame(rows)
 
 
 _LATEX = str.maketrans(
