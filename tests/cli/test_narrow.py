@@ -13,7 +13,7 @@ from commands import COMMAND
 from corruptset.cli.build import corruptions_of, spans
 from corruptset.cli.output import put_rows
 from corruptset.corruptions.registry import corruption_names
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from layouts import PLAIN, export
 
 import corruptset
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 
 
 def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_uint8_labels(
