@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,35 +114,6 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     assert {s["id"]: s.get("reproducible", True) for s in manifest["sets"]} == {"clean": True} | {
         f"pgd/{s}": False for s in range(1, 6)
     }
-
-
-def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
-    """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the
-    mean.
-    """
-    few = "--format hdf5 --metrics 0 --samples 24 --jobs 1 --no-page --json"
-    options = ["--source", source, "--surrogate", model, *few.split()]
-    whole = run("build", "image-degrade-30-model", "--out", tmp_path, *options)
-    assert whole.code == 0, whole.err
-    assert whole.json["sets"] == 1 + 15 * 30
-    data = corruptset.open(whole.json["directory"])
-    levels = [
-        data["clean"].array().astype(np.int16),
-        *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31)),
-    ]
-    surrogate = corruptset.load_surrogate(model)
-    for below, level in itertools.pairwise(levels):
-        _, gradient = surrogate.gradient(below.astype(np.float32), data["clean"].labels)
-        assert np.array_equal(level, np.clip(below + np.sign(gradient).astype(np.int16), 0, 255))
-    by_set = accuracies(run, data.path, model, tmp_path / "predictions", "--sets", "clean,model_gradient/*")
-    shares = [by_set[name] for name in ("clean", *(f"model_gradient/{n:02d}" for n in range(1, 31)))]
-    means = [np.mean(shares[at : at + 5]) for at in range(0, 30, 5)]
-    assert means == sorted(means, reverse=True)
-    assert means[-1] < means[0] - 0.2
-    others = corruptset.build(
-        "image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2
-    )
-    assert others.manifest.surrogates == []
 
 
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
