@@ -105,7 +105,8 @@ def test_public_names_are_those_promised():
 
 FLOORS = {
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "estimate",
+        "planning", "built",
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.registry import get_corruption
-from ...manifests.disk.remote import local_folder
-from ...quantities import size
-from ...signatures import showing
-from ..recipes.recipe import Recipe
-from ..recipes.set_spec import SetSpec
-from ..sinks.containers import containers_of
-from ..sinks.sink import stored_bytes
-from ..sources.check import Checked
-from ..sources.source import Source
-from .builds import Build
+from ..corruptions.registry import get_corruption
+from ..manifests.disk.remote import local_folder
+from ..quantities import size
+from ..signatures import showing
 from .estimate import MOST_SAMPLES, estimate
-from .job import CheckedSample
-from .options import BuildOptions
-from .parts import BATCH_BYTES, ROWS_BYTES, runs
-from .recipe_build import clean_sizes, prepare, probe
-from .regions import Store, table_bytes
-from .source_fit import moving
-from .tree import buffers, stages_applied, stages_naive
+from .plan.builds import Build
+from .plan.job import CheckedSample
+from .plan.options import BuildOptions
+from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
+from .plan.recipe_build import clean_sizes, prepare, probe
+from .plan.regions import Store, table_bytes
+from .plan.source_fit import moving
+from .plan.tree import buffers, stages_applied, stages_naive
+from .recipes.recipe import Recipe
+from .recipes.set_spec import SetSpec
+from .sinks.containers import containers_of
+from .sinks.sink import stored_bytes
+from .sources.check import Checked
+from .sources.source import Source
 
 BASE_MEMORY = 300 << 20
 """A process with everything imported and all kernels loaded."""
@@ -48,7 +48,7 @@ class Plan:
     sets: tuple[SetSpec, ...]
     images: int
     bytes: int
-    """On the disk, of all files (`estimate`): an estimate from `looked_at` images. Of regions, from constants."""
+    """On the disk, of all files: an estimate from `looked_at` images. Of regions, from constants."""
     seconds: float
     """Estimate for `jobs`, from a few images made now; to check the source and to write are not in it."""
     jobs: int
@@ -175,8 +175,7 @@ def plan_of(spec: Build) -> Plan:
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.region_table is not None else spec.selected
-    taken = estimate(spec, sets, samples, few[0].sample, all_runs)
+    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
