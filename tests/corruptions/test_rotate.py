@@ -101,9 +101,8 @@ def test_equals_the_slow_version(angle):
     """Clockwise by an angle is counter-clockwise by its negative; every way of reading, every way back."""
     for shape in SIZES:
         image = painted(*shape)
-        np.testing.assert_array_equal(
-            rotate(image, angle, **PAPER | {"direction": "counterclockwise"}), slowly(image, angle)
-        )
+        both = rotate(np.stack([image, 255 - image]), angle, **PAPER | {"direction": "counterclockwise"})
+        np.testing.assert_array_equal(both, [slowly(image, angle), slowly(255 - image, angle)])
         for options in (
             {}, {"fill": 201}, {"resize": "bilinear", "fill": 7}, {"resize": "nearest"}, {"canvas": "crop"},
             {"interpolation": "bilinear", "fill": 99}, {"interpolation": "bilinear", "canvas": "crop", "fill": 99},
