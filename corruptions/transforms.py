@@ -130,33 +130,34 @@ class Corrupt(_Transform):
         seed: int = 0,
         **parameters: Any,
     ) -> None:
-        which: dict[str, Any] = {"severity": severity, "level": level, "calibration": calibration, "ladder": ladder}
-        self._options: dict[str, Any] = {**which, "scale": scale, "coupling": coupling, "seed": seed}
+        self._options: dict[str, Any] = {
+            "severity": severity,
+            "level": level,
+            "calibration": calibration,
+            "ladder": ladder,
+            "scale": scale,
+            "coupling": coupling,
+            "seed": seed,
+        }
         self._name, self._parameters = name, parameters
         self._made_with = {"name": name, **self._options, **parameters}
         self._chains: dict[str | None, ResolvedChain] = {}
-        self._check()
-
-    def _check(self) -> None:
-        """Resolve the arguments as for an image of each size that has a calibration of its own, until one has what they
-        name.
-        """
-        problems = []
-        for shape in _SHAPES if self._options["calibration"] is None else _SHAPES[:1]:
+        problems: list[CorruptsetError] = []
+        # as for an image of each size that has a calibration of its own, until one has what the arguments name
+        for shape in _SHAPES:
             try:
-                links = self._chain(shape).links
+                chain = self._chain(shape)
+                break
             except (UnknownCorruption, ParameterError) as e:
                 problems.append(e)
-                continue
-            needing = [stage.corruption for stage, _, _ in links if get_corruption(stage.corruption).needs_model]
-            if needing:
+        else:
+            raise problems[0]
+        for stage, _, _ in chain.links:
+            if get_corruption(stage.corruption).needs_model:
                 raise ParameterError(
-                    f"{needing[0]} follows the gradient of a model and needs each image's label: call "
-                    "corruptset.corrupt(image, "
-                    f"{self._name!r}, ..., surrogate=..., label=...)."
+                    f"{stage.corruption} follows the gradient of a model and needs each image's label: call "
+                    f"corruptset.corrupt(image, {name!r}, ..., surrogate=..., label=...)."
                 )
-            return
-        raise problems[0]
 
     def _chain(self, shape: Shape) -> ResolvedChain:
         calibration = for_shape(*shape) if self._options["calibration"] is None else None
@@ -227,24 +228,24 @@ class RandomCorrupt(_Transform):
         coupling: Coupling = "independent",
     ) -> None:
         shared: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling}
-        given = {"severities": _kept(severities), "levels": _kept(levels)}
-        self._made_with = {"names": names, **given, "p": p, "seed": seed, "epoch": epoch, **shared}
+        severities, levels = _kept(severities), _kept(levels)
+        given = {"names": names, "severities": severities, "levels": levels, "p": p, "seed": seed, "epoch": epoch}
+        self._made_with = {**given, **shared}
         problems: list[CorruptsetError] = []
         if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p <= 1:
             problems.append(
                 ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1.")
             )
-        for what, numbers in given.items():
-            most = 5 if what == "severities" else 99
-            if not numbers or not all(
-                _is_number(n, 1, most) or (most == 5 and 0 < (severity_number(n) or 0) < most) for n in numbers
-            ):
+        numbers = {"severity": severities, "level": levels}
+        for what, most in (("severity", 5), ("level", 99)):
+            if not numbers[what] or not all(0 < (severity_number(n) or 0) <= most for n in numbers[what]):
+                plural = {"severity": "severities", "level": "levels"}[what]
                 problems.append(
                     ParameterError(
-                        f"{what} is {numbers!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3, 5]."
+                        f"{plural} is {numbers[what]!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3]."
                     )
                 )
-                given[what] = (1,)  # to find what is wrong with the names
+                numbers[what] = (1,)  # to find what is wrong with the names
         self._seed = 0
         try:
             self._seed = _epoch_seed(check_seed(seed), epoch)
@@ -258,9 +259,11 @@ class RandomCorrupt(_Transform):
         self._choices: list[list[Corrupt]] = []
         for item in [names] if isinstance(names, str) else names:
             try:
-                self._choices.append(
-                    [Corrupt(item, **number, **shared, seed=self._seed) for number in _numbered(item, **given)]
-                )
+                which: list[dict[str, Any]] = [{}]
+                if isinstance(item, str) and is_corruption(item):  # not a set id or a list of stages
+                    what = "severity" if get_corruption(item).gradual is None else "level"
+                    which = [{what: number} for number in numbers[what]]
+                self._choices.append([Corrupt(item, **number, **shared, seed=self._seed) for number in which])
             except (UnknownCorruption, ParameterError) as e:
                 problems.append(e)
         if problems:
@@ -278,11 +281,7 @@ class RandomCorrupt(_Transform):
 
     def choice(self, image: Any, *, key: str | int | None = None) -> Corrupt | None:
         """Return what one image is corrupted by, or None where it stays as it is."""
-        taken = take(image)
-        return self._choice(self._keys(taken, None if key is None else [str(key)])[0])
-
-    def _keys(self, taken: Taken, ids: list[str] | None) -> NDArray[np.uint64]:
-        return pixel_keys(taken.batch) if ids is None else sample_keys(ids)
+        return self._choice(_keys(take(image), None if key is None else [str(key)])[0])
 
     def _choice(self, key: np.uint64) -> Corrupt | None:
         # 2**64 numbers for each of three draws: a remainder of choices that are drawn more often is of no account
@@ -294,7 +293,7 @@ class RandomCorrupt(_Transform):
         return choices[strength * len(choices) >> 64]
 
     def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
-        keys = self._keys(taken, ids)
+        keys = _keys(taken, ids)
         chosen = [self._choice(key) for key in keys]
         if not any(chosen):
             return image
@@ -306,24 +305,16 @@ class RandomCorrupt(_Transform):
         )
 
 
+def _keys(taken: Taken, ids: list[str] | None) -> NDArray[np.uint64]:
+    return pixel_keys(taken.batch) if ids is None else sample_keys(ids)
+
+
 def _kept(numbers: Any) -> Any:
     """Return severities or levels as they are kept: in a sequence."""
     return numbers if isinstance(numbers, Sequence) else list(numbers) if isinstance(numbers, Iterable) else [numbers]
 
 
-def _numbered(item: Any, severities: Sequence[float], levels: Sequence[int]) -> list[dict[str, Any]]:
-    """Return what an item is drawn with: a severity or a level each, or nothing where it is no bare corruption."""
-    if not isinstance(item, str) or not is_corruption(item):
-        return [{}]
-    gradual = get_corruption(item).gradual is not None
-    return [{"level": n} for n in levels] if gradual else [{"severity": n} for n in severities]
-
-
-def _is_number(given: Any, least: int, most: int) -> bool:
-    return isinstance(given, (int, np.integer)) and not isinstance(given, bool) and least <= int(given) <= most
-
-
 def _epoch_seed(seed: int, epoch: Any) -> int:
-    if not _is_number(epoch, 0, MAX_SEED):
+    if isinstance(epoch, bool) or not isinstance(epoch, (int, np.integer)) or not 0 <= int(epoch) <= MAX_SEED:
         raise ParameterError(f"epoch is {epoch!r}; expected a whole number from 0.")
     return int(hash64(["epoch", seed, int(epoch)])) & MAX_SEED if epoch else seed

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
-from ..keys import Keys
-from ..registry import Gradual, Images, Parameter, corruption
+from ..registry import Gradual, Images, Keys, Parameter, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate

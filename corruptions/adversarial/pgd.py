@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...references import MADRY_2018
-from ..keys import Keys
 from ..random.philox import fill_uniforms
-from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate

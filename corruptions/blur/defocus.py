@@ -7,9 +7,8 @@ import numpy as np
 from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 from .disk import make_disk
 
 GREATEST_RADIUS = 500.0

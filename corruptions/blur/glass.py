@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import inner, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.philox import fill_words
-from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 from ..separable import AXES, gaussian_filter
 
 DELTAS = np.int64(0)

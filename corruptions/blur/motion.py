@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
-from ..keys import Keys
-from ..registry import Draw, Images, Parameter, corruption
+from ..registry import Draw, Images, Keys, Parameter, corruption
 
 ANGLE = 0
 """The stream of the angle."""

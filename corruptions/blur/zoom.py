@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
-from ..keys import Keys
 from ..lanes import RUN, stretch
 from ..levels import ROUNDING, half
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:

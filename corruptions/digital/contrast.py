@@ -6,9 +6,8 @@ import numpy as np
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..keys import Keys
 from ..levels import ROUNDING
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 
 # A whole number must not floor to the one below because of the last bit: factor 1 is the identity.
 _TIE = 1e-9

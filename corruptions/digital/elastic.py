@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel
-from ..keys import Keys
 from ..lanes import mix
 from ..levels import ROUNDING, half
-from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 from .fields import smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2

@@ -7,8 +7,7 @@ import numpy as np
 from ...errors import ImageError
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 from .dct import quantise, quantisers
 
 _MAX_SIDE = 65500

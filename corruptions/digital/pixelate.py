@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019, MU_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images
 _SHIFT = np.uint32(_BITS)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
-from ..registry import Images, Parameter, choice, corruption
+from ..registry import Images, Keys, Parameter, choice, corruption
 
 
 @functools.lru_cache(maxsize=64)

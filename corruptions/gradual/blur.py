@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
-from ..keys import Keys, level_stream
+from ..keys import level_stream
 from ..random.philox import fill_words
-from ..registry import Draw, Given, Gradual, Images, Parameter, Shape, corruption
+from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, corruption
 from . import counted, plural
 
 RECTANGLES = 0

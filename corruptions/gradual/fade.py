@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from ...references import SWINGLER_2022
 from ..digital.jpeg import through_jpeg
 from ..kernels import kernel
-from ..keys import Keys
 from ..levels import look_up
-from ..registry import Gradual, Images, Parameter, corruption
+from ..registry import Gradual, Images, Keys, Parameter, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
 _BITS = 12  # of the fixed-point quotients

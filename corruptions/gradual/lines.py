@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
-from ..keys import Keys, level_stream
-from ..registry import Draw, Given, Gradual, Images, Shape, corruption
+from ..keys import level_stream
+from ..registry import Draw, Given, Gradual, Images, Keys, Shape, corruption
 from . import plural
 
 ENDS = 0

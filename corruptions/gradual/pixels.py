@@ -6,9 +6,9 @@ import numpy as np
 
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
-from ..keys import Keys, level_stream
+from ..keys import level_stream
 from ..random.philox import fill_words
-from ..registry import Given, Gradual, Images, Parameter, Shape, corruption
+from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, corruption
 from . import counted, plural
 
 PLACES = 0

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...references import HENDRYCKS_2018, HENDRYCKS_2019
 from ..kernels import kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.philox import fill_words
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 from .tables import Table, gaussian_table, shot_table, speckle_table
 
 _NOISE = np.int64(0)  # the only stream

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..arithmetic import exact_sine_cosine
-from ..keys import Keys
-from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 from .warp import INTERPOLATIONS, RESIZES, loose_size, resize_into, warp
 
 SIGN = 0

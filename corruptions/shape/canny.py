@@ -9,8 +9,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...references import MU_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 from ..separable import half_gaussian, weigh
 
 _EPSILON = 2.0**-52

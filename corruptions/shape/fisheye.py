@@ -6,8 +6,7 @@ import numpy as np
 
 from ...references import HENDRYCKS_2018
 from ..kernels import kernel
-from ..keys import Keys
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 from .warp import weighted_sums
 
 _AT_ONCE = 512

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
-from ..registry import Draw, Given, Images, Parameter, Shape, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 
 ROWS = 0
 COLUMNS = 1

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
-from ..keys import Keys
 from ..levels import ROUNDING, whole
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Keys, Parameter, corruption
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, inner, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.philox import high_word, low_word, philox4x32
-from ..registry import Draw, Given, Images, Parameter, Shape, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 
 PLASMA_STREAM = 0
 _BAND = 256

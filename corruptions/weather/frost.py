@@ -9,10 +9,9 @@ import numpy as np
 from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.philox import draw_word
-from ..registry import Draw, Images, Parameter, corruption
+from ..registry import Draw, Images, Keys, Parameter, corruption
 from .textures import Texture, TextureSet, default_textures
 
 _TEXTURE = np.int64(0)

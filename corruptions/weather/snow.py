@@ -13,10 +13,9 @@ from ...references import HENDRYCKS_2019
 from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Given, Images, Parameter, Shape, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel
-from ..keys import Keys
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Given, Images, Parameter, Shape, corruption
+from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 from ..separable import band_rows, block_rows, half_gaussian, weigh
 from .edges import canny
 from .water import deepen

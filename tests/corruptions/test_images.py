@@ -68,6 +68,7 @@ def test_tensors_have_their_channels_first():
         assert (out.dtype, out.shape) == (torch.uint8, tensor.shape)
         np.testing.assert_array_equal(out.numpy(), CHANGED.transpose(2, 0, 1))
         assert torch.equal(tensor, before)
+        assert tensor is turned or tensor is part or out.stride() == tensor.stride()
     batch = torch.stack([chw, chw.flip(2)])
     want = corruptset.corrupt(batch.permute(0, 2, 3, 1).numpy(), "fog", severity=3, key=["a", "b"])
     np.testing.assert_array_equal(

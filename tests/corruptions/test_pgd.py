@@ -170,6 +170,10 @@ def test_what_is_missing_or_too_much_is_said(name, options, says):
     with pytest.raises(ParameterError) as caught:
         corruptset.corrupt(painted(20, 20), name, **options)
     assert says in str(caught.value)
+    with pytest.raises(
+        ParameterError, match=r"labels is \[1, 2\]; expected labels, 3 whole numbers: one for each image"
+    ):
+        corruptset.corrupt(batch(), "pgd", severity=1, labels=[1, 2], surrogate=linear(12, 9, 3))
 
 
 # --- with networks --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from measures import LEAST, p_of_counts
 from scipy import stats
 from specification import plain
 
-from corruptset.corruptions.arithmetic import exact_exp, hypotenuse, sine_cosine
+from corruptset.corruptions.arithmetic import exact_exp, hypotenuse, over_255, sine_cosine
 from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys, sample_keys, stage_key
 from corruptset.corruptions.random.normal import fill_normals, inverse_upper_tail, normal_table, upper_tail
@@ -152,6 +152,19 @@ def hypotenuses(x, y):  # type: ignore[no-untyped-def]
     for i in range(x.size):
         out[i] = hypotenuse(x[i], y[i])
     return out
+
+
+@kernel
+def over_255s(levels):  # type: ignore[no-untyped-def]
+    out = np.empty(levels.size, np.float32)
+    for i in range(levels.size):
+        out[i] = over_255(levels[i])
+    return out
+
+
+def test_a_byte_over_255_is_the_quotient_rounded_once():
+    levels = np.arange(256, dtype=np.uint8)
+    np.testing.assert_array_equal(over_255s(levels), levels.astype(np.float32) / np.float32(255.0))
 
 
 def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
