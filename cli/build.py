@@ -29,7 +29,7 @@ from .output import chain, progress_of, put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
     from ..generate.built import PartBuilt
-    from ..generate.plan.plan import Plan
+    from ..generate.planning import Plan
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
@@ -65,7 +65,7 @@ def plan(
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
     given["source"] = source
     options = _build_options(given)
-    from ..generate.plan.plan import plan as make_plan
+    from ..generate.planning import plan as make_plan
 
     planned = make_plan(chosen_recipe(recipe, given), source, out=out, **options)
     if as_json:

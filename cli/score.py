@@ -92,7 +92,10 @@ def score(
     seed: int = option("--seed N", "Of the resamples that intervals come from.", 0),
     out: Path | None = option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.", None),
     maps: int | None = option(
-        "--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", None, min=1
+        "--maps N",
+        "Of regions at every position: pictures of the first N images in FOLDER/maps, with --baseline of both models.",
+        None,
+        min=1,
     ),
     as_json: AsJson = False,
 ) -> None:
@@ -107,7 +110,7 @@ def score(
     with progress_of("score") as progress:
         from .. import score as run
 
-        drawn = _write_maps(directory, predictions, out / "maps", maps) if maps is not None and out is not None else 0
+        drawn = _write_maps(directory, predictions, baseline, out / "maps", maps) if maps and out is not None else 0
         scores = run(
             directory,
             predictions,
@@ -126,14 +129,17 @@ def score(
         put(f"Written:   {out}" + (f", maps of {drawn} image{'s' * (drawn > 1)}" if drawn else ""))
 
 
-def _write_maps(directory: Path, predictions: Path, folder: Path, images: int) -> int:
-    """Draw the maps of the first images, and return how many there are."""
+def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
+    """Draw the maps of the first images, with those of the baseline if there is one, and return how many there are."""
     from ..manifests.reader import open as open_data_set
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
 
     data = open_data_set(directory)
-    return len(write_maps(data, read_predictions(predictions, data, sets=["clean"]).outcomes, folder, images))
+    outcomes = read_predictions(predictions, data, sets=["clean"]).outcomes
+    has_other = baseline not in (None, "alexnet")
+    others = read_predictions(str(baseline), data, sets=["clean"]).outcomes if has_other else None
+    return len(write_maps(data, outcomes, folder, images, others))
 
 
 def put_scores(scores: Scores) -> None:

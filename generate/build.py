@@ -287,8 +287,9 @@ class _Making:
             inspector.parts(sorted(set(state.sidecars.values())))
         from .commit.finish import finish  # the reader is needed by nobody before
 
+        self.workers.end()
         page = page_of(self.build) if self.build.page else None
-        return finish(job, state, self.build, page, self.workers), sum(p.images for p in left)
+        return finish(job, state, self.build, page), sum(p.images for p in left)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
         """Make what is missing of a share of the parts; return the share, and how many images each part had that this

@@ -152,8 +152,13 @@ class BuildOptions:
 
         check_seed(self.seed)
         problems = []
-        if self.jobs is not None and not _is_whole(self.jobs, 1):
-            problems.append(f"jobs is {self.jobs!r}; expected a whole number of processes, at least 1")
+        for name, number, least in (
+            ("jobs", self.jobs, 1),
+            ("metrics", None if self.metrics == "all" else self.metrics, 0),
+            ("surrogate_batch", self.surrogate_batch, 1),
+        ):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
+                problems.append(f"{name} is {number!r}; expected a whole number, at least {least}")
         for name, value, known in (
             ("format", self.format, (None, "folder", "hdf5", "both")),
             ("coupling", self.coupling, COUPLINGS),
@@ -164,10 +169,6 @@ class BuildOptions:
                 problems.append(
                     f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}"
                 )
-        if self.metrics not in (None, "all") and not _is_whole(self.metrics, 0):
-            problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
-        if self.surrogate_batch is not None and not _is_whole(self.surrogate_batch, 1):
-            problems.append(f"surrogate_batch is {self.surrogate_batch!r}; expected a number of images, at least 1")
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
         if self.view is not None and self.format is not None:
@@ -186,10 +187,6 @@ class BuildOptions:
     def workers(self) -> int:
         """How many processes."""
         return worker_count(self.jobs)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def worker_count(jobs: int | None) -> int:

@@ -67,7 +67,11 @@ def test_export_pack_and_unpack_write_what_the_commands_write(command, built, tm
     assert (exported.images, exported.digest) == (told["images"], told["digest"])
     packed = corruptset.pack(built, tmp_path / "packed", by="set")
     told = command.call("pack", built, "--out", tmp_path / "packed2", "--by", "set", "--json").json
-    assert [(a.path, a.file.sha256) for a in packed.archives] == [(a["path"], a["sha256"]) for a in told["archives"]]
+    assert [(a.path, a.sha256) for a in packed.archives] == [(a["path"], a["sha256"]) for a in told["archives"]]
+    first = packed.path / packed.archives[0].path
+    unpacked = corruptset.unpack([first], tmp_path / "out")
+    told = command.call("unpack", first, "--out", tmp_path / "out2", "--json").json
+    assert (unpacked.sets, unpacked.absent, unpacked.written) == (told["sets"], told["absent"], told["written"])
     assert (
         repr(exported)
         == f"<Exported imagefolder in {exported.top}: {exported.images} images, {exported.linked} of them hard links>"

@@ -92,9 +92,9 @@ def test_plan_and_build_hand_on_every_option(handed):
     alone = {name: defaults.pop(name) for name in ("disjoint_from", "scheduler")}
     assert alone == {"disjoint_from": (), "scheduler": None}
     assert defaults.keys() == HANDED.keys()
-    _, args, kwargs = handed("generate.plan.plan.plan", "plan")
+    _, args, kwargs = handed("generate.planning.plan", "plan")
     assert (args, kwargs) == (("imagenet-c", "sample"), {"out": None, **defaults})
-    _, args, kwargs = handed("generate.plan.plan.plan", f"plan x --source folder:x {BUILD}")
+    _, args, kwargs = handed("generate.planning.plan", f"plan x --source folder:x {BUILD}")
     assert (args, kwargs) == (("x", "folder:x"), {"out": None, **HANDED})
     line = f"build x --source folder:x --out there {BUILD} --disjoint-from a --disjoint-from b --scheduler s"
     _, args, kwargs = handed("generate.build.build", line)

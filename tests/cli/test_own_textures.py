@@ -12,7 +12,7 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 
 
 def ice(folder: Path, side: int) -> Path:

@@ -23,7 +23,7 @@ NOT_NEEDED = {
     "jsonschema": "nobody here; schemas are for other people's programs",
     "corruptset.manifests.reader": "reads what is built",
     "corruptset.manifests.verify.ladder": "checks what is built",
-    "corruptset.generate.pixels.contact_sheet": "draws at the end",
+    "corruptset.generate.pixels.matrix": "draws at the end",
     "corruptset.generate.views.export": "only for export",
     "corruptset.generate.views.webdataset": "only for that view",
     "corruptset.generate.views.croissant": "only for that view",
