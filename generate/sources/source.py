@@ -148,7 +148,7 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
     "folder": Scheme(
         "folder:open",
-        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV",
+        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with ?labels=CSV",
         ("labels", "groups"),
     ),
     "imagenet": Scheme(
@@ -161,18 +161,18 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
     "cifar100": Scheme(
         "cifar:open_hundred",
-        "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses",
+        "cifar100:PATH, CIFAR-100: likewise; ?labels=coarse for the twenty superclasses",
         ("labels", "split"),
     ),
     "icons50": Scheme(
         "icons50:open",
-        "icons50:PATH, Icons-50.npy or its class folders; --groups style (the default) or subtype",
+        "icons50:PATH, Icons-50.npy or its class folders; ?groups=style (the default) or subtype",
         ("groups",),
         groupings=("style", "subtype"),
     ),
     "tree": Scheme(
         "folder:open_tree",
-        "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
+        "tree:PATH, any tree of JPEGs and PNGs (?images=PATTERN): no labels; names and all other files are kept",
         ("images",),
     ),
     "mnist": Scheme(
@@ -186,7 +186,7 @@ SCHEMES: Mapping[str, Scheme] = {
     ),
     "hdf5": Scheme(
         "hdf5:open",
-        "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard",
+        "hdf5:FILE, datasets of images and labels (?images=NAME&labels=NAME), or a corruptset shard",
         ("labels", "images"),
     ),
 }
