@@ -53,11 +53,11 @@ def test_a_data_set_shows_its_contact_sheet_small(dataset: Make) -> None:
     with Image.open(root / "contact.png") as sheet:
         assert [picture.size for picture in pictures(html)] == [sheet.size]
     assert "tiny-c 1.0.0: 3 sets" in html
-    large = np.random.default_rng(0).integers(0, 256, (1440, 720, 3), np.uint8)
+    large = np.random.default_rng(0).integers(0, 256, (2880, 720, 3), np.uint8)
     Image.fromarray(large).save(root / "contact.png")
     html = corruptset.open(root)._repr_html_()
-    assert [picture.size for picture in pictures(html)] == [(360, 720)]
-    assert len(html) < 400_000
+    assert [picture.size for picture in pictures(html)] == [(360, 1440)]
+    assert len(html) < 800_000
 
 
 @pytest.mark.parametrize("damage", ["missing", "text", "link"])
