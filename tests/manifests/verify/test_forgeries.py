@@ -400,7 +400,6 @@ def test_slices_together_look_at_every_image_once(dataset: Make, parts: int) -> 
     assert sorted(p.path for p in problems) == sorted(images | {f"{shard}#{n}" for shard in shards for n in (0, 1)})
 
 
-@pytest.mark.ci
 def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still."""
     for damaged in (False, True):
