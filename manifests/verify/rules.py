@@ -43,6 +43,17 @@ def _recipe(manifest: Manifest) -> Iterator[str]:
         stated = getattr(manifest, key)
         if manifest.recipe.get(key, stated) != stated:
             yield f"{key} is {stated!r}, the recipe's is {manifest.recipe[key]!r}"
+    entries = manifest.recipe.get("sets")
+    by_id = (
+        {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
+        if isinstance(entries, list)
+        else {}
+    )
+    for record in manifest.sets:
+        recorded, entry = record.as_json(), by_id.get(record.id, {})
+        for key in ("stages", "aliases", "role"):
+            if entry.get(key, recorded[key]) != recorded[key]:
+                yield f"{key} of set {record.id!r} are not the recipe's"
 
 
 def _names(manifest: Manifest) -> Iterator[str]:
