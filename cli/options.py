@@ -220,9 +220,14 @@ def options_of(group: type) -> dict[str, tuple[Any, Any]]:
     return options
 
 
+def declared(group: type) -> dict[str, tuple[Any, Any]]:
+    """Return the options that a class body declares with their words: name -> annotation and default."""
+    return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
+
+
 BUILD_OPTIONS = options_of(_Build)
 ALONE_OPTIONS = options_of(_BuildAlone)
-PAIR_OPTIONS = {name: (kind, vars(_Pairs)[name]) for name, kind in get_type_hints(_Pairs).items()}
+PAIR_OPTIONS = declared(_Pairs)
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
 REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {

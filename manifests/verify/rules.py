@@ -43,6 +43,17 @@ def _recipe(manifest: Manifest) -> Iterator[str]:
         stated = getattr(manifest, key)
         if manifest.recipe.get(key, stated) != stated:
             yield f"{key} is {stated!r}, the recipe's is {manifest.recipe[key]!r}"
+    entries = manifest.recipe.get("sets")
+    by_id = (
+        {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
+        if isinstance(entries, list)
+        else {}
+    )
+    for record in manifest.sets:
+        recorded, entry = record.as_json(), by_id.get(record.id, {})
+        for key in ("stages", "aliases", "role"):
+            if entry.get(key, recorded[key]) != recorded[key]:
+                yield f"{key} of set {record.id!r} are not the recipe's"
 
 
 def _names(manifest: Manifest) -> Iterator[str]:
@@ -82,7 +93,7 @@ def _files(manifest: Manifest) -> Iterator[str]:
 
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
     """Yield what is wrong with samples.jsonl, all rows of which are records."""
-    yield from _records(SAMPLES, _labels(manifest, samples), _paths(samples))
+    yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
             yield Problem(
@@ -124,6 +135,16 @@ def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
             )
     for id in _repeated(s.id.casefold() for s in samples):
         yield f"two samples have the id {id!r} (capitals aside)"
+
+
+def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str]:
+    """Yield which samples are of groups that the selection has not."""
+    match manifest.selection.get("hold_out"):
+        case {"groups": list(groups), "part": "test" | "train" as part}:
+            for s in samples:
+                if s.group is None or (s.group in groups) == (part == "train"):
+                    of = "no group" if s.group is None else f"the group {s.group!r}"
+                    yield f"sample {s.id!r} is of {of}, which is not in the {part} part of the selection"
 
 
 def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:

@@ -12,9 +12,9 @@ from corruptset.cli.options import (
     Seed,
     Sets,
     argument,
+    declared,
     numbers,
     option,
-    options_of,
     split_globs,
     with_options,
 )
@@ -74,7 +74,7 @@ class _Sheet:
     smooth: bool = option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.", False)
 
 
-@with_options(options_of(_Sheet))
+@with_options(declared(_Sheet))
 def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any) -> None:
     """Write a page that asks people what they see, and the key with the right answers.
 

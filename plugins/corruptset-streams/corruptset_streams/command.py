@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, option, options_of, with_options
+from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, declared, option, with_options
 from corruptset.cli.output import progress_of, put, put_json
 from corruptset.quantities import size
 
@@ -50,8 +50,8 @@ class _Stream:
     length: int | None = option("--length N", "Images of the whole stream; by default the recipe's.", None)
 
 
-SCHEDULE = options_of(_Schedule) | {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
-STREAM = options_of(_Stream) | {
+SCHEDULE = declared(_Schedule) | {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
+STREAM = declared(_Stream) | {
     name: BUILD_OPTIONS[name] for name in "seed jobs samples per_class labels skip_bad".split()
 }
 
