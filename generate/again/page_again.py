@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, VerificationError
@@ -28,7 +28,7 @@ from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
 from .agreement import clean_difference, held_to_records
 from .from_manifest import opened_source
-from .remake_options import RemakeKeywords, RemakeOptions
+from .remake_options import RemakeOptions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def page(
     *,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Unpack[RemakeKeywords],
+    **options: Any,
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 

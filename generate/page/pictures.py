@@ -4,11 +4,13 @@ regions.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
+from PIL import Image
 
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
@@ -17,7 +19,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
 from ...pages.jpeg import SMALL, data_uri, jpeg, resized, stacked
-from ...pages.rungs import MOST, Encoded, best_rung, encoded
+from ...pages.rungs import MOST, best_rung, squares
 from ..regions.region_sheet import neighbourhoods
 from ..sources.selection import spread
 
@@ -96,9 +98,8 @@ class Pictures:
         """Return the picture of the clean images, where they are there."""
         if not self._clean:
             return None
-        return self._picture(
-            "clean", encoded(self._clean, self._rung, small=self._small), f"clean: {self._about}", "clean", {}
-        )
+        file = squares(self._clean, self._rung, small=self._small)
+        return self._picture("clean", file, f"clean: {self._about}", "clean", {})
 
     def difference(self, set_id: str, caption: str) -> Picture | None:
         """Return by how much a set differs from the clean images, amplified around grey, where both have one size."""
@@ -109,7 +110,7 @@ class Pictures:
         factor = max(1, min(_MOST_AMPLIFIED, 127 // max(1, *(int(np.abs(step).max()) for step in steps))))
         amplified = [np.clip(_NEUTRAL + factor * step, 0, 255).astype(np.uint8) for step in steps]
         about = f"the difference of {set_id} from the clean images, {factor} times, on grey: {self._about}"
-        file = encoded(amplified, self._rung, small=self._small)
+        file = squares(amplified, self._rung, small=self._small)
         return self._picture(f"difference-{set_id}", file, about, f"{caption}: difference x {factor}", {})
 
     def _images(self, set_id: str, most: int) -> Sequence[Images]:
@@ -121,8 +122,8 @@ class Pictures:
             self._kept[set_id] = kept
         return kept[:most]
 
-    def _picture(self, name: str, file: Encoded, alt: str, caption: str, filters: Mapping[str, str]) -> Picture:
-        data, side = file
+    def _picture(self, name: str, data: bytes, alt: str, caption: str, filters: Mapping[str, str]) -> Picture:
+        side = Image.open(io.BytesIO(data)).width
         return Picture(f"picture-{name}", data_uri(data), side, side, alt, caption, self._small, filters, self.samples)
 
 

@@ -15,9 +15,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...error_lines import mistake_lines
 from ...errors import BuildError, RecipeError, mistakes, suggest
-from ...files import read_text, reason
+from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import safe_path
-from ...toml import parse_toml
 from ..recipes.expectations import Expects
 from ..recipes.file_models import RecipeTable
 

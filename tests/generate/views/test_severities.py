@@ -12,7 +12,7 @@ from layouts import CHOSEN, CONTRAST, TAKE_ALL, Shared, export, files_of, make
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.views.layouts import LAYOUTS
 from corruptset.generate.views.view_check import check_view, verify_view
 
