@@ -112,7 +112,10 @@ def names(
 
 
 def recipes() -> list[Outline]:
-    """Return every shipped recipe in short: what it makes, from what, and how large that is."""
+    """Return every shipped recipe in short.
+
+    What it makes, from what, and how large that is.
+    """
     return [outline(load_recipe(name)) for name in recipe_names()]
 
 
@@ -147,7 +150,7 @@ def _corruption(corruption: Corruption, tables: Sequence[Mapping[str, Mapping[in
 
 
 def _calibration(table: Calibration) -> dict[str, Any]:
-    """Return a calibration in short: the short side that it is made for, and who published its rows."""
+    """Return a calibration in short: its short side, and who published its rows."""
     cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
     return {"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)}
 

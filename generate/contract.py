@@ -1,5 +1,6 @@
-"""`check_corruption`: whether a corruption keeps what the rest relies on: pure, keyed, alike in any batch, any size,
-any process.
+"""`check_corruption`: whether a corruption keeps its contract.
+
+Pure, keyed, alike in any batch, any size, any process.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ CHECKS = (
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """Heights and widths, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
-"""Of a gradual degradation."""
+"""Levels of a gradual degradation that are tried."""
 IDS = ("a", "b", "c", "d")
-"""Of the images of a batch; their numbers are their labels."""
+"""Ids of the images of a batch; their numbers are their labels."""
 BATCH = range(len(IDS))
 
 
@@ -136,7 +137,10 @@ def check_corruption(
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
-    """Return the stages to try: severities of the first calibration with rows, a few levels, or given parameters."""
+    """Return the stages to try.
+
+    Severities of the first calibration that has rows, a few levels, or given parameters.
+    """
     name, tables = declared.name, calibrations_of(declared.name)
     table = get_calibration(tables[0] if tables else "imagenet")
     if declared.gradual is not None:
@@ -160,7 +164,10 @@ def _middle(parameter: Parameter, corruption: str) -> Any:
 
 
 def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
-    """Return images with shades, edges and grain; each of several is darker than the one before."""
+    """Return images with shades, edges and grain.
+
+    Each of several is darker than the one before.
+    """
     y, x = np.mgrid[:height, :width]
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
@@ -223,7 +230,7 @@ class _Trial:
             self.note(_equal(one, other), f"{same} at {other_name}")
 
     def _pure(self, stage: Stage, clean: Images) -> Images:
-        """Apply a stage to a batch twice, and note what depends on more than the batch."""
+        """Apply a stage to a batch twice, and note what depends on anything else."""
         images = clean.copy()
         state = _global_state(seed=1)
         first = _apply(stage, self.maker, images)
@@ -235,7 +242,10 @@ class _Trial:
         return first
 
     def _keyed(self, drawn: Sequence[bool]) -> None:
-        """Note where keys decide what they should not, or nothing: whether each stage drew by them is given."""
+        """Note where keys decide what they should not, or nothing.
+
+        `drawn` says of each stage whether it draws by them.
+        """
         if self.declared.needs_model or not drawn:
             return
         deterministic, by_key = self.declared.deterministic, any(drawn)
@@ -259,7 +269,10 @@ class _Trial:
 
 
 def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
-    """Apply one stage to images that are those of a batch in an order; by default its first ones."""
+    """Apply one stage to images that are those of a batch in an order.
+
+    By default its first ones.
+    """
     order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)
     given = {**maker.resources, "labels": np.array(order)}
@@ -276,7 +289,10 @@ def _global_state(seed: int | None = None) -> bytes:
 
 
 def _digest_of(job: bytes) -> str:
-    """Return the pixels' digest of what a pickled stage makes; a plugin is loaded by what unpickles it."""
+    """Return the pixels' digest of what a pickled stage makes.
+
+    A plugin is loaded by what unpickles it.
+    """
     stage, maker = pickle.loads(job)
     return pixel_digest(_apply(stage, maker, _picture(64, 64, 3))[0])
 

@@ -1,4 +1,4 @@
-"""How far every level of a gradual degradation goes: what it does, and what that changes in photographs."""
+"""How far every level of a gradual degradation goes in photographs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Change:
 
 
 def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
-    """Return what every level of a gradual degradation changes, from level 0 to level 30 or the last one that it has.
+    """Return what every level of a gradual degradation changes, from 0 to its last.
+
+    That is level 30, or the last one that it has.
 
     Means are over the eight photographs of the source ``sample``, resized and cropped to 224x224 as ``imagenet-c``
     does.

@@ -164,8 +164,9 @@ def _picture(image: str | Path | Images) -> tuple[Images, str]:
 def _made(
     maker: SetMaker, sets: Sequence[SetSpec], clean: Images, key: str, tell: Callable[[str, int, int], None]
 ) -> dict[str, Images]:
-    """Return set id -> (H, W, C) image, in the order of the sets: what a build with these settings stores of a sample
-    with this id.
+    """Return set id -> (H, W, C) image, in the order of the sets.
+
+    It is what a build with these settings stores of a sample with this id.
     """
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}

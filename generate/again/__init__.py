@@ -1,1 +1,1 @@
-"""From a manifest back to pixels: samples made again, repairs, whole data sets rebuilt, virtual ones."""
+"""From a manifest back to pixels: samples, repairs, whole data sets and virtual ones."""

@@ -1,5 +1,6 @@
-"""Whether source, code, textures and model here agree with a manifest, and images that are made again with their
-recorded digests.
+"""Whether source, code, textures and model agree with a manifest.
+
+And images that are made again with their recorded digests.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def held_to_records(
     sha256_of: Callable[[Sample], str] | None = None,
     progress: Progress = lambda *_: None,
 ) -> list[Sample]:
-    """Return the source's samples of a data set, in its order; `SourceError` says which are others: ids, labels,
-    groups, bytes.
+    """Return the source's samples of a data set, in its order.
+
+    `SourceError` says which are others: ids, labels, groups, bytes.
 
     `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of
     `progress` is "source".
@@ -76,8 +78,9 @@ def held_to_records(
 
 
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:
-    """Return where a source and a manifest have different names for a class; nothing where the source only numbers
-    classes.
+    """Return where a source and a manifest have different names for a class.
+
+    Nothing where the source only numbers classes.
 
     The folders of another kind of source may be others: only its names count.
     """
@@ -95,8 +98,9 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
 
 
 def refuse_unrecorded_code(data: DataSet) -> None:
-    """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such
-    parameters.
+    """Raise `VerificationError` if corruptions are not the recorded ones.
+
+    They have other revisions, are another plugin's, or take no such parameters.
     """
     manifest = data.manifest
     here = {
@@ -145,8 +149,9 @@ def _parameter_problems(stage: StageRecord) -> Iterator[str]:
 
 
 def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
-    """Raise `VerificationError` if frost's textures or the model are not those of the data set; torch, device and batch
-    may be others.
+    """Raise `VerificationError` if frost's textures or the model are not those of the data set.
+
+    Torch, device and batch may be others.
     """
     manifest, here = data.manifest, build.resources(build.asked)
     # which texture an image gets follows from how many there are and from their order, too
@@ -170,9 +175,7 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
 
 
 def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str | None:
-    """Return how a clean image that was made again differs from its recorded digest, with the reason; None where it
-    does not.
-    """
+    """Return how a clean image differs from its recorded digest, and why, or None."""
     sample, made = data.sample(index), pixel_digest(image)
     if made == sample.pixels:
         return None
@@ -186,8 +189,9 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
 def differences(
     data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield where an image that was made again differs from its row, as (path, what differs): its pixels, else its
-    stored bytes.
+    """Yield where an image differs from its row, as (path, what differs).
+
+    Its pixels, else its stored bytes.
 
     Parameters
     ----------
@@ -221,7 +225,10 @@ def differences(
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return what to say where other releases of libraries make other bytes: those that differ, or all of `names`."""
+    """Return which releases of libraries may make other bytes, for an error.
+
+    Those that differ from the recorded ones, or all of `names`.
+    """
     installed = {name: version(name) for name in names}
     others = [
         f"{name} {manifest.environment[name]} (here {v})"

@@ -52,8 +52,7 @@ def recorded_build(
     side: int | None = None,
     named_alike: bool = True,
 ) -> Build:
-    """Return the build of a data set's records, made from what the options name, once all of that is known to be what
-    was recorded.
+    """Return the build of a data set's records, once the source, code and resources agree.
 
     Parameters
     ----------
@@ -131,7 +130,10 @@ def recorded_build(
 
 
 def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str, str]], list[str]]:
-    """Hold the checked samples against the records, then a few clean images: both before anything is written."""
+    """Hold the checked samples against the records, then a few clean images.
+
+    Both before anything is written.
+    """
     bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
 
     def seen(sample: Sample) -> str:
@@ -147,7 +149,10 @@ def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in the order of its recipe, clean first where the recipe has none."""
+    """Return the sets of a manifest in the order of its recipe.
+
+    Clean comes first where the recipe has none.
+    """
     entries = manifest.recipe.get("sets")
     ids = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     order = {set_id: n for n, set_id in enumerate(ids) if isinstance(set_id, str)}
@@ -174,7 +179,7 @@ def _side_of(manifest: Manifest) -> int:
 
 
 def opened_source(data: DataSet, options: RemakeOptions) -> Source:
-    """Return the source that a data set is to be made again from, with the splits and the regions that it was made of.
+    """Return the source of a data set, with the recorded splits and regions.
 
     Raises
     ------
@@ -217,13 +222,19 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
 
 
 def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the regions of a manifest's recipe, if they are stored in this way: as ``images``, or as a ``table``."""
+    """Return the regions of a manifest's recipe, if they are stored as `store`.
+
+    ``images`` or a ``table``.
+    """
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 
 
 def _drawn(manifest: Manifest, source: Source, table: RegionTable) -> list[Region]:
-    """Return the regions of the images that the manifest's selection chooses; none where it was a list of ids."""
+    """Return the regions of the images that the manifest's selection chooses.
+
+    None where it was a list of ids.
+    """
     checked = check(source, selected_again(manifest, source), judge=table.problem)
     images = tuple(CheckedSample(*entry) for entry in checked.good)
     return [c.sample for c in RegionSamples(images, table, manifest.seed) if isinstance(c.sample, Region)]

@@ -1,5 +1,6 @@
-"""What a repair works with: the recorded build, whose parts are made aside, and files that take their places where they
-are right.
+"""A recorded build under repair: its parts, and files that take their places.
+
+Parts are made aside, and files are put in place where they are right.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from .remake_options import RemakeOptions
 
 
 class Mending:
-    """A data set under repair; the source is opened and compared with its digest when it is first needed."""
+    """A data set under repair.
+
+    The source is opened and compared with its digest when it is first needed.
+    """
 
     manifest: Manifest
     """The one that all other files are compared with."""
@@ -87,8 +91,9 @@ class Mending:
         return path not in self.absent and not self.sound(path)
 
     def put(self, path: str, made: Path | bytes, *libraries: str, sha256: str | None = None) -> None:
-        """Put what was made aside in its place, if it is what is recorded; else say so, and which `libraries` may be
-        why, if any.
+        """Put what was made aside in its place, if it is what is recorded.
+
+        Else say so, and which `libraries` may be why, if any.
         """
         aside = made if isinstance(made, Path) else self.scratch / "text"
         if isinstance(made, bytes):
@@ -117,8 +122,9 @@ class Mending:
         return self.mended.append(path)
 
     def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
-        """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after
-        each.
+        """Make parts aside, in the sinks of some kinds.
+
+        Return the folder that they are in. `finished` is called after each.
         """
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)

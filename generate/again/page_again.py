@@ -1,4 +1,4 @@
-"""The page of a data set that is there: made again, or made for one that has none."""
+"""The page of a data set, made again or for the first time."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def page(
 
 
 def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
-    """Return what makes the clean images of a data set that does not store them; None where its source was not named.
+    """Return what makes the clean images of a data set that does not store them.
+
+    None where its source was not named.
 
     Raises
     ------

@@ -1,5 +1,6 @@
-"""`rebuild`: a data set made again from its source and a release without pixels, image by image against the manifest's
-digests.
+"""`rebuild`: a data set made again from its source and its records.
+
+Image by image against the manifest's digests.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ ENOUGH = 1000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A data set that was made again; its pixels are those of the manifest, image by image."""
+    """A data set that was made again.
+
+    Its pixels are those of the manifest, image by image.
+    """
 
     built: Built
     whole: bool
@@ -78,7 +82,7 @@ def rebuild(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Rebuilt:
-    """Make a data set again from its source and its records, and check every image against them.
+    """Make a data set again from its source and its records, checking every image.
 
     Recipe, selection, seed, encoding and containers are the manifest's. The same call resumes one that was stopped.
 
@@ -136,7 +140,10 @@ def rebuild(
 
 @dataclass
 class Comparison:
-    """Compares parts with a release as they are made; a part with an image that differs is not kept."""
+    """Compares parts with a release as they are made.
+
+    A part with an image that differs is not kept.
+    """
 
     release: Release
     directory: Path
@@ -168,8 +175,9 @@ class Comparison:
             self._refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed, and sets of which the release has one digest alone; raise if anything
-        differs.
+        """Compare what an earlier call committed, and sets with one digest alone.
+
+        Raises if anything differs.
         """
         committed = sorted(sidecars)  # run by run
         for path in committed:

@@ -1,4 +1,4 @@
-"""`verify`: a data set against its manifest, and against its source: samples made again must equal the stored ones."""
+"""`verify`: a data set against its manifest, and samples made again against the stored ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def verify(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> VerificationReport:
-    """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
+    """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels.
+
+    And samples made again.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The options of `verify` and `rebuild` that say what samples are made again from, each described once."""
+"""The options of `verify` and `rebuild` that name what samples are made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`verify --repair`: what is wrong or missing is made again, file by file; what is right is not touched.
+"""`verify --repair`: what is wrong or missing is made again, file by file.
+
+What is right is not touched.
 
 Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those
 that the records list. manifest.json is never rewritten: all other files are compared with it. Files that no record
@@ -68,7 +70,9 @@ _Wanted = dict[tuple[str, int], tuple[str, str]]
 
 
 def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
-    """Make again what a verification found wrong or missing; return what was mended and what could not be.
+    """Make again what a verification found wrong or missing.
+
+    Return what was mended and what could not be.
 
     Parameters
     ----------
@@ -114,8 +118,9 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 
 def _trusted(m: Mending) -> bool:
-    """Find the manifest and what may be absent; say why, and return False, where other files cannot be compared with
-    them.
+    """Find the manifest and what may be absent.
+
+    Say why, and return False, where other files cannot be compared with them.
     """
     root, part, known = m.root, None, True
     data = (root / MANIFEST).read_bytes() if plain_file(root, MANIFEST) else b""
@@ -164,7 +169,10 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _samples(m: Mending) -> bool:
-    """Make samples.jsonl again; return whether it stands, or say that it cannot be known which samples it lists."""
+    """Make samples.jsonl again; return whether it stands.
+
+    Where it cannot be known which samples it lists, that is said.
+    """
     for candidate in _candidates(m):
         if any(s.label is not None and s.label >= len(m.manifest.classes) for s in candidate):
             continue
@@ -255,8 +263,9 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
 
 
 def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
-    """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses
-    little.
+    """Make images again, and put each file in its place once its part is made.
+
+    So a repair that is stopped loses little.
     """
     arrays = {path for sink in m.job.sinks for path in sink.shared_files()}  # whole only when the last part is made
     left = {file for file in wanted.values() if file[0] in arrays}
@@ -288,7 +297,7 @@ def _whole_parts(m: Mending, needed: Iterable[tuple[int, str]]) -> list[Part]:
 
 
 def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
-    """Return parts of just these samples under just these sets: neighbours of the same sets together."""
+    """Return parts of some samples under some sets, neighbours of the same sets together."""
     parts: list[Part] = []
     for index in sorted({index for _, index in wanted}):
         sets = tuple(s for s in m.build.by_id if (s, index) in wanted)
@@ -301,9 +310,7 @@ def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
 
 
 def _texts(m: Mending) -> None:
-    """Make again what follows from the records, the labels and lists of a view, and files that go with the images in
-    the source.
-    """
+    """Make the texts again: those of the records, of a view, and of the source."""
     covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
     wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {

@@ -40,7 +40,9 @@ def made_again(
     progress: Progress,
     notes: list[str],
 ) -> Iterator[Problem]:
-    """Make samples again under every set and yield what differs; `notes` gets how much sets that follow a model differ.
+    """Make samples again under every set and yield what differs.
+
+    `notes` gets how much sets that follow a model differ.
 
     Raises
     ------
@@ -108,7 +110,9 @@ def _problem(path: str, detail: str) -> Problem:
 
 
 def _same_path(data: DataSet, source: Source, record: SampleRecord, sample: Sample) -> bool:
-    """Whether a sample has its recorded path; those of another kind of source are not compared.
+    """Whether a sample has its recorded path.
+
+    Those of another kind of source are not compared.
 
     ImageNet's images are laid out flat or in class folders, and have the same ids.
     """
@@ -121,8 +125,9 @@ def _same_path(data: DataSet, source: Source, record: SampleRecord, sample: Samp
 
 
 def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[str], set[str]]:
-    """Return the sets that can be compared, and those of them that a release has one digest of: then all samples are
-    needed.
+    """Return the sets that can be compared, and those that need all samples.
+
+    A release has one digest of each of the latter.
     """
     specs = specs_of(data.manifest)
     followers = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
@@ -135,9 +140,7 @@ def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[s
 
 
 def _deviation(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
-    """Return how many values an image has, how many of them differ from those that are stored, and by how much
-    at most.
-    """
+    """Return an image's values, how many differ from the stored ones, and the largest difference."""
     again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
     difference = (
         np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)

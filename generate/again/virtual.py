@@ -1,4 +1,4 @@
-"""Virtual data sets: the records of a release and its source, as the data set that the release was packed from."""
+"""Virtual data sets: records of a release and its source, opened as one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EVERY = 1000
 each set.
 """
 KEPT_BYTES = 64 << 20
-"""Of clean images and beginnings of chains that a process keeps."""
+"""Bytes of clean images and beginnings of chains that a process keeps."""
 Chain = tuple[Node, ...]
 """The nodes of a set, from the clean one to its own."""
 
@@ -72,8 +72,9 @@ def open_virtual(
 
 
 class VirtualDataSet(DataSet):
-    """A data set whose images are made when they are asked for: all its sets but those that follow a model's
-    gradients.
+    """A data set whose images are made when they are asked for.
+
+    It has all sets but those that follow a model's gradients.
     """
 
     def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
@@ -133,7 +134,7 @@ class VirtualImages:
         return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.asked)), ()))
 
     def open(self, progress: Progress) -> Sequence[str]:
-        """Return the ids of the sets that can be made, once the source is known to be the recorded one.
+        """Return the ids of the sets that can be made, once the source is checked.
 
         All of it is read, and hashed, but for ``check="never"``: then an image is compared only when it is read.
         """
@@ -143,7 +144,7 @@ class VirtualImages:
         return list(self.chains)  # they are made here, so that forked workers share them
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
-        """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""
+        """Yield images of a set as they are read from a disk, JPEGs decoded."""
         for index, image in zip(indices, self.pixels(record.id, indices), strict=True):
             if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
                 self._begun.add(record.id)
@@ -152,7 +153,10 @@ class VirtualImages:
             yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:
-        """Raise if an image is not the recorded one: its clean pixels first, which are known of every release."""
+        """Raise if an image is not the recorded one.
+
+        Its clean pixels come first: they are known of every release.
+        """
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
             difference = next(
@@ -162,12 +166,16 @@ class VirtualImages:
             raise VerificationError(f"{self.path}: {difference}")
 
     def clean(self, index: int) -> Pixels:
-        """Return the clean image of a sample, (H, W, C); it is not to be changed."""
+        """Return the clean image of a sample, (H, W, C).
+
+        It is not to be changed.
+        """
         return self._start(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set, (H, W, C) each, as they were before they were encoded: those of one shape are made
-        together.
+        """Return images of a set, (H, W, C) each, before they are encoded.
+
+        Those of one shape are made together.
 
         Raises
         ------
@@ -191,8 +199,9 @@ class VirtualImages:
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest beginning of a chain that is kept, as its depth and its image; the clean image is loaded
-        if none is.
+        """Return the longest beginning of a chain that is kept: depth and image.
+
+        The clean image is loaded if none is.
         """
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._kept.get((index, id(chain[depth])))) is not None:

@@ -1,4 +1,4 @@
-"""Pixels to bytes: JPEG and PNG, encoded once, the same bytes for a folder and for a shard."""
+"""Pixels to bytes: JPEG and PNG, the same for a folder and for a shard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...manifests.images.pictures import FORMATS, stored_format
 
 
 class ImageEncoding(BaseModel):
-    """Base of the encodings: as a recipe names them, a build writes them and a manifest records them."""
+    """Base of the encodings that recipes name and manifests record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,7 +31,10 @@ class ImageEncoding(BaseModel):
         return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
-        """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey; MachineError if OpenCV fails."""
+        """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
+
+        MachineError if OpenCV fails.
+        """
         import cv2  # here, as reading and exporting a data set need none
 
         colour = image.shape[2] == 3
@@ -80,7 +83,7 @@ class PngEncoding(ImageEncoding):
 
 
 def encoding_of(path: str, encoding: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
-    """Return how the image that is stored at a path is encoded, in a data set of this encoding."""
+    """Return how the image at a path of a data set is encoded."""
     return PngEncoding() if stored_format(path, encoding.format) == "png" else encoding
 
 

@@ -1,4 +1,7 @@
-"""The matrix of a data set: rows of severities and levels, grids of chains; for its page and its contact sheet."""
+"""The matrix of a data set: rows of severities and levels, grids of chains.
+
+For its page and its contact sheet.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,9 @@ def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
 
 
 def thinned(ids: Sequence[str], most: int) -> list[str]:
-    """Return at most so many set ids, spread evenly; of chains, those between stages that are spread evenly.
+    """Return at most so many set ids, spread evenly.
+
+    Of chains, those between stages that are spread evenly.
 
     Examples
     --------

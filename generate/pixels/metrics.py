@@ -1,4 +1,4 @@
-"""How far a set is from its clean images: PSNR, SSIM, fraction of pixels changed, MS-SSIM.
+"""Metrics of a set against its clean images: PSNR, SSIM, changed pixels, MS-SSIM.
 
 SSIM costs more than everything else of a build, and MS-SSIM three times as much, so they are measured on documented
 samples of the images.
@@ -34,14 +34,19 @@ _AT_ONCE = 1 << 16
 
 
 def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozenset[int]:
-    """Return the indices of the samples that metrics are over: the first `images` by id (code points), or all."""
+    """Return the indices of the samples that metrics are over.
+
+    The first `images` by id (code points), or all.
+    """
     if images == "all":
         return frozenset(range(len(ids)))
     return frozenset(sorted(range(len(ids)), key=lambda i: ids[i])[:images])
 
 
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
-    """Return PSNR, SSIM and the fraction of changed pixels of an (H, W, C) image of uint8 against its clean one.
+    """Return PSNR, SSIM and the fraction of changed pixels of an image.
+
+    Both images are (H, W, C) of uint8.
 
     All are None where the shapes differ; PSNR is None where nothing changed. SSIM has 7x7 uniform windows, sample
     covariance, and the mean over channels: scikit-image's ``structural_similarity(a, b, channel_axis=2,
@@ -57,7 +62,7 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 @inner
 def _slide(a, b, old_a, old_b, sx, sy, squares, sxy):  # type: ignore[no-untyped-def]
-    """Add a row to the sums of columns, and take the one away that left the window."""
+    """Add a row to the columns' sums, and take away the one before the window."""
     for j in range(a.size):
         sx[j] += np.int16(np.int16(a[j]) - np.int16(old_a[j]))
     for j in range(a.size):
@@ -102,8 +107,9 @@ def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
 
 @inner
 def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
-    """Return the sum of squared differences of a row, and how many of its pixels differ; `differs` is scratch of a
-    row's size.
+    """Return a row's sum of squared differences, and how many of its pixels differ.
+
+    `differs` is scratch of a row's size.
     """
     total = np.int64(0)
     for first in range(0, a.size, _AT_ONCE):
@@ -127,8 +133,9 @@ def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
 
 @inner
 def _compare_rows(a, b, channels, means, squares, means_across, squares_across, total, no_row, differs):  # type: ignore[no-untyped-def]
-    """Slide the window down the rows of two images; return the sum of squared differences and the number of changed
-    pixels.
+    """Slide the window down the rows of two images.
+
+    Return the sum of squared differences and the number of changed pixels.
     """
     error = np.int64(0)
     changed = np.int64(0)
@@ -149,8 +156,9 @@ def _compare_rows(a, b, channels, means, squares, means_across, squares_across, 
 
 @kernel
 def _compare(a, b):  # type: ignore[no-untyped-def]
-    """Return the sum of squared differences, the number of changed pixels and the SSIM; all channels of a row side by
-    side.
+    """Return the sum of squared differences, the number of changed pixels and the SSIM.
+
+    All channels of a row side by side.
     """
     height, width, channels = a.shape
     n = width * channels
@@ -175,8 +183,9 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
 
 
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
-    """Return the means and standard deviations of images' metrics, in the given order, rounded to 4 decimals; None for
-    no images.
+    """Return means and standard deviations of images' metrics, or None for no images.
+
+    In the given order, rounded to 4 decimals.
 
     PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite).
     MS-SSIM is over the rows that have it.
@@ -199,7 +208,10 @@ def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
 
 
 def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
-    """Return mean and standard deviation, rounded; None for values of which one is missing, and for no values."""
+    """Return mean and standard deviation, rounded.
+
+    None for values of which one is missing, and for no values.
+    """
     known = [v for v in values if v is not None]
     if len(known) < len(values) or not known:
         return None, None

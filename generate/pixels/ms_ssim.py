@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...corruptions.kernels import inner, kernel
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-"""Of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image quality
-assessment".
+"""The scales' weights, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image
+quality assessment".
 """
 LEAST_SIDE = 176
 """Pixels: at the fifth scale the window of 11 must still fit."""
@@ -25,8 +25,9 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same
-    everywhere.
+    """Return the first six of the eleven weights of the window, which is symmetric.
+
+    Exact decimals, so the same everywhere.
     """
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
     return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
@@ -36,8 +37,9 @@ _HALF_WINDOW = _gaussian()
 
 
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
-    """Return the multi-scale structural similarity of an (H, W, C) image of uint8 and its clean one, 1 for equal
-    images.
+    """Return the multi-scale structural similarity of an image and its clean one.
+
+    Both are (H, W, C) of uint8; it is 1 for equal images.
 
     Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by
     itself and then their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is
@@ -83,8 +85,9 @@ def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped
 
 @inner
 def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
-    """Put the weighted sum of five pairs of rows and the middle one into a row; added one by one they would take twice
-    as long.
+    """Put the weighted sum of five pairs of rows and the middle into a row.
+
+    Added one by one they would take twice as long.
     """
     w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
@@ -94,8 +97,9 @@ def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each place of a row; `similar` and `same` are
-    scratch.
+    """Add contrast times structure, and the whole similarity, at each place of a row.
+
+    `similar` and `same` are scratch.
     """
     centre, c1, c2, two = np.float32(_CENTRE), np.float32(_C1), np.float32(_C2), np.float32(2.0)
     for j in range(similar.size):
@@ -119,7 +123,10 @@ def _squares(p, q, both, product):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_rows(a, b, channels, weights, latest, column, filtered, sums):  # type: ignore[no-untyped-def]
-    """Add the similarities of all rows of a scale to `sums`; `latest` holds the squares and products of eleven rows."""
+    """Add the similarities of all rows of a scale to `sums`.
+
+    `latest` holds the squares and products of eleven rows.
+    """
     for y in range(a.shape[0]):
         row = y % _WINDOW
         _squares(a[y], b[y], latest[0, row], latest[1, row])
@@ -157,7 +164,10 @@ def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-unt
 
 @inner
 def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def]
-    """Put the means of each 2 x 2 pixels of two rows into `out`; `columns` is scratch of a row's size."""
+    """Put the means of each 2 x 2 pixels of two rows into `out`.
+
+    `columns` is scratch of a row's size.
+    """
     quarter = np.float32(0.25)
     for x in range(columns.size):
         columns[x] = upper[x] + lower[x]
@@ -184,7 +194,10 @@ def _all_pairs(image, columns, out, channels):  # type: ignore[no-untyped-def]
 
 @kernel
 def _halved(image, channels):  # type: ignore[no-untyped-def]
-    """Return the mean of each 2 x 2 pixels; the last row and column of an odd side count twice."""
+    """Return the mean of each 2 x 2 pixels.
+
+    The last row and column of an odd side count twice.
+    """
     out = np.empty(((image.shape[0] + 1) // 2, (image.shape[1] // channels + 1) // 2 * channels), np.float32)
     _all_pairs(image, np.empty(image.shape[1], np.float32), out, channels)
     return out
@@ -192,7 +205,7 @@ def _halved(image, channels):  # type: ignore[no-untyped-def]
 
 @kernel
 def _all_scales(clean, image, weights, scales):  # type: ignore[no-untyped-def]
-    """Return (scales, C) contrast times structure of each scale, and (C,) the whole similarity at the last one."""
+    """Return (scales, C) contrast times structure, and (C,) the whole similarity at the last scale."""
     height, width, channels = clean.shape
     n = width * channels
     a = np.empty((height, n), np.float32)

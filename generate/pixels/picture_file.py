@@ -1,4 +1,4 @@
-"""A single picture: read for `corrupt` and `preview`, and the file that one is written to."""
+"""A single picture: read for `corrupt` and `preview`, and written to a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".j
 
 
 def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) -> None:
-    """Refuse, before any work, an output that cannot be written: a wrong suffix, a folder, a file that exists."""
+    """Refuse, before any work, an output picture that cannot be written.
+
+    It has a wrong suffix, is a folder, or exists.
+    """
     local_folder(out, "pictures are written to")
     if out.suffix.lower() not in formats:
         raise ImageError(f"The output {out} ends in {out.suffix!r}; expected one of {', '.join(formats)}.")
@@ -33,7 +36,7 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 
 
 def load(text: str) -> tuple[NDArray[np.uint8], str]:
-    """Return the (H, W, C) picture that ``IMAGE`` names, and the key of its random draws.
+    """Return the (H, W, C) picture that ``IMAGE`` names, and its key for random draws.
 
     The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or
     ``sample:NAME``, one of the sample source's photographs: its key is its sample id.

@@ -1,5 +1,6 @@
-"""Preprocessing: from a decoded photograph to the size that a benchmark is made at, bit-equal to torchvision on Pillow
-images.
+"""Preprocessing: from a decoded photograph to a benchmark's size, as torchvision has it.
+
+Bit-equal on Pillow images.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class _Preprocessing(BaseModel):
         )
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) that an image of this size is resized to, before its centre is taken."""
+        """Return the (width, height) that an image is resized to before its centre is taken."""
         return self.size(width, height)
 
     def size(self, width: int, height: int) -> tuple[int, int]:
@@ -71,7 +72,7 @@ class ResizeCrop(_Preprocessing):
 
 
 class CentralResize(_Preprocessing):
-    """The central `fraction` of each side, then `size` x `size`: the 299 set has .875 and 299."""
+    """The central `fraction` of each side, then `size` x `size`: .875 and 299."""
 
     kind: Literal["central-resize"]
     fraction: Annotated[float, Field(gt=0, le=1)]
@@ -129,8 +130,9 @@ class SurrogateInput(_Preprocessing):
 
 
 class Pad(_Preprocessing):
-    """As it is, in the middle of a black canvas of `side` x `side`; of an odd rest, the larger part is to the right and
-    below.
+    """As it is, in the middle of a black canvas of `side` x `side`.
+
+    Of an odd rest, the larger part is to the right and below.
     """
 
     kind: Literal["pad"]
@@ -165,7 +167,10 @@ Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
 def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
-    """Return a preprocessing as it stands in a manifest; VerificationError says which settings no build has."""
+    """Return a preprocessing as it stands in a manifest.
+
+    VerificationError says which settings no build has.
+    """
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
@@ -228,7 +233,10 @@ def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.u
 
 
 def _center_cropped(picture: Image.Image, width: int, height: int) -> Image.Image:
-    """Crop around the centre; beside a smaller image comes black, the odd pixel to the right and below."""
+    """Crop around the centre.
+
+    Beside a smaller image comes black, the odd pixel to the right and below.
+    """
     if picture.size == (width, height):
         return picture
     # round() goes to the even neighbour on a tie, and torchvision's crops depend on it.

@@ -1,4 +1,7 @@
-"""Which regions of an image a recipe takes: all, or those of blocks drawn from the seed and the image's id."""
+"""The regions of an image that a recipe takes: all, or drawn blocks.
+
+Blocks are drawn from the seed and the image's id.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from ...manifests.regions.grids import Grid
 from ..recipes.region_table import RegionGroup, RegionTable
 
 REVISION = 1
-"""Of the draws: another one moves every block of every build."""
+"""The revision of the draws: another one moves every block of every build."""
 _WORDS = 64
 
 
 def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> list[Grid]:
-    """Return the regions of an image as grids: blocks of base regions, and the shrinks of their anchors.
+    """Return an image's regions as grids: blocks of base regions, and anchors' shrinks.
 
     The blocks of a side are drawn uniformly without replacement from all places that a block has in the image, by a
     stream that depends on the seed, the image's id, the kind, the side and the size of a block alone: no other side,
@@ -47,7 +50,10 @@ def _shrinks(group: RegionGroup, y: int, x: int, ny: int, nx: int, margin: int) 
 def drawn_places(
     seed: int, sample_id: str, kind: str, side: int, positions: tuple[int, int], block: int, blocks: int
 ) -> list[tuple[int, int]]:
-    """Return the (y, x) of the first position of each drawn block, sorted; of no more places than `blocks`, all."""
+    """Return the (y, x) of the first position of each drawn block, sorted.
+
+    Of no more places than `blocks`, all.
+    """
     down, across = (count - block + 1 for count in positions)
     count = down * across
     if blocks >= count:
@@ -82,7 +88,10 @@ def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
 
 
 def _below(count: int, words: Iterator[int]) -> int:
-    """Return a whole number, uniform on 0 .. count - 1: words beyond the last multiple of `count` are passed over."""
+    """Return a whole number, uniform on 0 ..
+
+    Count - 1: words beyond the last multiple of `count` are passed over.
+    """
     limit = 2**32 - 2**32 % count
     return next(word for word in words if word < limit) % count
 

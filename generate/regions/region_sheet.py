@@ -1,4 +1,4 @@
-"""A sheet of regions: of each size one region in its image, with its eight neighbours and its nine shrunk regions."""
+"""A sheet of regions: one of each size, its neighbours and its shrunk regions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ _MARK = (230, 30, 30)
 _STEPS = list(product((-1, 0, 1), repeat=2))
 """From a region to its neighbours and itself, down and across."""
 Numbers = list[int | None]
-"""Of nine regions, row by row; None for one that is not there."""
+"""The numbers of nine regions, row by row; None for one that is not there."""
 
 
 def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
-    """Yield an anchor of each group of an image's regions, its neighbours and itself, and its shrunk regions."""
+    """Yield an anchor of each group of regions, its neighbours and its shrunk regions.
+
+    The neighbours are nine, with the anchor itself.
+    """
     number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
     anchors: dict[str, list[RegionRecord]] = {}
     for region in crops.regions():
@@ -41,8 +44,9 @@ def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Number
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
-    """Return a sheet of some of the regions that a build makes of an image, as PNG; no picture's longer side has more
-    than `side` pixels.
+    """Return a sheet of some regions that a build makes of an image, as PNG.
+
+    No picture's longer side has more than `side` pixels.
 
     RecipeError: the recipe has no regions. SourceError: the image, whose id the blocks are drawn from, is too small for
     them.

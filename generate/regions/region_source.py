@@ -1,5 +1,6 @@
-"""A source of regions: its samples are regions of another source's images, each of which is decoded once for those that
-follow it.
+"""A source of regions: its samples are regions of another source's images.
+
+Each image is decoded once for the regions that follow it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ class Region(Sample):
     def of(
         cls, index: int, original: Sample, place: tuple[int, int, int], described: RegionRecord | tuple[Regions, int]
     ) -> Region:
-        """Return a region of a sample, at a place (side, y, x); its path and split are the image's."""
+        """Return a region of a sample, at a place (side, y, x).
+
+        Its path and split are the image's.
+        """
         side, y, x = place
         identity = region_id(original.id, side, y, x)
         return cls(
@@ -53,7 +57,10 @@ class Region(Sample):
 
 
 def samples_of(first: int, original: Sample, regions: Regions, start: int, stop: int) -> list[Region]:
-    """Return the regions `start` up to `stop` of an image as samples; `first` is the index of region 0."""
+    """Return the regions `start` up to `stop` of an image as samples.
+
+    `first` is the index of region 0.
+    """
     places = zip(*(column[start:stop].tolist() for column in (regions.side, regions.y, regions.x)), strict=True)
     return [Region.of(first + number, original, place, (regions, number)) for number, place in enumerate(places, start)]
 

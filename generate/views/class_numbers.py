@@ -14,8 +14,9 @@ _PADDED = "For labels that are the same everywhere, build from class folders wit
 
 
 def class_notes(view: str, contents: Contents, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
-    """Return which loaders find other labels by listing folders, from (path below a set's folder, label) of the images
-    of a set.
+    """Return which loaders find other labels by listing folders.
+
+    `paths` are (path below a set's folder, label) of the images of a set.
 
     Raises
     ------
@@ -38,7 +39,9 @@ def class_notes(view: str, contents: Contents, paths: Iterable[tuple[str, int]],
 
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
-    """Return which loaders take other labels than a data set's, from (path below a set's folder, label) of its images.
+    """Return which loaders take other labels than a data set's.
+
+    `paths` are (path below a set's folder, label) of its images.
 
     torchvision's ImageFolder sorts the first folders of the paths by code points. timm sorts the last folders, those
     right above the images, naturally: ``2_dog`` before ``10_cat``.
@@ -65,7 +68,10 @@ def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _agrees(pairs: Iterable[tuple[str, int]], key: Callable[[str], Any]) -> bool:
-    """Return whether the folders, sorted by a key, stand in the order of their labels, one folder a label."""
+    """Return whether folders, sorted by a key, stand in the order of their labels.
+
+    There is one folder a label.
+    """
     folders = sorted((key(folder), label) for folder, label in pairs)
     # folders with one key come in any order; equal labels are two folders of one class
     return all(a[0] != b[0] and a[1] < b[1] for a, b in pairwise(folders))

@@ -1,4 +1,7 @@
-"""What a view is of: sets and samples, of a data set or of a build that is to be one; and what can be asked of it."""
+"""The contents of a view: sets and samples of a data set or build.
+
+And what can be asked of a view.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class ViewOptions(BaseModel):
 
 
 def refuse(view: str, problems: Sequence[str], then: str) -> None:
-    """Raise `BuildError` for what does not fit into a view, all at once, with the next step."""
+    """Raise `BuildError` for what does not fit into a view, with the next step."""
     if problems:
         raise BuildError(f"This data set does not fit into the view {view}:\n{listed(problems)}\n{then}")
 
@@ -41,11 +44,11 @@ class ViewSet:
     """The id and the aliases."""
     stages: int
     corruption: str | None = None
-    """Of a set of one stage."""
+    """The corruption of a set of one stage."""
     severity: int | None = None
-    """Of a set whose only stage is at a severity of the table, a whole one."""
+    """The whole severity of a table that the only stage of a set is at."""
     level: int | None = None
-    """Of a set whose only stage is at a level of the ladder."""
+    """The level of the ladder that the only stage of a set is at."""
 
     @classmethod
     def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> ViewSet:
@@ -75,11 +78,11 @@ class Contents:
     format: str
     """``jpeg`` or ``png``."""
     manifest: Manifest | None = None
-    """Of the data set; a build that is to be has none, and takes no file of severities."""
+    """The data set's; a build that is to be has none, and takes no file of severities."""
 
     @classmethod
     def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> Contents:
-        """Return what a view of a data set, or of some of its samples, is of."""
+        """Return the contents of a data set, or of some of its samples."""
         sets = tuple(ViewSet.of(s.id, s.aliases, s.stages) for s in manifest.sets)
         form = manifest.encoding["format"]
         return cls(manifest.name, manifest.version, sets, samples, tuple(manifest.classes), form, manifest)
@@ -101,7 +104,7 @@ class Contents:
 
     @cached_property
     def labels(self) -> dict[str, dict[str, str | int]]:
-        """What metadata says of every set: ``corruption`` and ``severity``, and ``level`` where any set has one.
+        """What metadata says of every set: corruption, severity, and level where any has one.
 
         The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there
         is none, since readers infer one type for a column.

@@ -1,6 +1,4 @@
-"""Which sets and images go into a view, and what does not fit: options, samples and names that a layout has no place
-for.
-"""
+"""Which sets and images go into a view, and what does not fit."""
 
 from __future__ import annotations
 
@@ -25,8 +23,9 @@ _Set = TypeVar("_Set", SetSpec, ViewSet)
 
 
 def placed(layout: Layout, sets: Sequence[_Set], named: Collection[str] = ()) -> list[_Set]:
-    """Return the sets that go into a view: without clean where it has no place for that, unless it is named, or there
-    is no other.
+    """Return the sets that go into a view, without clean where it has no place.
+
+    It goes in where it is named, or where there is no other.
     """
     if layout.takes_clean:
         return list(sets)
@@ -34,7 +33,7 @@ def placed(layout: Layout, sets: Sequence[_Set], named: Collection[str] = ()) ->
 
 
 def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True) -> str | None:
-    """Return why images do not go into a view, with the views that fit, or None.
+    """Return why images do not go into a view, and which views fit; or None.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True
 
 
 def refuse_unused(layout: Layout, contents: Contents, options: ViewOptions) -> None:
-    """Raise `BuildError` for an option that a view has no use for, and for a place for labels that there are not."""
+    """Raise `BuildError` for options that a view has no use for, and for missing labels."""
     flags = {
         "--severities": options.severities and layout.names not in ("severities", "one"),
         "--list": options.images and not layout.listed,

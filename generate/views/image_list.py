@@ -1,4 +1,4 @@
-"""A list of images that a layout is of, and how no class is left without one.
+"""A list of images that a layout is of, with an image of every class.
 
 RobustBench evaluates on 5,000 of the 50,000 images and reads them by its own list. torchvision's ImageFolder refuses an
 empty class folder, and without one every later class would be numbered one too low; the list leaves three of the 1000
@@ -19,8 +19,9 @@ _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
-    """Return the images on a list: a name a line, with or without folders and suffix; what follows a blank is a label
-    and is ignored.
+    """Return the images on a list: a name a line, folders and suffix optional.
+
+    What follows a blank is a label and is ignored.
 
     Raises
     ------
@@ -40,8 +41,9 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(view: str, contents: Contents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a
-    note of these.
+    """Return the samples on a list, and a first one of each other class.
+
+    In sample order, with a note of those that the list leaves out.
 
     Raises
     ------

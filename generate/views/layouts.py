@@ -1,5 +1,6 @@
-"""Layouts as data: where images go, what they are called, which texts stand beside them. `layouts.toml` has those of
-the loaders.
+"""Layouts as data: where images go, what they are called, which texts stand beside them.
+
+`layouts.toml` has those of the loaders.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
 
 
 def _example(template: str, words: Mapping[str, str | int]) -> str:
-    """Return what a template may make; ValueError for other words in it, or a use of them beyond a width."""
+    """Return what a template may make.
+
+    ValueError for other words in it, or a use of them beyond a width.
+    """
     for _, word, width, conversion in string.Formatter().parse(template):
         if word is not None and word not in words:
             raise ValueError(f"{template!r} has {{{word}}}; the words known there are {', '.join(words)}")
@@ -47,7 +51,7 @@ def _example(template: str, words: Mapping[str, str | int]) -> str:
 
 
 class Text(RecipeTable):
-    """A text beside the images: lines of text or of JSON, an array of labels, or what one loader alone reads."""
+    """A text beside the images: lines, JSON, an array of labels, or one loader's own."""
 
     path: str
     line: str | None = None
@@ -76,7 +80,10 @@ class Remark(RecipeTable):
 
 
 class Layout(RecipeTable):
-    """Where a view puts images. All of it is data, so that a view is checked by what wrote it."""
+    """Where a view puts images.
+
+    All of it is data, so that a view is checked by what wrote it.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
     about: str = ""
@@ -150,7 +157,7 @@ class Layout(RecipeTable):
 
     @property
     def own_names(self) -> bool:
-        """Whether images keep the paths that they have in their source, and with them their formats."""
+        """Whether images keep the paths of their source, and with them their formats."""
         return "{source" in self.image
 
     @property
@@ -176,7 +183,7 @@ LAYOUTS: Mapping[str, Layout] = _layouts()
 
 
 def get_layout(name: str) -> Layout:
-    """Return the layout of a view, or raise `BuildError` where there is none of that name."""
+    """Return the layout of a view; `BuildError` where there is none of that name."""
     if name not in LAYOUTS:
         known = "".join(f"\n  {view}: {layout.about}" for view, layout in LAYOUTS.items())
         raise BuildError(f"{name!r} is not a view.{suggest(name, LAYOUTS)} Known views:{known}")
@@ -184,7 +191,7 @@ def get_layout(name: str) -> Layout:
 
 
 def read_layout(path: str | Path) -> Layout:
-    """Return the layout of a TOML file, which is called by its ``name``, or as the file is.
+    """Return the layout of a TOML file, called by its ``name`` or as the file.
 
     Raises
     ------
@@ -213,9 +220,7 @@ def _checked(model: type[Table], values: Mapping[str, Any], where: str) -> Table
 
 
 def read_table(model: type[Table], path: str | Path, what: str, **defaults: Any) -> Table:
-    """Return what a TOML file of a user says, or raise `BuildError`: it cannot be read, or has mistakes, all of them
-    listed.
-    """
+    """Return what a user's TOML file says, or raise `BuildError` with every mistake."""
     where = f"{what} {path}"
     try:
         return _checked(model, {**defaults, **parse_toml(read_text(Path(path)), where)}, where)

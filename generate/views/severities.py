@@ -1,4 +1,7 @@
-"""Which sets have which names in a view: every set has one, or is refused; nothing is padded."""
+"""Which sets have which names in a view: every set has one, or is refused.
+
+Nothing is padded.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ class SeverityFile(RecipeTable):
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the mapping of a file of severities: TOML, ``[severities]``, a name = a list of set ids.
+    """Return the mapping of a file of severities: name -> list of set ids.
+
+    TOML, the table ``[severities]``.
 
     Raises
     ------
@@ -63,7 +68,10 @@ def named_sets(layout: Layout, contents: Contents, options: ViewOptions) -> Name
 
 
 def _misfit(layout: Layout, one: ViewSet) -> str | None:
-    """Return why a set has no severity, or no letter, of its own; None where it has, or needs none."""
+    """Return why a set has no severity, or no letter, of its own.
+
+    None where it has, or needs none.
+    """
     what = "letter" if layout.letters else "severity"
     if not one.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -89,7 +97,10 @@ def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
 
 
 def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> NamedSets:
-    """Name sets by their corruptions: five severities of each; or one set, and clean images as ``identity``."""
+    """Name sets by their corruptions: five severities of each.
+
+    Or one set, and clean images as ``identity``.
+    """
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))
@@ -131,7 +142,7 @@ def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> 
 
 
 def _given(contents: Contents, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the names of the file of severities with the ids of their sets, and what is wrong with them."""
+    """Return the names of the file of severities with their sets' ids, and its mistakes."""
     known = contents.by_name
     given: dict[str, list[str]] = {}
     problems: list[str] = []

@@ -1,6 +1,4 @@
-"""What stands beside the images of a view: labels, lists, lines of JSON, and the descriptions that single
-loaders read.
-"""
+"""The texts beside the images of a view: labels, lists, JSON and descriptions."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def text_files(view: View) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
-    """Return path of every text -> what it is, and the slices that it is of."""
+    """Return path of every text -> what it is, and its slices."""
     files: dict[str, tuple[Text, list[SetSlice]]] = {}
     for text in view.layout.beside:
         for images in view.slices:
@@ -37,7 +35,10 @@ def paths(view: View) -> Iterator[str]:
 
 
 def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield what is neither image nor array: labels, lists, metadata; `sha256s` are those of the archives by path."""
+    """Yield what is neither image nor array: labels, lists, metadata.
+
+    `sha256s` are those of the archives by path.
+    """
     for path, (text, slices) in text_files(view).items():
         if text.labels is not None:
             # those of several arrays are the same
@@ -54,7 +55,10 @@ def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]
 
 
 def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the name of an image in a tar, with None for its bytes, and name and bytes of what goes with it."""
+    """Yield an image's name in a tar, then name and bytes of its companions.
+
+    The image has None for its bytes.
+    """
     yield view.image_name(images, index), None
     for text in view.layout.with_each:
         yield text.path.format(**view.words(images, index)), _line(view, text, images, index)
@@ -89,8 +93,9 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: each set is a record set of its own name, with the fields image, index, label, class and
-    path.
+    """Return croissant.json: a record set for each set.
+
+    With the fields image, index, label, class and path.
     """
     assert view.contents.manifest is not None  # nothing is built straight into tars
     document = CroissantDocument(view.contents.manifest)

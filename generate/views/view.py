@@ -1,5 +1,6 @@
-"""A view: where a layout puts every image of a data set. It follows from the records and the options alone, so it can
-be checked later.
+"""A view: where a layout puts every image of a data set.
+
+It follows from the records and the options alone, so it can be checked later.
 """
 
 from __future__ import annotations
@@ -175,7 +176,10 @@ class View:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a manifest says of its view, without the view's sets: what must be equal for two builds to be one."""
+        """What a manifest says of its view, but for the view's sets.
+
+        It must be equal for two builds to be one.
+        """
         flags = {"numbered": self.layout.numbered, "own_names": self.layout.own_names}
         return {"view": self.layout.name, "top": self.top, **{name: True for name, set_ in flags.items() if set_}}
 
@@ -197,7 +201,7 @@ def view_of_build(
     classes: tuple[ClassRecord, ...],
     encoding: Encoding,
 ) -> View:
-    """Return where the images of ``build --view`` go, so that they are written once, where a loader wants them.
+    """Return where the images of ``build --view`` go, as a loader wants them.
 
     Raises
     ------
@@ -223,7 +227,7 @@ def view_of_build(
 
 
 def refuse_regions(layout: Layout) -> None:
-    """Raise `BuildError` for a view that regions of images do not go into, with those that they do."""
+    """Raise `BuildError` where regions do not go into a view, with views that take them."""
     if layout.whole_images:
         others = ", ".join(name for name, other in LAYOUTS.items() if not other.whole_images)
         raise BuildError(
@@ -234,7 +238,10 @@ def refuse_regions(layout: Layout) -> None:
 
 
 def marked(set_id: str) -> str:
-    """Return a set's id with a sign that is in no id before each word that names a split."""
+    """Return a set's id with a sign before each word that names a split.
+
+    The sign is in no id.
+    """
     return _SPLIT.sub(r"=\g<0>", set_id)
 
 

@@ -1,4 +1,6 @@
-"""VIEW.json, and whether a view is what it says: by itself, and image by image against the build that it was made from.
+"""VIEW.json, and whether a view is what it says.
+
+By itself, and image by image against the build that it was made from.
 
 A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without
 the build: the sha256 of every array, archive and text; for single images one sha256 a folder; and for arrays of
@@ -52,12 +54,13 @@ class FolderRecord(Record):
     images: Count
     bytes: Count
     sha256: Sha256
-    """Of the lines ``<hex>  <path>``, sorted by path: what sha256sum prints for the images."""
+    """The hash of the lines ``<hex>  <path>``, sorted by path: what sha256sum prints for the images."""
 
 
 class ViewSetRecord(Record):
-    """Where images of a set lie together; a set that lies in several places (two splits, several tars) has a record for
-    each.
+    """Where images of a set lie together.
+
+    A set that lies in several places (two splits, several tars) has a record for each.
     """
 
     id: str
@@ -102,7 +105,10 @@ def is_view(directory: Path | str) -> bool:
 
 
 def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | None, Listing]:
-    """Return a report, what VIEW.json says (None, and a problem, where it says nothing), and what lies beside it."""
+    """Return a report, what VIEW.json says, and what lies beside it.
+
+    Where it says nothing that is None, and a problem.
+    """
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
     data = read_small(Path(directory), VIEW, MANIFEST_CAP)
     if isinstance(data, Problem):
@@ -119,7 +125,7 @@ def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | Non
 
 
 def verify_view(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:
-    """Check a view by itself: nothing missing or unexpected, sizes, hashes, and the pixels of arrays.
+    """Check a view by itself: files, sizes, hashes, and the pixels of arrays.
 
     Parameters
     ----------
@@ -168,7 +174,7 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
 
 
 def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) -> Problem | None:
-    """Return what is wrong with a folder of images, from path and size of what is there."""
+    """Return what is wrong with a folder of images, from their paths and sizes."""
     if (count := len(sizes)) != record.images:
         kind = "missing" if count < record.images else "unexpected"
         return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
@@ -259,7 +265,9 @@ Stored = bytes | NDArray[np.uint8] | None
 def _images(
     view: View, data: DataSet, root: Path, present: Container[str]
 ) -> Iterator[tuple[ImageSet, int, str, Stored]]:
-    """Yield every image that should be in a view: its set in the build, its index, where it lies, and what lies there.
+    """Yield every image that should be in a view, as it lies there.
+
+    Its set in the build, its index, where it lies, and what lies there.
 
     What stands beside an image in a tar is checked on the way.
     """
@@ -296,7 +304,7 @@ def _rows(path: Path) -> NDArray[np.uint8] | None:
 
 
 def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of the members of a tar, as far as it can be read."""
+    """Yield name and bytes of a tar's members, as far as it can be read."""
     with suppress(OSError, tarfile.TarError), tarfile.open(path, "r|") as archive:
         for info in archive:
             file = archive.extractfile(info) if info.isreg() and not info.issparse() else None

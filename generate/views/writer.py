@@ -1,4 +1,4 @@
-"""Writing a view: into a temporary folder beside, hashed on the way, in place in one step."""
+"""A view written into a temporary folder, hashed, in place in one step."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ class Writer:
             )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Write one image as a file, a hard link to the build's file where possible; return (path, sha256, bytes)."""
+        """Write one image as a file, a hard link to the build's file where possible.
+
+        Return (path, sha256, bytes).
+        """
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
         self.bytes += record.bytes
@@ -106,8 +109,9 @@ class Writer:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path leads out of the view: its parts come from a manifest, which may come from
-    anywhere.
+    """Raise `BuildError` if a path leads out of the view.
+
+    Its parts come from a manifest, which may come from anywhere.
     """
     try:
         safe_path(path)
@@ -147,7 +151,10 @@ def _members(
 
 
 def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
+    """Yield a tar that depends on names and bytes alone.
+
+    No times, owners or modes of this machine are in it.
+    """
     written = 0
     for name, data in files:
         _refuse_outside(name)
@@ -162,7 +169,7 @@ def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
 
 
 def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
-    """Return an image as a file's bytes: those of the build where it has them, a PNG where it stores pixels."""
+    """Return an image as a file's bytes: the stored ones, or a PNG of pixels."""
     if isinstance(stored, Path):
         return stored.read_bytes()
     if stored.ndim == 1:
@@ -173,7 +180,9 @@ def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
 
 @contextmanager
 def finished_at_once(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `target` that takes its place if all goes well, and is removed if not.
+    """Yield a temporary folder beside `target` that takes its place if all goes well.
+
+    It is removed if not.
 
     A killed process leaves the temporary folder (``.<name>.<random>.part``) and nothing at `target`.
 

@@ -59,14 +59,6 @@ def test_timm_reads_a_set_as_parquet(inside: Path) -> None:
     np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in dataset]), images.array())
 
 
-def test_torchvision_takes_the_5k_folders(inside: Path) -> None:
-    from torchvision import datasets as folders
-
-    data = corruptset.open("imagenet-c-1.1.0")
-    dataset = folders.ImageFolder("data5k/ImageNet-C/contrast/3")
-    assert dataset.classes == [c.folder for c in data.classes]
-
-
 @pytest.fixture
 def robustbench(torchvision_beside_a_cpu_torch: object) -> Path:
     """RobustBench's folder, where its list and its class numbers lie, once it can be imported.

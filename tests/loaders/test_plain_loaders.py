@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doc_pages import BLOCKS, ROOT, lines, run, shell, snippets
-from PIL import Image
+from doc_pages import BLOCKS, ROOT, run, snippets
 
 import corruptset
 
@@ -84,16 +83,6 @@ def test_shards_are_read_all_and_in_order(inside: Path) -> None:
     assert names["label"] == photographs.labels[-1]
 
 
-@pytest.mark.parametrize("build", ["cifar10-c", "imagenet-c"])
-def test_a_build_of_folders_is_not_read_as_an_empty_one(
-    build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (text,) = (text for text in snippets("import h5py") if build in text)
-    with pytest.raises(AssertionError, match="--format hdf5"):
-        run(text)
-
-
 def test_records_in_pandas(inside: Path) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
     table = run(snippets("import pandas")[0])["table"]
@@ -126,31 +115,3 @@ def test_arrays_and_lists(inside: Path) -> None:
         found = {p: len(np.load(p)) for p in top.rglob("*.npy")}
         assert len(found) == 16 * 4
         assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())
-
-
-def test_the_documented_rules_of_class_folders(inside: Path) -> None:
-    """ImageFolder's: sorted class folders, files walked in sorted order; restated here where torchvision is not
-    installed.
-    """
-    photographs = corruptset.open("imagenet-c-1.1.0")
-    root = Path("data-in/ImageNet-C/contrast/3")
-    classes = sorted(p.name for p in root.iterdir() if p.is_dir())
-    found = [(p, classes.index(c)) for c in classes for p in sorted((root / c).rglob("*"))]
-    images = photographs["contrast/3"].array()
-    by_id = {s.id: s for s in photographs.samples}
-    for path, label in found:
-        sample = by_id[path.stem]
-        assert label == sample.label
-        np.testing.assert_array_equal(np.array(Image.open(path)), images[sample.index])
-    assert len(found) == len(by_id)
-
-
-def test_exports_of_the_page_tell_what_loaders_would_make_of_them(here: Path, tmp_path: Path) -> None:
-    """On a terminal, as the page says: RobustBench's rows of 10,000; nothing of timm, which numbers wnids as
-    torchvision does.
-    """
-    (cifar,), (folders,) = lines("export cifar-c"), lines("export imagenet-c ")
-    told = shell(cifar.replace("--out data", f"--out {tmp_path / 'data'}"), here)
-    assert "Note: RobustBench takes 10,000 rows" in told
-    told = shell(folders.replace("--out data-in", f"--out {tmp_path / 'in'}"), here)
-    assert "Note" not in told

@@ -84,12 +84,6 @@ def jpeg(shared: layouts.Shared) -> Path:
 
 
 @pytest.fixture(scope="session")
-def few_crops(shared: layouts.Shared) -> Path:
-    """Three classes of two images."""
-    return shared.crops(classes=3)
-
-
-@pytest.fixture(scope="session")
 def chains_recipe(shared: layouts.Shared) -> Path:
     return shared.recipe(name="chains", more=CHAINS)
 

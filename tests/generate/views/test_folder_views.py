@@ -10,7 +10,7 @@ from pathlib import Path
 import layouts
 import numpy as np
 import pytest
-from layouts import CHOSEN, PLAIN, export, members, pixels
+from layouts import CHOSEN, PLAIN, export, members
 
 import corruptset
 from corruptset.corruptions.stages import Stage
@@ -204,18 +204,6 @@ def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
         assert (about["label"], about["class"], about["id"]) == (sample.label, str(sample.label), sample.id)
         assert files[f"{sample.index:08d}.cls"] == str(sample.label).encode()
         assert line == f"clean/{sample.label:02d}/{sample.id}.JPEG {sample.label}"
-
-
-def test_lists_of_openood_name_every_image_with_its_label(png: Path, tmp_path: Path) -> None:
-    data = corruptset.open(png)
-    top = export("openood", png, tmp_path / "o").top
-    for set_id in data.set_ids:
-        lines = (top / "lists" / f"{set_id}.txt").read_text("utf-8").splitlines()
-        assert len(lines) == len(data.samples)
-        for index, line in enumerate(lines):
-            path, label = line.split(" ")
-            np.testing.assert_array_equal(pixels((top / "images" / path).read_bytes()), data[set_id].image(index))
-            assert int(label) == data.samples[index].label
 
 
 def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:

@@ -27,9 +27,7 @@ def test_every_view_is_here() -> None:
 
 
 @pytest.mark.parametrize("view", TAKE_ALL)
-def test_views_of_any_set_keep_every_id_and_its_pixels(
-    chains: Path, shared: Shared, chains_recipe: Path, tmp_path: Path, view: str
-) -> None:
+def test_views_of_any_set_keep_every_id_and_its_pixels(chains: Path, tmp_path: Path, view: str) -> None:
     done = export(view, chains, tmp_path / "view", sets=CHOSEN)
     # contrast/2 is another name of the set dull
     wanted = {
@@ -54,12 +52,6 @@ def test_views_of_any_set_keep_every_id_and_its_pixels(
     # an alias chooses as the id does
     some = export(view, chains, tmp_path / "some", sets=["CLEAN", "SP0.1GA0", "type 43"])
     assert some.images == 3 * COUNT
-    if LAYOUTS[view].buildable:
-        built = make(chains_recipe, shared.crops(classes=3), tmp_path / "out", view=view, sets=CHOSEN)
-        data, reference = corruptset.open(built), corruptset.open(chains)
-        for set_id in data.set_ids:
-            np.testing.assert_array_equal(data[set_id].array(), reference[set_id].array())
-            assert data.manifest.views[0]["sets"][set_id][0].endswith(set_id)
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c"])
