@@ -9,7 +9,6 @@ import tarfile
 import archives as a
 import numpy as np
 
-from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
@@ -142,15 +141,3 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
         (f"cifar10:{double}", "in several folders"),
     ):
         a.refuses(source, said)
-
-
-def test_the_recipes_keep_what_is_published():
-    published = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog
-        brightness contrast elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"""
-    for name, other in (("cifar10-c", "cifar-10-c"), ("cifar100-c", "cifar-100-c")):
-        recipe = load_recipe(other)
-        assert (recipe.name, recipe.calibration, recipe.scale, recipe.encoding.format) == (name, "cifar", "none", "png")
-        assert (recipe.preprocessing.kind, recipe.preprocessing.channels) == ("none", "keep")
-        specs = recipe.resolve().sets
-        assert [s.id for s in specs] == ["clean", *(f"{c}/{s}" for c in published.split() for s in range(1, 6))]
-        assert [s.role for s in specs] == ["test"] * 76 + ["validation"] * 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import resource
@@ -11,8 +10,6 @@ import subprocess
 import archives as a
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from corruptset.generate.sources import pickles
 from corruptset.generate.sources.pickles import Refused, load_fields, load_saved_fields, pixels, texts, whole_numbers
@@ -177,16 +174,12 @@ def test_what_is_no_saved_dictionary(tmp_path):
     np.save(tmp_path / "own.npy", {"a": ["b"]}, allow_pickle=True)
     assert load_saved_fields((tmp_path / "own.npy").read_bytes()) == {"a": ["b"]}
     np.save(tmp_path / "array.npy", np.zeros((5, 4)))
-    np.save(tmp_path / "objects.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
     for data, said in (
         (a.saved([1, 2]), "holds no dictionary"),
         (a.saved({"a": 1})[:-20], "is cut"),
         (b"", "is no .npy file of a dictionary"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is no .npy file of a dictionary"),
-        (b"\x93NUMPY\x02\x00" + b"\xff" * 4, "is no .npy file of a dictionary"),
-        (b"\x93NUMPY\x01\x00\x06\x00{'a':" + b"x" * 99, "is no .npy file of a dictionary"),
         ((tmp_path / "array.npy").read_bytes(), "is no .npy file of a dictionary"),
-        ((tmp_path / "objects.npy").read_bytes(), "is no .npy file of a dictionary"),
     ):
         with pytest.raises(Refused, match=said):
             load_saved_fields(data)
@@ -232,15 +225,3 @@ def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
     for line in (b"V", b"I", b"S'"):  # longer than any that such a file has
         with pytest.raises(Refused, match="is no pickle"):
             load_fields(line + b"1" * 300 + b"'\n.")
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_damaged_pickles_raise_nothing_else(data):
-    array = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    whole = bytearray(pickle.dumps({"labels": [1, 2, 3], "data": array, "names": ["a"] * 3}, 2))
-    for _ in range(data.draw(st.integers(1, 4))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    cut = bytes(whole[: data.draw(st.integers(0, len(whole)))])
-    with contextlib.suppress(Refused):
-        numbers(load_fields(cut).get("labels"))
