@@ -90,8 +90,6 @@ def test_files_that_are_not_as_published(tmp_path):
             ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"says that it holds 41 bytes"),
             ({"images": a.idx(IMAGES[:41])}, "holds 41 images and t10k-labels-idx1-ubyte.gz 40 labels"),
             ({"labels": images}, "begins with the magic number 2051; expected .* 2049"),
-            ({"images": b""}, "expected an IDX file of images"),
-            ({"images": a.idx(np.zeros((40, 0, 28)))}, "says that it holds 40 x 0 x 28 bytes"),
             ({"images": a.idx(np.zeros((40, 4, 28)))}, "H and W at least 8"),
             ({"labels": a.idx(np.full(40, 62))}, r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
             ({"labels": None}, "without the labels or images that belong to it"),
