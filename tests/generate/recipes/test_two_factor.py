@@ -17,7 +17,7 @@ import corruptset
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError
 from corruptset.generate.build import Built, build
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.two_factor import with_severities
 

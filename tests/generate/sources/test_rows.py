@@ -17,7 +17,7 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, open_source
 
