@@ -88,6 +88,7 @@ def test_files_that_are_not_as_published(tmp_path):
             ({"images": images[:-1]}, r"holds 40 x 28 x 28 bytes, which makes 31,376 .* it has 31,375"),
             ({"images": images + b"\0"}, "it is cut, or its head is wrong"),
             ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"says that it holds 41 bytes"),
+            ({"images": a.idx(IMAGES[:39])}, "holds 39 images and t10k-labels-idx1-ubyte.gz 40 labels"),
             ({"images": a.idx(IMAGES[:41])}, "holds 41 images and t10k-labels-idx1-ubyte.gz 40 labels"),
             ({"labels": images}, "begins with the magic number 2051; expected .* 2049"),
             ({"images": a.idx(np.zeros((40, 4, 28)))}, "H and W at least 8"),
