@@ -33,7 +33,7 @@ _ZERO = re.compile(r"[a-z0-9_]+/00?")
 
 
 def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[SetSpec]:
-    """Return the sets whose id or alias matches one of the patterns, in the recipe's order.
+    """Return the sets whose id or alias matches a pattern, in the recipe's order.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 
 
 def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
-    """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none.
+    """Return the sets that patterns match, and the problems of patterns that match none.
 
     A fractional severity may be written with its dot: ``fog/2.25`` is ``fog/2p25``.
     """
@@ -87,9 +87,7 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
 
 
 def ladders(table: Calibration) -> list[SetSpec]:
-    """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's
-    ladder.
-    """
+    """Return every gradual degradation at its levels, with a calibration's parameters."""
     sets = []
     for name in ladder(table.ladder):
         gradual = get_corruption(name).gradual

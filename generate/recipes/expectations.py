@@ -1,4 +1,4 @@
-"""What images a recipe or a view is made for: their size and channels, and what contradicts that."""
+"""Images that a recipe or a view is made for: size, channels, and contradictions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Expects(RecipeTable):
 
 
 def refusal(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
-    """Return an error's text: what was expected, what was given, what fits, and how to insist."""
+    """Return an error's text: what was expected and given, what fits, how to insist."""
     text = f"{what} is made for {expects.words}. Of the images looked at:\n{listed(problems)}\n{instead}"
     return f"{text} With --any-shape they are taken all the same."
 

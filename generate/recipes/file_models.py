@@ -79,7 +79,7 @@ ChainItem = Annotated[
 
 
 class SetEntry(RecipeTable):
-    """One ``[[sets]]`` of a recipe: corruptions x severities or levels, one chain, or the clean images."""
+    """A ``[[sets]]`` entry: corruptions x severities or levels, a chain, or the clean images."""
 
     corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=1)] | None = None
     severities: Severities = (1, 2, 3, 4, 5)
@@ -109,7 +109,7 @@ class SetEntry(RecipeTable):
 
 
 class PairEntry(RecipeTable):
-    """One ``[[pairs]]`` of a recipe: every stage of one list before every stage of another, in one order or in both."""
+    """A ``[[pairs]]`` entry: every stage of one list before every stage of another."""
 
     first: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     """Corruptions, links such as ``fog-3``, and names of ``[stages]``."""

@@ -54,9 +54,7 @@ class SurrogateEntry(RecipeTable):
 
 
 class HoldOutTable(RecipeTable):
-    """``[hold_out]``: the groups whose samples make the test selection; the others' make the training selection
-    (``--train``).
-    """
+    """``[hold_out]``: the groups for testing; all others are for training (``--train``)."""
 
     groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     """Names, or shell patterns; of these some may match nothing."""
@@ -143,7 +141,7 @@ class Recipe(RecipeTable):
         return table if table.ladder == self.ladder else replace(table, ladder=self.ladder)
 
     def resolve(self, calibration: str | Path | Calibration | None = None) -> ResolvedRecipe:
-        """Return the recipe with every parameter of every set; with the recipe's own calibration it is resolved once.
+        """Return the recipe with every parameter of every set, resolved once for its own calibration.
 
         Parameters
         ----------
@@ -182,12 +180,12 @@ class ResolvedRecipe:
     """In the recipe's order."""
 
     def merged(self, seed: int, coupling: Coupling) -> ResolvedRecipe:
-        """Return the same with one set for each chain that makes pixels of its own (`merge_chains`)."""
+        """Return the recipe with one set for each chain that has pixels of its own."""
         return replace(self, sets=tuple(merge_chains(self.sets, seed, coupling)))
 
     @property
     def record(self) -> dict[str, Any]:
-        """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
+        """The recipe as it stands in a manifest: every parameter, and no path."""
         data = self.recipe.model_dump(
             mode="json", exclude_none=True, exclude={"expects", "published", "surrogate", "plugins"}
         )
@@ -204,7 +202,7 @@ class ResolvedRecipe:
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes that come with the package, and with those installed beside it."""
+    """Return the names of the shipped recipes and of those installed beside them."""
     return tuple(sorted(_files()))
 
 
@@ -222,7 +220,7 @@ def _shipped(name: str) -> Recipe:
 
 @cache
 def recipe_aliases() -> Mapping[str, str]:
-    """Return the other names of the shipped recipes, each with the name that it stands for."""
+    """Return other names of the shipped recipes -> the names they stand for."""
     aliases = {}
     for name in recipe_names():
         data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
@@ -231,7 +229,7 @@ def recipe_aliases() -> Mapping[str, str]:
 
 
 def load_recipe(recipe: str | Path | Recipe) -> Recipe:
-    """Return a recipe by name or alias, or from a user's own file (a path ending in ``.toml``).
+    """Return a recipe by name or alias, or from a file that ends in ``.toml``.
 
     Raises
     ------
@@ -283,9 +281,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
 
 
 def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
-    """Return the recipe that a file's values are, which name other files relative to `folder`; the plugins that it
-    names are loaded.
-    """
+    """Return a file's recipe, whose other files lie relative to `folder`; plugins are loaded."""
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)
@@ -302,9 +298,7 @@ def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Rec
 
 
 def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
-    """Return the recipe that a file's values are, or raise `RecipeError` with every mistake, and with `problems` before
-    them.
-    """
+    """Return the recipe of a file's values, or raise `RecipeError` with every mistake."""
     recipe, problems = None, list(problems)
     try:
         recipe = Recipe.model_validate(data)
@@ -320,7 +314,7 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
 
 
 def _problems_of_sets(data: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the sets whose form is right, in a file where something else is not."""
+    """Return the mistakes in well-formed sets of a file with another mistake."""
     if not isinstance(data.get("calibration"), str):
         return []
     stages = data.get("stages")
@@ -338,7 +332,7 @@ def _problems_of_sets(data: Mapping[str, Any]) -> list[str]:
 
 
 def _well_formed(given: object, model: type[_E]) -> list[tuple[int, _E]]:
-    """Return the entries of a list whose form is right, each with its number in the file."""
+    """Return the well-formed entries of a list, each with its number in the file."""
     entries = []
     for number, entry in enumerate(given if isinstance(given, list) else [], 1):
         with suppress(ValidationError):

@@ -30,7 +30,7 @@ class RegionGroup(NamedTuple):
 
 
 class RegionTable(RecipeTable):
-    """Which regions: squares of the decoded image, or (``embed``) the whole image at places of a canvas."""
+    """Regions of a recipe: squares of the image, or the image embedded in a canvas."""
 
     kind: Literal["crop", "embed"] = "crop"
     fractions: Annotated[tuple[RegionFraction, ...], Field(min_length=1)] | None = None
@@ -96,7 +96,7 @@ class RegionTable(RecipeTable):
         return [RegionGroup(_percent(p), p, int(Fraction(str(p)) * short / 2) * 2 + 1) for p in self.fractions or ()]
 
     def area(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) in which regions of an image of this size have their places."""
+        """Return the (width, height) in which an image's regions have their places."""
         return (width, height) if self.canvas is None else (self.canvas, self.canvas)
 
     @property
@@ -121,7 +121,7 @@ class RegionTable(RecipeTable):
         )
 
     def _misfit(self, side: int, area: tuple[int, int]) -> str | None:
-        """Return why regions of a side have no places, or too few, in an area; or None."""
+        """Return why regions of a side have too few places in an area, or None."""
         across, down = (length - side + 1 for length in area)
         if side < LEAST_REGION:
             return f"is below {LEAST_REGION}"
@@ -134,7 +134,7 @@ class RegionTable(RecipeTable):
         return None
 
     def all_taken(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
-        """Return the groups that have no more places for a block than blocks are asked for, and how many they have."""
+        """Return groups with fewer places than blocks are asked for, and how many."""
         if self.blocks is None or self.block is None:
             return []
         across, down = self.area(width, height)

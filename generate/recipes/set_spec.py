@@ -1,4 +1,4 @@
-"""One set of a build, and which sets are one: those whose pixels are the same by definition."""
+"""Sets of a build, and which are one: those with the same pixels by definition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates", PLUGIN: "p
 
 @dataclass(frozen=True)
 class SetSpec:
-    """One set of a build: its id, its chain of stages, its role, its other names."""
+    """A set of a build: its id, chain of stages, role and other names."""
 
     id: str
     stages: tuple[Stage, ...]
@@ -59,12 +59,12 @@ class SetSpec:
 
 
 def step_identity(stage: Stage, key: np.uint64) -> bytes:
-    """Return what two steps after the same images share exactly if their pixels are the same by definition."""
+    """Return bytes that two steps share exactly if their pixels are the same by definition."""
     return canonical([f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level])
 
 
 def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
-    """Return the sets with those of one chain merged: the first keeps its id and takes the others' names as aliases.
+    """Return the sets with those of one chain merged; the first keeps its id.
 
     Under ``coupling="severity"`` a severity and its row given explicitly draw differently, so they stay two sets.
     """
@@ -76,7 +76,7 @@ def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list
 
 
 def merge_sets(sets: Iterable[SetSpec], identity: Callable[[SetSpec], bytes]) -> list[SetSpec]:
-    """Return the sets with those of one identity merged, in the order of the first ones."""
+    """Return the sets with those of one identity merged, in order."""
     merged: dict[bytes, SetSpec] = {}
     for spec in sets:
         key = identity(spec)

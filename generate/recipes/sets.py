@@ -1,4 +1,4 @@
-"""From what a recipe says of its sets to the sets: every stage resolved, every mistake found."""
+"""The sets of a recipe: every stage resolved, every mistake found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def resolve_sets(
     stages: Mapping[str, StageEntry | None] | None = None,
     pairs: Iterable[tuple[int, PairEntry]] = (),
 ) -> tuple[list[SetSpec], list[str]]:
-    """Return the sets of a recipe's entries, each with its number in the file, and every mistake in them.
+    """Return the sets of a recipe's numbered entries, and every mistake in them.
 
     Entries that name one chain twice under different ids are one set: the first id stays, the others become aliases.
     A stage that is None has a mistake of form, which is known already.
@@ -59,7 +59,7 @@ def _chain_json(spec: SetSpec) -> bytes:
 
 
 class _Resolver:
-    """Makes sets of entries, with the parameters of a calibration; each mistake names where it is in the file."""
+    """Makes sets of entries with a calibration's parameters; mistakes name their place."""
 
     def __init__(self, table: Calibration) -> None:
         self.specs: list[SetSpec] = []
@@ -94,7 +94,7 @@ class _Resolver:
                 self._refuse_others_id(where, name, chain)
 
     def add_pairs(self, where: str, pair: PairEntry) -> None:
-        """Add the sets of a ``[[pairs]]``: first x second and, where both orders are meant, second x first."""
+        """Add the sets of a ``[[pairs]]``, in one order or in both."""
         firsts, seconds = list(self._side(where, pair, "first")), list(self._side(where, pair, "second"))
         orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
         # lists that have a stage in common name some pairs twice
@@ -117,7 +117,7 @@ class _Resolver:
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
 
     def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
-        """Return what a set is for: what is trained on is no test, nor is what a method is chosen by."""
+        """Return a set's role: training, validation or test."""
         role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
         training = [name for name, role in role_of.items() if role == "train"]
         if training and given not in (None, "train"):
@@ -129,23 +129,17 @@ class _Resolver:
         return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
     def _table_stage(self, where: str, entry: StageEntry) -> tuple[Stage, ...] | None:
-        """Return a stage that is written as a table; None where it has a mistake, which is noted."""
+        """Return a stage written as a table; None, and a note, where it is wrong."""
+        severity, level, parameters = entry.severity, entry.level, entry.parameters
         try:
-            return (
-                resolve_stage(
-                    entry.corruption,
-                    self._table,
-                    severity=entry.severity,
-                    level=entry.level,
-                    parameters=entry.parameters,
-                ),
-            )
+            stage = resolve_stage(entry.corruption, self._table, severity=severity, level=level, parameters=parameters)
+            return (stage,)
         except CorruptsetError as e:
             self.problems.append(f"{where}: {e}")
             return None
 
     def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
-        """Return the stages that a text means; None where it, or the stage that it names, has a mistake."""
+        """Return the stages that a text names; None, and a note, where it is wrong."""
         if text in self._named:
             named = self._named[text]
             return None if named is None else (named,)
@@ -156,7 +150,7 @@ class _Resolver:
             return None
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
-        """Yield the chains of an entry, each with the id that it is given, if it is given one."""
+        """Yield the chains of an entry, each with its given id or None."""
         if entry.clean:
             yield (), None
         for name in entry.corruptions or ():
@@ -189,7 +183,7 @@ class _Resolver:
     def _of_corruption(
         self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None
     ) -> Iterator[Link]:
-        """Yield a corruption at severities, or at levels where it has them; at 0 it is absent."""
+        """Yield a corruption at severities or levels; at 0 it is absent."""
         gradual = get_corruption(name).gradual is not None
         if gradual and levels is None:
             self.problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
@@ -206,9 +200,7 @@ class _Resolver:
                 self.problems.append(f"{where}: {e}")
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
-        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there is
-        none.
-        """
+        """Yield the stages of a pair's side, each with its name in a chain's id."""
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):
@@ -221,7 +213,7 @@ class _Resolver:
                     yield item if item in self._named or not link else link[0].name, link
 
     def _refuse_others_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
-        """Note a given id that reads as a chain of severities and is not that chain."""
+        """Note a given id that names another chain of severities."""
         try:
             if parse_chain(name, self._table) == stages:
                 return
@@ -231,7 +223,7 @@ class _Resolver:
 
 
 def _clashes(specs: Sequence[SetSpec]) -> list[str]:
-    """Return what is wrong with the ids and aliases of sets, alone and side by side."""
+    """Return the problems of sets' ids and aliases, alone and together."""
     problems: list[str] = []
     names: set[str] = set()
     for spec in specs:

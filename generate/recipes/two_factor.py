@@ -35,7 +35,7 @@ def pairs(
     orders: Literal["both", "given"] = "both",
     calibration: str | Path = "imagenet",
 ) -> Recipe:
-    """Return a recipe of two-factor sets: every stage of one list before every stage of the other.
+    """Return a recipe of two-factor sets: stages of one list before stages of another.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) ->
 
 
 def number_or_word(text: str) -> bool | int | float | str:
-    """Return what a parameter's value on a command line is: true and false, whole and other numbers, words."""
+    """Return a parameter's value from the command line: boolean, number or word."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -1,6 +1,4 @@
-"""The check of a source: every chosen image is decoded before the first one is used, and one error lists all that is
-wrong.
-"""
+"""The check of a source: images are decoded before use; problems make one error."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ class Checked:
     """(path or id, reason)"""
 
     def raise_for_bad(self, notes: Sequence[tuple[str, str]] = ()) -> None:
-        """Raise `SourceError` listing every bad image and every note of the listing, if there are any."""
+        """Raise `SourceError` with every bad image and every note of the listing, if any."""
         if problems := [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]:
             raise SourceError(
                 f"{len(problems)} file{'s' * (len(problems) > 1)} of the source cannot be used:\n{listed(problems)}\n"

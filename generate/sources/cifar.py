@@ -1,4 +1,4 @@
-"""The sources ``cifar10:PATH`` and ``cifar100:PATH``: the python or the binary version, the tar.gz or the folder.
+"""The sources ``cifar10:PATH`` and ``cifar100:PATH``: python or binary version, archive or folder.
 
 Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels.
 

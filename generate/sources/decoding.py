@@ -50,7 +50,7 @@ _pillow = threading.RLock()
 
 
 class BadSample(Exception):
-    """A sample that cannot be used; the message is one sentence with the reason and what to do."""
+    """A sample that cannot be used; the message says why, and what to do."""
 
 
 def decode(data: bytes) -> NDArray[np.uint8]:

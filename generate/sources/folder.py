@@ -88,7 +88,7 @@ def _by_class(listing: Listing) -> Source:
 
 
 def open_tree(path: Path, *, images: str | None = None) -> Source:
-    """List a tree of images; none is read. An image's id is its path, with its suffix, in Unicode's normal form C.
+    """List a tree of images, whose ids are paths with their suffix.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Groups of samples, such as the styles of icons: from a CSV beside an image folder, and some of them held out."""
+"""Groups of samples, such as styles of icons: given by a CSV, and held out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which groups are held out of training, and whether their samples or all others are taken."""
+    """Groups held out of training, and whether their samples or all others are taken."""
 
     groups: tuple[str, ...]
     """Names, or shell patterns."""
@@ -66,7 +66,7 @@ class HoldOut:
         return [pattern for pattern in self.groups if not any(_matches(group, pattern, groups) for group in groups)]
 
     def notes(self, samples: Sequence[Sample]) -> list[str]:
-        """Return what a user should know: the patterns of a recipe that mean no group of the source."""
+        """Return notes for users: a recipe's patterns that match no group of the source."""
         unmatched = self.unmatched(samples)
         most = (
             f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: "
@@ -75,7 +75,7 @@ class HoldOut:
         return [most] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
-        """Return what the manifest's selection says: the groups by name, and the side that was taken."""
+        """Return the manifest's record of a hold-out: the groups, and the side that was taken."""
         return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
 
 
@@ -85,7 +85,7 @@ def _matches(group: str, pattern: str, groups: Container[str]) -> bool:
 
 
 def recorded_hold_out(record: object) -> HoldOut | None:
-    """Return what a manifest's selection holds out, as `HoldOut.record` wrote it; None where it is something else."""
+    """Return the hold-out that a manifest's selection records; None where there is none."""
     match record:
         case {"groups": list(groups), "part": "test" | "train" as part} if groups and all(
             isinstance(g, str) for g in groups
@@ -127,7 +127,7 @@ def _group_problems(groups: Sequence[str]) -> list[str]:
 
 
 def add_groups(source: Source, csv: Path) -> None:
-    """Give the samples of a source of image files the groups of a CSV; an image without one becomes a note.
+    """Give a source's samples the groups of a CSV; images without one become notes.
 
     Raises
     ------

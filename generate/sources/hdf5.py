@@ -1,4 +1,4 @@
-"""The source ``hdf5:FILE``: a dataset of images and one of labels, or a shard of one of corruptset's own builds.
+"""The source ``hdf5:FILE``: datasets of images and labels, or a shard of a corruptset build.
 
 Ids are ``data/<row>``. A shard that lies in its build keeps its samples' ids, labels, splits and classes: its ``index``
 says which samples its rows are.
@@ -41,7 +41,7 @@ Shape = tuple[int, int, int] | None
 
 
 def _read(path: Path, dataset: str, shape: Shape, ahead: int, sample: Sample) -> bytes | NDArray[np.uint8]:
-    """Return a row; those around it are read with it, for who reads rows in order."""
+    """Return a row; its neighbours are read with it, for those who read in order."""
     first = sample.index // ahead * ahead
     try:
         try:
@@ -151,7 +151,7 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
 def _of_build(
     path: Path, depth: int, index: list[int], labels: list[int]
 ) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
-    """Return the samples of a shard, and their classes, from the build that it lies in."""
+    """Return the samples and classes of a shard, from the build around it."""
     build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(

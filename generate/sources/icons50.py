@@ -1,5 +1,4 @@
-"""The source ``icons50:PATH``: Icons-50, icons of fifty classes in the styles of their vendors, from Icons-50.npy or
-class folders.
+"""The source ``icons50:PATH``: Icons-50, from Icons-50.npy or from its class folders.
 
 Every sample has a group: its style, or, with ``--groups subtype``, which kind of its class it shows. The file has icons
 of 32x32 in the order of its rows, and numbers for classes; the folders have images of any size, named

@@ -96,9 +96,7 @@ def _stem(path: str) -> str:
 
 
 def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
-    """Return path -> wnid of images: what devkit or labels say, or else the folder; refuse images where both say
-    another.
-    """
+    """Return path -> wnid of images; refuse them where folder and labels disagree."""
     problems = [
         f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)
     ]
@@ -164,7 +162,7 @@ def read_truth(path: Path) -> Truth:
 
 
 def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
-    """Return the wnids of the classes in meta.mat, in the order of their ids, which count from 1."""
+    """Return the classes' wnids of meta.mat, in the order of their ids from 1."""
     from scipy.io import loadmat
 
     try:

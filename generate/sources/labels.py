@@ -1,4 +1,4 @@
-"""Labels and the classes that they number: of a CSV beside images, of arrays, and of lists of names."""
+"""Labels and the classes that they number: from CSVs, arrays and lists of names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CSV_BYTES = 512 * 2**20
 
 
 def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV that have something in them, each with the number of its line.
+    """Return the rows of a CSV that are not empty, each with its line number.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]
 def read_column(
     path: Path, column: str, images: Sequence[str], judge: Callable[[Sequence[str]], Sequence[str]], expected: str
 ) -> dict[str, str]:
-    """Return what a CSV ``file,<column>`` says of each image that it names, by the path as it is on disk.
+    """Return a CSV's ``file,<column>`` as a mapping from an image's path on disk.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def read_column(
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
-    """Return the label of every file that a CSV names, by the path as it is on disk, and the classes.
+    """Return a CSV's labels by an image's path on disk, and the classes.
 
     Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
     sort), or class names, numbered in their sorted order.
@@ -129,7 +129,7 @@ def _label_problems(names: Sequence[str]) -> list[str]:
 
 
 def _name_problems(names: Sequence[str]) -> list[str]:
-    """Return what is wrong with names of classes, each of which is that of a folder, too."""
+    """Return what is wrong with names of classes, which are names of folders too."""
     wrong = find_equal({name: name for name in names}) | {
         name: why for name in names if (why := _folder_problem(name)) is not None
     }
@@ -177,7 +177,7 @@ def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes that have numbers for names, 0 up to the last label: a manifest numbers its classes without gaps.
+    """Return classes named by numbers, from 0 to the last label without gaps.
 
     Examples
     --------
@@ -189,8 +189,7 @@ def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
 
 
 def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as
-    they are numbered.
+    """Return the classes of a list of names; folders sort as they are numbered.
 
     Raises
     ------

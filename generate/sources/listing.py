@@ -1,6 +1,4 @@
-"""Image files in a folder or in a tar: which are samples, which are ignored, which cannot be used; and a source of
-them.
-"""
+"""Image files of a folder or tar: samples, ignored files, and unusable ones."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle
 
 @dataclass
 class Listing:
-    """What lies in a folder or in a tar, as paths relative to it; POSIX, as they are on disk."""
+    """Files of a folder or a tar, as POSIX paths relative to it."""
 
     path: Path
     """The folder, or the tar."""
@@ -78,7 +76,7 @@ class Listing:
     """Path -> where its bytes lie in the tar."""
 
     def add(self, path: str) -> None:
-        """Add a file by its name: to the images, to the notes, or nowhere if it is a document."""
+        """Add a file by its name: to images or notes, or, documents, to neither."""
         self.files.append(path)
         name = path.rpartition("/")[2].lower()
         stem, _, suffix = name.rpartition(".")
@@ -94,7 +92,7 @@ class Listing:
             )
 
     def note_empty_folders(self) -> None:
-        """Note the class folders without an image, but for those with a note of their own."""
+        """Note class folders without an image, unless they have a note of their own."""
         filled = {path.partition("/")[0] for path in (*self.images, *(noted for noted, _ in self.notes)) if "/" in path}
         why = (
             "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses "
@@ -114,7 +112,7 @@ class Listing:
         identify: Callable[[str], str],
         classes: Iterable[ClassRecord] = (),
     ) -> Source:
-        """Return the source of images, in the order of their ids, without those whose names clash or cannot be ids.
+        """Return a source of the images, by id, without those with unfit names.
 
         Parameters
         ----------
@@ -149,7 +147,7 @@ class Listing:
 
 
 def ignored(name: str) -> bool:
-    """Whether a file or folder of this name does not belong to the data set: hidden, or left by an operating system.
+    """Whether a file of this name is hidden, or left by an operating system.
 
     Examples
     --------
@@ -167,7 +165,7 @@ def kept_suffix(path: str) -> bool:
 def list_images(
     path: Path, skip: Callable[[str], bool] = lambda path: False, around: Callable[[str], bool] = lambda path: False
 ) -> Listing:
-    """List a folder and what is below it, in the order of names, or a tar that is not gzipped; no image is read.
+    """List the images of a folder or a plain tar; none is read.
 
     Parameters
     ----------
@@ -228,7 +226,7 @@ def _list_folder(listing: Listing, skip: Callable[[str], bool]) -> None:
 
 
 def _problem(root: Path, entry: os.DirEntry[str]) -> str | None:
-    """Return why a file or folder cannot be used; a link to a file inside the source can."""
+    """Return why a file or folder cannot be used; links to files inside can."""
     try:
         mode = entry.stat().st_mode
         inside = not entry.is_symlink() or (

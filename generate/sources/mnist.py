@@ -1,5 +1,4 @@
-"""The source ``mnist:PATH``: MNIST and what is shaped like it (Fashion-MNIST, KMNIST, EMNIST), as IDX files, gzipped or
-not.
+"""The source ``mnist:PATH``: IDX files of MNIST, Fashion-MNIST, KMNIST and EMNIST, gzipped or not.
 
 Rows keep the order of the files, pixels are stored as they are (EMNIST's are transposed, as it is published).
 

@@ -23,7 +23,7 @@ def normal(text: str) -> str:
 
 
 def sample_id(path: str) -> str:
-    """Return the id of an image: its POSIX path without the suffix, in Unicode's normal form C.
+    """Return an image's id: its POSIX path without suffix, in Unicode's normal form C.
 
     Examples
     --------
@@ -36,8 +36,7 @@ def sample_id(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """Return a path as text that a terminal and a manifest can take: bytes that are no UTF-8 and control characters
-    escaped.
+    """Return a path as text; bytes that are no UTF-8 and control characters are escaped.
 
     Examples
     --------
@@ -79,7 +78,7 @@ EQUAL = "has the same name as {} on disks that ignore case or Unicode forms: ren
 
 
 def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
-    """Return path -> reason, with the other paths in it, for those whose names are equal under case folding."""
+    """Return path -> reason for those whose names are equal under case folding."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
         groups[_folded(name)].append(path)
@@ -88,7 +87,7 @@ def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
 
 
 def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return path -> reason for images that would have one id, or one place on a disk.
+    """Return path -> reason for images with one id or one place on disk.
 
     Parameters
     ----------

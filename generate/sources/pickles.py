@@ -28,7 +28,7 @@ class Refused(ValueError):
 
 
 def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """Return the dictionary that is pickled in some bytes; its arrays are views of them where the pickle has bytes.
+    """Return the dictionary pickled in some bytes; its arrays are views where possible.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def whole_numbers(value: Any, most: int) -> NDArray[np.int64]:
 
 
 def pixels(value: Any) -> NDArray[np.uint8]:
-    """Return an array of bytes in C order, of which nothing else is known."""
+    """Return an array of bytes, in C order and of any shape."""
     array = value.values if isinstance(value, Array) else None
     if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or not array.flags.c_contiguous or not array.size:
         what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(value).__name__
@@ -107,7 +107,7 @@ def _text(value: Any) -> str:
 
 
 class _Reader:
-    """The bytes of a pickle: no more than there are, and long strings as views of them."""
+    """The bytes of a pickle; long strings are views of them."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
@@ -144,7 +144,7 @@ class Dtype:
 
 
 class Array:
-    """In place of numpy's class: an array of numbers or short strings, or the list of an array of objects."""
+    """In place of numpy's class: numbers, short strings, or a list of objects."""
 
     values: NDArray[Any] | list[Any] | None = None
 
@@ -170,7 +170,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 
 def _encode(text: Any, coding: Any) -> bytes:
-    """Return the bytes that protocol 2 writes as text, each as a letter; long ones are bytes already."""
+    """Return the bytes that protocol 2 writes as text; long ones are bytes already."""
     if coding != "latin1":  # some codings take the square of a text's length in time
         raise Refused("it has bytes that are no text")
     return text if isinstance(text, bytes) else _text(text).encode("latin-1")

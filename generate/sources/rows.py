@@ -1,6 +1,4 @@
-"""Sources that are tables of rows: CIFAR, MNIST, arrays. Their order is the file's; each process holds the tables in
-memory.
-"""
+"""Sources of rows (CIFAR, MNIST, arrays), in file order; each process holds them in memory."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ Rows = tuple[tuple[ClassRecord, ...], list[Table]]
 def row_source(
     scheme: str, files: Sequence[Path], read: Callable[..., Rows], *arguments: Any, width: int = 5
 ) -> Source:
-    """Return the source of the rows of one or more tables; ids are ``<split>/<row, five digits>``.
+    """Return the source of one or more tables' rows; ids are ``<split>/<row, five digits>``.
 
     A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
 
@@ -98,7 +96,7 @@ def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tu
 
 
 def wanted_splits(split: str | None) -> tuple[str, ...]:
-    """Return the splits to read, in the order that they are read in: test before train; test by default.
+    """Return the splits to read: test before train; test by default.
 
     Examples
     --------
@@ -133,7 +131,7 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
 
 
 def open_arrays(path: Path) -> Source:
-    """Open the source ``npy:IMAGES,LABELS``; nothing is read but the heads of the two files, and the labels.
+    """Open the source ``npy:IMAGES,LABELS``; only the heads and the labels are read.
 
     Raises
     ------

@@ -1,6 +1,4 @@
-"""The source ``sample``: eight public photographs that come with scikit-image, read from its folder without a
-network.
-"""
+"""The source ``sample``: eight public photographs that come with scikit-image."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ from .source import Sample, Source
 
 
 class Photograph(NamedTuple):
-    """One of the eight: its file in scikit-image, the sha256 of its C-order RGB bytes, and its terms as scikit-image
-    states them.
-    """
+    """A photograph: its file in scikit-image, the sha256 of its RGB bytes, its terms."""
 
     file: str
     sha256: str
@@ -47,9 +43,7 @@ PHOTOGRAPHS = {file.partition(".")[0]: Photograph(file, f"sha256:{digest}", term
 
 
 def open(path: Path) -> Source:
-    """Open the eight photographs, each a class of its own; labels follow the order of their names. They have no
-    path.
-    """
+    """Open the eight photographs, each a class of its own, in the order of names."""
     package = importlib.util.find_spec("skimage")
     if package is None or package.origin is None:
         raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")

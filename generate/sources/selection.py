@@ -116,8 +116,7 @@ def selection_record(
     pattern: str | None = None,
     **numbers: int | None,
 ) -> dict[str, Any]:
-    """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among
-    them).
+    """Return the manifest's record of the selection: the options, the total and the chosen number.
 
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a
     path. Super-categories, the pattern of images, what the groups are, and which were held out, are recorded only where

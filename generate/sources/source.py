@@ -1,4 +1,4 @@
-"""What a source is: samples with stable ids, their pixels and labels; and the one line that names a source."""
+"""Sources: samples with stable ids, pixels and labels, and the line that names a source."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Probe(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Source:
-    """Where samples come from. Workers receive a pickled copy: a source holds no open file and no pixels."""
+    """A source of samples; workers get it pickled, so it holds no pixels."""
 
     scheme: str
     """What stands in the manifest as the source's name; never a path."""
@@ -257,7 +257,7 @@ def _unknown(text: str, name: str) -> str:
 
 
 def stored_path(sample_id: str, folder: str) -> str:
-    """Return where an image of a sample lies under its set: ``<class folder>/<id without a leading '<class>/'>``.
+    """Return where a sample's image lies below its set: class folder and id.
 
     Examples
     --------

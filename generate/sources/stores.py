@@ -1,4 +1,4 @@
-"""Sources in object stores: copied to the cache, once for each version of what lies there."""
+"""Sources in object stores: copied to the cache, once for each version."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ AT_ONCE = 8
 
 
 def local_copies(rest: str) -> str:
-    """Return what stands after a source's scheme with each URL of it replaced by a path; several are separated by
-    commas.
+    """Return the text after a source's scheme with a path in place of each URL.
 
     Raises
     ------
@@ -28,8 +27,7 @@ def local_copies(rest: str) -> str:
 
 
 def local_copy(url: str) -> str:
-    """Return where the file or the folder at a URL lies in the cache; it is fetched where no copy of this version is
-    there.
+    """Return where a URL's content lies in the cache; it is fetched if missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Super-categories: classes of a source put together, of each of which a selection takes so many samples."""
+"""Super-categories: classes put together, and how many samples a selection takes of each."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SuperCategories(BaseModel):
 
 
 def read_super_categories(given: str | Path) -> SuperCategories:
-    """Return the super-categories of a file, or of one that comes with the package, by its name.
+    """Return the super-categories of a file, or of a shipped one by its name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files read in place: whole ones, gzipped or not, and the members of tars by an index. Nothing is extracted."""
+"""Files read in place: whole ones, gzipped or not, and tars by an index."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def reading(path: Path) -> Iterator[None]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file, or what a gzipped one expands to; checksums are compared at its end."""
+    """Open a regular file, or what a gzipped one expands to, checksums compared."""
     with reading(path), open_regular(path) as file:
         zipped = file.peek(2).startswith(b"\x1f\x8b")
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
@@ -64,7 +64,7 @@ def read_whole(path: Path) -> bytearray:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what tells a file from another of its name, or from itself before it was written to."""
+    """Return a file's inode, size and time, which tell whether it has changed."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -166,9 +166,7 @@ def _problem(name: str, member: tarfile.TarInfo) -> str | None:
 
 
 def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
-    """Return the paths of the files of a folder (where globs find them) or a tar, and the contents of those that are
-    wanted by their names.
-    """
+    """Return the paths in a folder or tar, and the contents of wanted names."""
     if path.is_dir():
         found = {p.relative_to(path).as_posix(): p for place in places for p in sorted(path.glob(place)) if p.is_file()}
         return list(found), {name: read_whole(p) for name, p in found.items() if p.name in wanted}

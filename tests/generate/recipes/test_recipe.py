@@ -61,6 +61,12 @@ def test_shipped():
             assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
         assert found.title
         assert found.description
+    for name in ("cifar10-c", "cifar100-c"):
+        found = load_recipe(name)
+        assert [s.id for s in found.resolve().sets] == ["clean", *ids(FIFTEEN + EXTRA)]
+        assert [s.role for s in found.resolve().sets] == ["test"] * 76 + ["validation"] * 20
+        assert (found.calibration, found.scale, found.encoding.format) == ("cifar", "none", "png")
+        assert found.preprocessing.as_json() == {"kind": "none", "channels": "keep"}
     training = load_recipe("imagenet-train-distortions")
     assert {(s.id, s.role) for s in training.resolve().sets} == {
         (i, "train") for i in ids(["uniform_noise", "fisheye"])

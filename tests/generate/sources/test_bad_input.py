@@ -6,17 +6,14 @@ import os
 import pickle
 import re
 import shutil
-import struct
 import tempfile
 import unicodedata
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
 import archives as a
 import numpy as np
 import pytest
-from PIL import Image
 
 from corruptset.errors import SourceError
 from corruptset.generate.pixels.preprocessing import ResizeCrop
@@ -42,12 +39,6 @@ def listed(root, **options):
     return source, [sample.id for sample, *_ in found.good], dict([*source.notes, *found.bad])
 
 
-def bomb():
-    body = b"IHDR" + struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0)
-    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">I", zlib.crc32(body))
-    return head + b"\0\0\0\0IDAT5\xaf\x06\x1e"
-
-
 @contextmanager
 def not_root():
     """Run as a user whom permissions bind: root is not."""
@@ -62,19 +53,15 @@ def not_root():
 
 
 def test_everything_at_once_is_listed_at_once(tmp_path):
-    palette, long = Image.fromarray(RGB[:, :, 0]).convert("P"), "bad/" + "x" * 242 + ".jpg"
+    long = "bad/" + "x" * 242 + ".jpg"
     files = {
         "good/plain.jpg": (JPEG, None),
         "good/png named.jpg": (PNG, None),
-        "good/cmyk.jpg": (encoded(Image.fromarray(RGB).convert("CMYK"), "JPEG"), None),
-        "good/palette.png": (encoded(palette, "PNG", transparency=bytes(range(256))), None),
-        "good/grey16.png": (encoded(np.full((20, 20), 30_000, np.uint16), "PNG"), None),
         "good/żółw и кот.JPEG": (JPEG, None),
         "bad/truncated.jpg": (JPEG[: len(JPEG) * 2 // 3], "truncated"),
         "bad/zero.jpg": (b"", "zero bytes"),
         "bad/text.jpg": (b"<html>404 Not Found</html>", "is not an image by its bytes"),
         "bad/1x1.png": (encoded(RGB[:1, :1], "PNG"), "is 1x1"),
-        "bad/bomb.png": (bomb(), "pixels that one image may have"),
         "bad/two.jpg": (JPEG, "same id as bad/two.png"),
         "bad/two.png": (PNG, "same id as bad/two.jpg"),
         "bad/case.jpg": (JPEG, "same id as bad/CASE.png"),
@@ -83,7 +70,6 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/line\nhere.jpg": (JPEG, r"control characters.*U\+000A"),
         "bad/back\\slash.jpg": (JPEG, "backslash"),
         "bad/noext": (JPEG, "no suffix of an image"),
-        "bad/array.npy": (b"\x93NUMPY", "no suffix of an image"),
         long: (JPEG, "longer than"),
         "loose.jpg": (JPEG, "outside the class folders"),
     }
@@ -102,7 +88,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "empty/": "class folder without an image",
     }
     source, good, problems = listed(tmp_path)
-    assert good == [f"good/{n}" for n in ("cmyk", "grey16", "palette", "plain", "png named", "żółw и кот")]
+    assert good == [f"good/{n}" for n in ("plain", "png named", "żółw и кот")]
     assert {path: bool(re.search(said.get(path, "^$"), why)) for path, why in problems.items()} == dict.fromkeys(
         said, True
     )

@@ -9,7 +9,6 @@ import tarfile
 import archives as a
 import numpy as np
 
-from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
@@ -91,29 +90,21 @@ def test_batches_that_are_not_as_published(tmp_path):
     python = [
         (test_batch(rows, labels[:-1]), r"data of shape \(23, 3072\) and 22 labels"),
         (test_batch(rows, [*labels[:-1], 10]), r"1 label out of range \(row 22: 10\); expected 0 to 9"),
-        ({"batches.meta": a.protocol0_meta(a.TEN[:9], 23)}, r"out of range .* expected 0 to 8"),
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "../x"], 23)}, "'../x' cannot be a folder's name"),
-        ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "cat"], 23)}, "a class name is given twice"),
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "Cat"], 23)}, "'Cat' has the same name as cat"),
         ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
-        (test_batch(rows[:, :3071]), r"data of shape \(23, 3071\)"),
-        (test_batch(rows.astype(np.float32)), r"pixels of float32 \(23, 3072\)"),
         (test_batch(np.asfortranarray(rows)), "stored row by row"),
-        (test_batch(np.array([object()])), "asks Python to run"),
         ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
         ({"test_batch": a.python2_batch(rows, {"labels": labels})[:-900]}, "is cut"),
         ({"test_batch": b"PK\x03\x04 not a pickle"}, "test_batch"),
-        ({"test_batch": b""}, "is cut"),
         ({"test_batch": None}, "has no test_batch of the split test"),
         ({"batches.meta": None}, "has no batches.meta or batches.meta.txt"),
     ]
     binary = [
         ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "no whole rows of 3073"),
-        ({"test_batch.bin": b""}, "no whole rows of 3073"),
         ({"test_batch.bin": a.binary(images, np.full((23, 1), 200))}, "23 labels out of range"),
         ({"batches.meta.txt": b""}, "it has none"),
-        ({"data_batch_2.bin": None}, r"has no data_batch_2\.bin of the split train; it holds .*data_batch_1\.bin"),
-        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train"),
+        ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it holds .*data_batch_1\.bin"),
     ]
     for i, (change, said) in enumerate(python + binary):
         whole = a.ten_python(TEST) if i < len(python) else a.ten_binary(TEST, TRAIN)
@@ -127,7 +118,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
     for data, said in (
-        *((whole[: int(len(whole) * share)], "is cut: it ends in the middle of") for share in (0.1, 0.5, 0.9, 0.9999)),
+        *((whole[: int(len(whole) * share)], "is cut: it ends in the middle of") for share in (0.1, 0.9, 0.9999)),
         (bytes(flipped), "damaged"),
         (b"PK\x03\x04" + bytes(600), "is not a tar archive"),
     ):
@@ -142,15 +133,3 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
         (f"cifar10:{double}", "in several folders"),
     ):
         a.refuses(source, said)
-
-
-def test_the_recipes_keep_what_is_published():
-    published = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog
-        brightness contrast elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"""
-    for name, other in (("cifar10-c", "cifar-10-c"), ("cifar100-c", "cifar-100-c")):
-        recipe = load_recipe(other)
-        assert (recipe.name, recipe.calibration, recipe.scale, recipe.encoding.format) == (name, "cifar", "none", "png")
-        assert (recipe.preprocessing.kind, recipe.preprocessing.channels) == ("none", "keep")
-        specs = recipe.resolve().sets
-        assert [s.id for s in specs] == ["clean", *(f"{c}/{s}" for c in published.split() for s in range(1, 6))]
-        assert [s.role for s in specs] == ["test"] * 76 + ["validation"] * 20

@@ -94,8 +94,6 @@ def test_what_is_listed(monkeypatch):
         (encoded(np.zeros((1, 1, 3), np.uint8), "PNG"), "is 1x1; both sides must have at least 8"),
         (encoded(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (bomb, "89,478,485 pixels that one image may have"),
-        (png(10_000, 9_500, 8, 2, b""), "pixels that one image may have"),
-        (b"BM" + struct.pack("<IHHIIiiHHIIiiII", 54, 0, 0, 54, 40, 60_000, 60_000, 1, 24, *[0] * 6), "pixels"),
     ):
         with pytest.raises(BadSample, match=said):
             decode(data)
@@ -106,25 +104,22 @@ def test_what_is_listed(monkeypatch):
         decode(bomb)
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")] + [("JPEG", {"progressive": True})],
-    ids=str,
-)
-def test_a_truncated_image_is_never_half_an_image(kind, options, monkeypatch):
+def test_a_truncated_image_is_never_half_an_image(monkeypatch):
     """Cut anywhere, it is listed; where only bytes after the pixels are missing, the pixels are whole."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done
-    data = encoded(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
-    whole = decode(data)
-    cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
-    listed = 0
-    for cut in cuts:
-        try:
-            got = decode(data[:cut])
-        except BadSample:
-            listed += 1
-        else:
-            assert kind in ("PNG", "GIF")
-            np.testing.assert_array_equal(got, whole)
-    assert listed >= len(cuts) - 20
+    kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
+    for kind, options in (*kinds, ("JPEG", {"progressive": True})):
+        data = encoded(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
+        whole = decode(data)
+        cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
+        listed = 0
+        for cut in cuts:
+            try:
+                got = decode(data[:cut])
+            except BadSample:
+                listed += 1
+            else:
+                assert kind in ("PNG", "GIF")
+                np.testing.assert_array_equal(got, whole)
+        assert listed >= len(cuts) - 20, kind
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True

@@ -71,15 +71,11 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         ({"style": ["apple"] * 41 + [""]}, "the style of row 41, '', is empty"),
         ({"style": ["a\tb"] * 42}, "row 0, .*, has control characters"),
         ({"style": [Hostile()]}, "asks Python to run 'posix.system'"),
-        ({"class": [0] * 41}, "has 41 labels for 42 images"),
         ({"class": [-1] * 42}, "labels out of range"),
         ({"class": [0.5] * 42}, "other things where whole numbers were expected"),
         ({"image": np.zeros((42, 3, 32, 32), np.float32)}, r"has pixels of float32 \(42, 3, 32, 32\); expected"),
         ({"image": np.zeros((42, 3072), np.uint8)}, r"image has the shape \(42, 3072\); expected"),
         ({"image": np.asfortranarray(np.zeros((42, 3, 32, 32), np.uint8))}, "stored row by row"),
-        ({"image": [np.zeros((3, 32, 32), np.uint8)] * 42}, "has pixels of list"),
-        ({"image": np.zeros((42, 3, 4, 4), np.uint8)}, "H and W at least 8"),
-        ({"image": np.zeros((0, 3, 32, 32), np.uint8)}, "expected an array of bytes"),
     ):
         path = icons.write_file(tmp_path / "Icons-50.npy", **changes)
         assert str(path) in a.refuses(f"icons50:{path}", said)
@@ -93,13 +89,9 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
     a.refuses("icons50:Icons-50.npy", "is cut|is no pickle")
     path.write_bytes(data)
     np.save("plain.npy", np.zeros(4))
-    (tmp_path / "x.txt").write_text("icons")
     os.mkfifo("pipe")
     for source, options, said in (
-        ("icons50:", {}, "needs a path"),
-        ("icons50:nowhere", {}, "is not there"),
         ("icons50:plain.npy", {}, "is no .npy file of a dictionary"),
-        ("icons50:x.txt", {}, "is no .npy file of a dictionary"),
         ("icons50:pipe", {}, "not a regular file"),
         ("icons50:.", {"labels": "x"}, "takes no --labels"),
         ("icons50:.", {"groups": "colour"}, "--groups is 'colour'; for icons50 expected one of style, subtype"),

@@ -38,8 +38,6 @@ def root(tmp_path):
     a.write(tmp_path / "flat", images)
     a.write(tmp_path / "folders", folders)
     a.write(tmp_path / "around" / "val", folders)
-    a.write(tmp_path / "alone", images)
-    a.tar(tmp_path / "alone" / KIT, a.devkit(), "w:gz")
     wnids = [a.WNIDS[k - 1] for k in a.truth()]
     stems = [name.removesuffix(".JPEG") for name in images]
     (tmp_path / "synsets.txt").write_text("".join(f"{w}\n" for w in wnids))
@@ -57,12 +55,9 @@ def test_every_form_is_the_same_source(root):
     for path, labels in (
         ("ILSVRC2012_img_val.tar", None),
         ("", None),
-        ("ILSVRC2012_img_val.tar", KIT),
         ("ILSVRC2012_img_val.tar", "ILSVRC2012_devkit_t12"),
         ("ILSVRC2012_img_val.tar", "LOC_val_solution.csv"),
         ("flat", None),
-        ("alone", None),
-        ("flat", KIT),
         ("flat", "synsets.txt"),
         ("flat", "labels.csv"),
         ("folders", None),
@@ -111,12 +106,8 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
             (a.devkit(a.truth()[:-1]), "has no line for it"),
             (a.devkit([*a.truth(), 1]), "holds 7 images, and .* says the classes of 8"),
             (a.devkit([*a.truth()[:-1], 4]), "lines that are no ids from 1 to 3:\n  line 7: '4'"),
-            (a.devkit([*a.truth()[:-1], 0]), "line 7: '0'"),
-            (a.devkit([]), "has no line"),
             (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
-            (a.devkit(wnids=["n02123045", "cat", "n01532829"]), "does not give every class a wnid such as"),
             (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "does not give every class a wnid .* of its own"),
-            (right | {meta: right[meta][:300]}, "cannot be read as a MATLAB file"),
             ({truth: right[truth]}, "has no data/meta.mat"),
         )
     ):
@@ -135,7 +126,6 @@ def test_labels_that_do_not_fit(root):
         (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
         (good.replace(a.WNIDS[1], "cat"), "flat", "line 4: 'cat' is no wnid"),
         (good.replace("file,label", "image,class"), "flat", "begin with 'image,class'"),
-        ("file,label\n", "flat", "they have no row"),
         (swapped, "folders", f"mine.csv says {a.WNIDS[1]}"),
     ):
         (root / "mine.csv").write_text(text)

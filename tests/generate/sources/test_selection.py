@@ -106,7 +106,6 @@ def test_the_first_of_every_super_category(tmp_path):
     options = {"per_super_category": path, "classes": CLASSES}
     assert rows(SAMPLES, **options) == [0, 3, 5, 6, 9, 11, 17, 23]
     assert rows(SAMPLES, per_class=1, **options) == [0, 3, 5]
-    assert len(rows(SAMPLES[:8], **options)) == 4  # all that there are
     record = selection_record(SAMPLES, select(SAMPLES, **options), per_super_category=path)
     assert (record["chosen"], record["per_super_category"]["images"]) == (8, 4)
     assert record["per_super_category"]["categories"] == ["bird", "land vehicle"]
@@ -128,8 +127,6 @@ def test_mistakes_of_super_categories(tmp_path):
             'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = []\nc = "n02"\n',
             "image: there is no such key. Did you mean .images.. Known here: images, categories",
             "images is 0; expected a number from 1 upwards",
-            r"categories, b is \[\]; expected something in it",
-            "categories, c is 'n02'; expected a list in square brackets",
         ),
         ('images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n', "the class 'n01' stands in it 2 times"),
         ('images = 1\n[categories]\na = ["n00", "n07", "n08"]\n', "names 2 classes that the source does not have"),
