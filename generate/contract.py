@@ -8,11 +8,11 @@ import pickle
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,27 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.plugins import fault_of, load_plugins, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
-from ..documentation import docstring
 from ..errors import ParameterError
 from ..pixels import pixel_digest
 from ..processes import loky_workers_starting, worker_pool
 from .plan.tree import SetMaker
 
+CHECKS = (
+    "sizes from 8x8, grey and colour: uint8 in the same shape",
+    "the input stays as it is, the same input gives the same output, and no global generator takes part",
+    "an image of a batch is what it is alone, in any order",
+    "the key decides what is drawn, and nothing else does",
+    "severities differ from each other and from the clean image",
+    "another process makes the same",
+    "one colour image of 4000x6000",
+)
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """Heights and widths, each in grey and in colour."""
 LEVELS = (1, 2, 5, 10, 30)
 """Of a gradual degradation."""
 IDS = ("a", "b", "c", "d")
+"""Of the images of a batch; their numbers are their labels."""
+BATCH = range(len(IDS))
 
 
 @dataclass(frozen=True)
@@ -102,29 +112,31 @@ def check_corruption(
     """
     load_plugins(plugins or ())
     declared = get_corruption(name)
-    maker = SetMaker(
-        224, plugins=plugins_of([name]), resources={"surrogate": _StandIn()} if declared.needs_model else {}
-    )
-    contract = _Contract(declared, _stages(declared, dict(parameters or {})), maker)
-    steps = [contract.sizes, contract.purity, contract.keys, contract.batches, contract.severities, contract.process]
-    checks = [" ".join(docstring(step).split()) for step in (*steps, *[contract.large] * large)]
-    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
+    resources = {"surrogate": _StandIn()} if declared.needs_model else {}
+    maker = SetMaker(224, plugins=plugins_of([name]), resources=resources)
+    trial = _Trial(declared, _stages(declared, dict(parameters or {})), maker)
+    states = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
-        for step in steps:
-            step()
+        trial.run()
     finally:
-        np.random.set_state(numpys)  # noqa: NPY002
-        random.setstate(pythons)
-    if large and not contract.failures:
-        contract.large()
+        np.random.set_state(states[0])  # noqa: NPY002
+        random.setstate(states[1])
+    if not trial.failures:
+        trial.another_process()
+    if large and not trial.failures:
+        image = np.tile(_picture(500, 500, 3), (1, 8, 12, 1))
+        trial.made(trial.stages[-1], image, "at 4000x6000 with 3 channels")
+    seconds = float("nan")
+    if not trial.failures:
+        started = time.perf_counter()
+        _apply(trial.stages[-1], maker, _picture(224, 224, 3))
+        seconds = time.perf_counter() - started
     plugin = declared.module if declared.family == PLUGIN else None
-    return CorruptionCheck(name, plugin, tuple(contract.failures), tuple(checks), contract.measured())
+    return CorruptionCheck(name, plugin, tuple(trial.failures.values()), CHECKS[: 6 + large], seconds)
 
 
 def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
-    """Return what to apply: every severity of the first calibration that has rows, a few levels, or given
-    parameters.
-    """
+    """Return the stages to try: severities of the first calibration with rows, a few levels, or given parameters."""
     name, tables = declared.name, calibrations_of(declared.name)
     table = get_calibration(tables[0] if tables else "imagenet")
     if declared.gradual is not None:
@@ -132,9 +144,8 @@ def _stages(declared: Corruption, parameters: Mapping[str, Any]) -> list[Stage]:
         return [resolve_stage(name, table, level=level, parameters=parameters) for level in levels]
     if tables and not parameters:
         return [resolve_stage(name, table, severity=severity) for severity in sorted(table.rows[name])]
-    return [
-        resolve_stage(name, table, parameters={p.name: _middle(p, name) for p in declared.columns} | dict(parameters))
-    ]
+    middles = {p.name: _middle(p, name) for p in declared.columns if p.name not in parameters}
+    return [resolve_stage(name, table, parameters=middles | dict(parameters))]
 
 
 def _middle(parameter: Parameter, corruption: str) -> Any:
@@ -154,164 +165,120 @@ def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
     light = 1 - np.arange(count)[:, None, None, None] / 8
-    images: Images = np.clip(light * (shades[None, :, :, None] + grain + 9 * np.arange(channels)), 0, 255).astype(
-        np.uint8
-    )
+    drawn = np.clip(light * (shades[None, :, :, None] + grain + 9 * np.arange(channels)), 0, 255)
+    images: Images = drawn.astype(np.uint8)
     return images
 
 
 @dataclass
-class _Contract:
+class _Trial:
+    """A corruption that is tried, and the sentences of what is wrong with it."""
+
     declared: Corruption
     stages: Sequence[Stage]
     maker: SetMaker
-    failures: list[str] = field(default_factory=list)
-    kinds: set[str] = field(default_factory=set)
+    failures: dict[str, str] = field(default_factory=dict)
+    """By what they are of: a fault is noted once, whatever its numbers are at other sizes."""
 
-    def sizes(self) -> None:
-        """sizes from 8x8, grey and colour: uint8 in the same shape"""
-        for height, width in SIZES:
-            for channels, where in ((1, "1 channel"), (3, "3 channels")):
-                for stage in (self.stages[0], self.stages[-1]):
-                    self._made(_picture(height, width, channels), ["a"], stage, f"at {height}x{width} with {where}")
+    def note(self, wrong: bool, fault: str, where: str = "") -> None:
+        """Note a fault, if it is one."""
+        if wrong:
+            kind = re.sub(r"\d+", "", fault) if where else fault
+            self.failures.setdefault(kind, f"{self.declared.name} {fault}{where and f', {where}'}.")
 
-    def purity(self) -> None:
-        """the input stays as it is, the same input gives the same output, and no global generator takes part"""
-        for made, images in self._each():
-            before = images.copy()
-            np.random.seed(1)  # noqa: NPY002
-            random.seed(1)
-            state = _global_state()
-            first = made(images, IDS)
-            self._refuse(not (images == before).all(), "changes its input; work on a copy")
-            self._refuse(state != _global_state(), "draws from a global generator; draw from the keys")
-            np.random.seed(2)  # noqa: NPY002
-            random.seed(2)
-            self._refuse(
-                not _equal(first, made(images, IDS)),
-                "makes other pixels in a second call; nothing may be kept between calls",
-            )
+    def made(self, stage: Stage, images: Images, where: str) -> Images | None:
+        """Apply a stage; None, and a fault, where that fails."""
+        try:
+            made = _apply(stage, self.maker, images)
+        except Exception as e:
+            own = f"The plugin {self.declared.module}: {self.declared.name} "
+            self.note(True, str(e).removeprefix(own), where)
+            return None
+        fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
+        self.note(bool(fault), fault, where)
+        return None if fault else made
 
-    def keys(self) -> None:
-        """the key decides what is drawn, and nothing else does"""
-        if self.declared.needs_model:
-            return
-        differ = []
-        for made, images in self._each():
-            same = np.repeat(images[:1], len(IDS), 0)
-            drawn = made(same, IDS)
-            differ.append(not (drawn == drawn[:1]).all())
-        if any(differ):
-            self._refuse(
-                self.declared.deterministic,
-                "says that it draws nothing (deterministic), and its output depends on the key",
-            )
-        elif differ and not self.declared.deterministic:
-            self._refuse(
-                True, "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
-            )
-
-    def batches(self) -> None:
-        """an image of a batch is what it is alone, in any order"""
-        for made, images in self._each():
-            together = made(images, IDS)
-            alone = np.concatenate([made(images[i : i + 1], IDS[i : i + 1], i) for i in range(len(images))])
-            self._refuse(
-                not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone"
-            )
-            backwards = made(images[::-1].copy(), IDS[::-1], slice(None, None, -1))[::-1]
-            self._refuse(not _equal(together, backwards), "makes other pixels of a batch in another order")
-
-    def severities(self) -> None:
-        """severities differ from each other and from the clean image"""
-        made = [made(images, IDS) for made, images in self._each()]
+    def run(self) -> None:
+        """Try all that one process can."""
+        for (height, width), channels, stage in product(SIZES, (1, 3), (self.stages[0], self.stages[-1])):
+            where = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
+            self.made(stage, _picture(height, width, channels), where)
         clean = _picture(64, 64, 3, len(IDS))
-        named = list(zip(made, [stage.name for stage in self.stages], strict=False))
-        for one, name in named:
-            self._refuse(_equal(one, clean), f"changes nothing at {name}")
-        for (one, name), (other, other_name) in combinations(named, 2):
-            self._refuse(_equal(one, other), f"makes the same at {name} and at {other_name}")
+        drawn = []
+        of_stages = [(stage.name, clean)]
+        for stage in self.stages:
+            if self.made(stage, clean.copy(), "at 64x64") is None:
+                continue
+            together = self._pure(stage, clean)
+            of_stages.append((stage.name, together))
+            alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
+            self.note(not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone")
+            backwards = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
+            self.note(not _equal(together, backwards), "makes other pixels of a batch in another order")
+            alike = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
+            drawn.append(bool((alike != alike[:1]).any()))
+        self._keyed(drawn)
+        for (name, one), (other_name, other) in combinations(of_stages, 2):
+            same = "changes nothing" if one is clean else f"makes the same at {name} and"
+            self.note(_equal(one, other), f"{same} at {other_name}")
 
-    def process(self) -> None:
-        """another process makes the same"""
-        if self.failures:
+    def _pure(self, stage: Stage, clean: Images) -> Images:
+        """Apply a stage to a batch twice, and note what depends on more than the batch."""
+        images = clean.copy()
+        state = _global_state(seed=1)
+        first = _apply(stage, self.maker, images)
+        self.note(not _equal(images, clean), "changes its input; work on a copy")
+        self.note(state != _global_state(), "draws from a global generator; draw from the keys")
+        _global_state(seed=2)
+        second = _apply(stage, self.maker, images)
+        self.note(not _equal(first, second), "makes other pixels in a second call; nothing may be kept between calls")
+        return first
+
+    def _keyed(self, drawn: Sequence[bool]) -> None:
+        """Note where keys decide what they should not, or nothing: whether each stage drew by them is given."""
+        if self.declared.needs_model or not drawn:
             return
+        deterministic, by_key = self.declared.deterministic, any(drawn)
+        fault = "says that it draws nothing (deterministic), and its output depends on the key"
+        self.note(deterministic and by_key, fault)
+        fault = "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
+        self.note(not deterministic and not by_key, fault)
+
+    def another_process(self) -> None:
+        """Try one stage in another process."""
         job = pickle.dumps((self.stages[-1], self.maker))
         pool = worker_pool(1)
         try:
             with loky_workers_starting():
-                future = pool.submit(_again, job)
-            self._refuse(future.result() != _again(job), "makes other pixels in another process")
+                future = pool.submit(_digest_of, job)
+            self.note(future.result() != _digest_of(job), "makes other pixels in another process")
         except BrokenProcessPool:
-            self._refuse(True, "ends another process that it runs in")
+            self.note(True, "ends another process that it runs in")
         finally:
             pool.shutdown(wait=True)
 
-    def large(self) -> None:
-        """one colour image of 4000x6000"""
-        self._made(
-            np.tile(_picture(500, 500, 3), (1, 8, 12, 1)), ["a"], self.stages[-1], "at 4000x6000 with 3 channels"
-        )
 
-    def measured(self) -> float:
-        """Return the seconds that a colour image of 224x224 takes."""
-        if self.failures:
-            return float("nan")
-        started = time.perf_counter()
-        _apply(self.stages[-1], self.maker, _picture(224, 224, 3), ["a"])
-        return time.perf_counter() - started
-
-    def _each(self) -> Iterator[tuple[Callable[..., Images], Images]]:
-        """Yield a function that applies each stage, and images; nothing once it has failed to."""
-        for stage in self.stages:
-            images = _picture(64, 64, 3, len(IDS))
-            if self._made(images, IDS, stage, "at 64x64") is not None:
-                yield (
-                    lambda images, ids, rows=slice(None), stage=stage: _apply(stage, self.maker, images, ids, rows),
-                    images,
-                )
-
-    def _made(self, images: Images, ids: Sequence[str], stage: Stage, where: str) -> Images | None:
-        try:
-            made = _apply(stage, self.maker, images, ids)
-        except Exception as e:
-            own = f"The plugin {self.declared.module}: {self.declared.name} "
-            self._refuse_at(where, str(e).removeprefix(own))
-            return None
-        if fault := fault_of(made, images, keeps_shape=self.declared.keeps_shape):
-            self._refuse_at(where, fault)
-            return None
-        return made
-
-    def _refuse_at(self, where: str, fault: str) -> None:
-        """Note a fault once, whatever its numbers are at other sizes."""
-        kind = re.sub(r"\d+", "", fault)
-        if kind not in self.kinds:
-            self.kinds.add(kind)
-            self._refuse(True, f"{fault}, {where}")
-
-    def _refuse(self, wrong: Any, sentence: str) -> None:
-        text = f"{self.declared.name} {sentence}."
-        if wrong and text not in self.failures:
-            self.failures.append(text)
-
-
-def _apply(stage: Stage, maker: SetMaker, images: Images, ids: Sequence[str], rows: Any = slice(None)) -> Images:
-    """Apply one stage; images that are some `rows` of a batch keep their labels."""
-    labels = np.atleast_1d(np.arange(len(IDS))[rows])[: len(images)]
+def _apply(stage: Stage, maker: SetMaker, images: Images, order: Sequence[int] | None = None) -> Images:
+    """Apply one stage to images that are those of a batch in an order; by default its first ones."""
+    order = BATCH[: len(images)] if order is None else order
     (key,) = chain_keys([stage], 0)
-    given = {**maker.resources, "labels": labels}
-    return apply_stage(check_images(images), stage, key, sample_keys(ids), side=maker.side, resources=given)
+    given = {**maker.resources, "labels": np.array(order)}
+    keys = sample_keys([IDS[i] for i in order])
+    return apply_stage(check_images(images), stage, key, keys, side=maker.side, resources=given)
 
 
-def _global_state() -> bytes:
+def _global_state(seed: int | None = None) -> bytes:
+    """Return the state of the global generators, after they were seeded."""
+    if seed is not None:
+        np.random.seed(seed)  # noqa: NPY002
+        random.seed(seed)
     return pickle.dumps((np.random.get_state(), random.getstate()))  # noqa: NPY002
 
 
-def _again(job: bytes) -> str:
+def _digest_of(job: bytes) -> str:
     """Return the pixels' digest of what a pickled stage makes; a plugin is loaded by what unpickles it."""
     stage, maker = pickle.loads(job)
-    return pixel_digest(_apply(stage, maker, _picture(64, 64, 3), ["a"])[0])
+    return pixel_digest(_apply(stage, maker, _picture(64, 64, 3))[0])
 
 
 def _equal(one: Images, other: Images) -> bool:

@@ -18,9 +18,10 @@ from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
 from ..manifests.disk.atomic import write_atomic
+from ..pages.sheets.style import LARGEST
 from ..pixels import pixel_digest
 from ..progress import shows_progress, told
-from .pixels.contact_sheet import contact_sheet
+from .pixels.matrix import contact_sheet
 from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
 from .plan.tree import SetMaker
@@ -145,8 +146,8 @@ def preview(
         resources: dict[str, Any] = {} if frost_textures is None else {"textures": load_textures(Path(frost_textures))}
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
         images = _made(maker, chosen, pixels, used_key, told(progress))
-        cells = [(id, image) for id, image in images.items() if id != "clean"]
-        png = contact_sheet(cells, clean=pixels, title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}")
+        title = f"{used_key}, {loaded.name} {loaded.version}, seed {seed}"
+        png = contact_sheet(images, clean=pixels, title=title, side=LARGEST)
     if path is not None:
         write_atomic(path, png)
     return Preview(loaded.name, used_key, seed, images, png, path)

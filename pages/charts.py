@@ -1,18 +1,19 @@
-"""Charts of models as shapes: lines against an axis, and points in quadrants. The page of results and the plots of
-`compare` have the same.
+"""Charts as shapes: curves of models against an axis, points in quadrants, and metrics with a band for their spread.
 
-A model has a colour, a marker and a kind of line by its place among the models, so that charts work in print without
-colour and for the colour-blind. On a page, colours come from its style sheet, which has others in the dark.
+Pages and the plots of `compare` have the same. A model has a colour, a marker and a kind of line by its place among the
+models, so that charts work in print without colour and for the colour-blind. On a page, colours come from its style
+sheet, which has others in the dark. The same numbers stand in a table beside a chart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from .curves import axis_ticks
 from .document import visible
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ LOOKS, DASHES = 8, 4
 MOST_TOLD = 6
 """Models whose values the text of a chart tells; of the others it says that the table has them."""
 _MOST_MARKS = 7
+_NICE = (1, 2, 2.5, 5, 10)
+_TICKS = 4
 
 
 def look(model: int) -> tuple[int, int, int]:
@@ -64,7 +67,7 @@ class Shape(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A value of a model with its intervals, up and across."""
+    """A value with its intervals, up and across."""
 
     x: float
     y: float
@@ -73,12 +76,21 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The values of one model."""
+    """The values of one model, or of a metric."""
 
     model: int
     """Its place among the models."""
     label: str
     points: Sequence[Point]
+    is_metric: bool = False
+    """Whether it has no model's colour, and a band in place of intervals."""
+
+
+class Mark(NamedTuple):
+    """A line across a chart, at a value that means something."""
+
+    value: float
+    name: str
 
 
 class Box(NamedTuple):
@@ -99,7 +111,7 @@ LINES, QUADRANTS = Box(260, 170, 38, 250, 10, 138, 10), Box(360, 300, 44, 350, 1
 
 @dataclass(frozen=True)
 class Chart:
-    """Values of several models, and where they lie."""
+    """Values of several models, or of a metric, and where they lie."""
 
     title: str
     x_name: str
@@ -109,11 +121,12 @@ class Chart:
     x_texts: Mapping[float, str]
     """What stands below the chart."""
     summary: str
-    """What is seen, in a few words a model, for those who do not see it."""
+    """What is seen, in a few words a line, for those who do not see it."""
     box: Box
     lines: Sequence[Line]
     middle: tuple[float, float] | None = None
     """Where the lines between the quadrants cross."""
+    marks: Sequence[Mark] = ()
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Return where values lie in the picture."""
@@ -123,11 +136,13 @@ class Chart:
 
     def svg(self) -> Markup:
         """Return the chart as an element of a page, which has its title."""
-        from markupsafe import Markup
+        return element("curve", f"0 0 {self.box.width} {self.box.height}", self.summary, self.shapes())
 
-        size, said = f"0 0 {self.box.width} {self.box.height}", escape(str(visible(self.summary)))
-        shapes = "\n".join(shape.svg() for shape in self.shapes())
-        return Markup(f'<svg class="curve" viewBox="{size}" role="img" aria-label="{said}">\n{shapes}\n</svg>')
+    def spark(self) -> Markup:
+        """Return the lines alone, for a place that is too small for axes."""
+        box = self.box
+        frame = f"{box.left} 0 {box.right - box.left} {box.bottom + box.top}"
+        return element("spark", frame, self.summary, (shape for line in self.lines for shape in self._drawn(line)))
 
     def shapes(self) -> Iterator[Shape]:
         """Yield all that is drawn, what lies below first."""
@@ -146,14 +161,54 @@ class Chart:
             for row, names in ((top + 14, ("I", "II")), (bottom - 5, ("III", "IV"))):
                 yield Shape("corner", ((left + 4, row),), text=names[0])
                 yield Shape("corner end", ((right - 4, row),), text=names[1])
+        for mark in self.marks:
+            y = self.at(0, mark.value)[1]
+            yield Shape("mark", ((left, y), (right, y)))
         for line in self.lines:
-            if self.middle is None:
-                yield Shape("line", [self.at(p.x, p.y) for p in line.points], line.model)
-            for p in line.points:
-                arms = [[(p.x, end) for end in p.ends or ()], [(end, p.y) for end in p.x_ends or ()]]
-                yield from (Shape("arm", [self.at(*end) for end in ends], line.model) for ends in arms if ends)
-            for p in line.points[:: max(1, -(-len(line.points) // _MOST_MARKS))]:
-                yield Shape("spot", (self.at(p.x, p.y),), line.model)
+            yield from self._drawn(line)
+
+    def _drawn(self, line: Line) -> Iterator[Shape]:
+        """Yield a line with its intervals and markers."""
+        places = [self.at(p.x, p.y) for p in line.points]
+        if line.is_metric:
+            low, high = ([self.at(p.x, p.ends[end]) for p in line.points if p.ends] for end in (0, 1))
+            yield Shape("band", [*high, *low[::-1]])
+            yield Shape("line", places)
+            # a path without a length, with round ends
+            yield from (Shape("dot", (place, place)) for place in places if len(places) <= _MOST_MARKS)
+            return
+        if self.middle is None:
+            yield Shape("line", places, line.model)
+        for p in line.points:
+            arms = [[(p.x, end) for end in p.ends or ()], [(end, p.y) for end in p.x_ends or ()]]
+            yield from (Shape("arm", [self.at(*end) for end in ends], line.model) for ends in arms if ends)
+        for place in places[:: max(1, -(-len(places) // _MOST_MARKS))]:
+            yield Shape("spot", (place,), line.model)
+
+
+def element(kind: str, frame: str, said: str, shapes: Iterable[Shape]) -> Markup:
+    """Return shapes as a picture of a page: its class, its view box, and what is seen."""
+    from markupsafe import Markup
+
+    label, drawn = escape(str(visible(said))), "\n".join(shape.svg() for shape in shapes)
+    return Markup(f'<svg class="{kind}" viewBox="{frame}" role="img" aria-label="{label}">\n{drawn}\n</svg>')
+
+
+def axis_ticks(low: float, high: float) -> list[float]:
+    """Return round values for an axis, at most five.
+
+    Examples
+    --------
+    >>> axis_ticks(0, 1)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> axis_ticks(11.3, 32)
+    [20.0, 30.0]
+    """
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(nice * power for nice in _NICE if nice * power >= rough * (1 - 1e-9))
+    numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    return [round(number * step, 10) for number in numbers]
 
 
 def legend_mark(model: int) -> Markup:
@@ -171,19 +226,35 @@ def line_chart(
     y_range: tuple[float, float],
     x_texts: Mapping[float, str] | None = None,
 ) -> Chart:
-    """Return values of models against a severity, a level or a size; `x_texts` stand below in place of whole
-    numbers.
-    """
-    known = sorted(x_texts or {point.x for line in lines for point in line.points})
-    texts = x_texts or {x: f"{x:g}" for x in known if len(known) <= _MOST_MARKS or x % 10 == 0}
-    told = []
-    for line in lines:
-        first, last = line.points[0], line.points[-1]
-        way = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
-        at = [(x_texts or {}).get(round(p.x), f"{p.x:g}") for p in (first, last)]
-        told.append(f"{line.label} begins at {first.y:.1f} at {at[0]} and {way} {last.y:.1f} at {at[1]}")
+    """Return values of models against a severity, a level or a size; `x_texts` stand below in place of numbers."""
+    texts = x_texts or {}
+    told = [f"{line.label} {_course(line.points, texts)}" for line in lines]
     summary = f"{title}: {y_name} against {x_name}. {_few(told)}"
-    return Chart(title, x_name, y_name, (known[0], known[-1]), y_range, texts, summary, LINES, lines)
+    known = sorted(texts or {point.x for line in lines for point in line.points})
+    below = texts or _below(known)
+    return Chart(title, x_name, y_name, (known[0], known[-1]), y_range, below, summary, LINES, lines)
+
+
+def metric_chart(
+    title: str,
+    x_name: str,
+    x: Sequence[float],
+    values: Sequence[float | None],
+    spread: Sequence[float | None],
+    y_range: tuple[float, float],
+    marks: Sequence[Mark] = (),
+) -> Chart:
+    """Return a metric against a severity or a level, with its spread to both sides as a band; None leaves a gap."""
+    lines = []
+    for is_known, run in groupby(zip(x, values, spread, strict=True), key=lambda point: point[1] is not None):
+        if is_known:
+            points = [(at, y or 0.0, some or 0.0) for at, y, some in run]
+            values_with_band = [Point(at, y, (y - some, y + some)) for at, y, some in points]
+            lines.append(Line(0, title, values_with_band, is_metric=True))
+    course = _course([point for line in lines for point in line.points], {}) if lines else "has no values"
+    across = "".join(f"; a line at {mark.value:.4g}, {mark.name}" for mark in marks)
+    summary = f"{title} against {x_name} {course}{across}."
+    return Chart(title, x_name, title, (x[0], x[-1]), y_range, _below(x), summary, LINES, lines, None, marks)
 
 
 def quadrant_chart(
@@ -199,12 +270,24 @@ def quadrant_chart(
         f"{line.label} at {p.x:.2f} and {p.y:.1f}, quadrant {own}"
         for line, p, own in zip(lines, points, where, strict=True)
     ]
-    summary = (
-        f"{title}: {y_name} against {x_name}. The lines cross at {middle[0]:.2f} and {middle[1]:.1f}; {_few(told)}"
-    )
-    return Chart(
-        title, x_name, y_name, x, y, {tick: f"{tick:g}" for tick in axis_ticks(*x)}, summary, QUADRANTS, lines, middle
-    )
+    crossing = f"The lines cross at {middle[0]:.2f} and {middle[1]:.1f}"
+    summary = f"{title}: {y_name} against {x_name}. {crossing}; {_few(told)}"
+    below = {tick: f"{tick:g}" for tick in axis_ticks(*x)}
+    return Chart(title, x_name, y_name, x, y, below, summary, QUADRANTS, lines, middle)
+
+
+def _course(points: Sequence[Point], texts: Mapping[float, str]) -> str:
+    """Return where values begin and end, in words."""
+    first, last = points[0], points[-1]
+    way = "stays at" if first.y == last.y else "falls to" if last.y < first.y else "rises to"
+    start, stop = (texts.get(round(p.x), f"{p.x:g}") for p in (first, last))
+    return f"begins at {first.y:.4g} at {start} and {way} {last.y:.4g} at {stop}"
+
+
+def _below(known: Sequence[float]) -> dict[float, str]:
+    """Return what stands below an axis: all values, or round ones of many."""
+    step = 10 if known[-1] > 10 else 1
+    return {x: f"{x:g}" for x in known if len(known) <= _MOST_MARKS or x % step == 0}
 
 
 def _few(told: Sequence[str]) -> str:

@@ -7,14 +7,17 @@ import math
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from .charts import Shape, look
+from .charts import Shape, element, look
 from .sheets.letters import font, printable
 from .sheets.style import INK, LINE, PAPER, SOFT
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 COLOURS = ("#0072b2", "#c75300", "#00805d", "#b4508c", "#946800", "#2b84bf", "#3c4046", "#7a5527")
 """Those of the page in light."""
@@ -62,6 +65,10 @@ class Figure(NamedTuple):
     width: int
     height: int
     shapes: Sequence[Shape]
+
+    def element(self, kind: str, said: str) -> Markup:
+        """Return it as a picture of a page, of a class of its style sheet."""
+        return element(kind, f"0 0 {self.width} {self.height}", said, self.shapes)
 
 
 def svg(figure: Figure) -> bytes:

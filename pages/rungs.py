@@ -1,14 +1,15 @@
-"""Pictures of a page that are all alike, one of a few images each: as large and as good as the page has room for."""
+"""Pictures of a page: as large and as good as the page has room for, all with one rung."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from .jpeg import Pixels, framed, jpeg, resized
 
+K = TypeVar("K", bound=Hashable)
 ROOM = 2_150_000
 """Bytes of all pictures, less what a set takes in words: as text in the page they take a third more, and it should have
 at most 3 MB.
@@ -19,37 +20,48 @@ MOST = 4
 _PROBED = 16
 
 
-@dataclass(frozen=True)
-class Rung:
+class Rung(NamedTuple):
     """How good pictures are."""
 
-    samples: int
     side: int
     """Of a sample, at most, in pixels."""
     quality: int
     """Of the JPEG file."""
+    samples: int = 1
 
 
 PHOTOGRAPHS = (
-    Rung(4, 320, 85), Rung(4, 256, 80), Rung(4, 224, 70), Rung(4, 224, 60), Rung(4, 192, 60), Rung(4, 160, 60), Rung(4,
-    128, 60),
-    Rung(4, 112, 60), Rung(4, 96, 50), Rung(4, 80, 50), Rung(4, 64, 50), Rung(2, 64, 50), Rung(1, 64, 50), Rung(1, 48,
-    40),
+    Rung(320, 85, 4), Rung(256, 80, 4), Rung(224, 70, 4), Rung(224, 60, 4), Rung(192, 60, 4), Rung(160, 60, 4),
+    Rung(128, 60, 4), Rung(112, 60, 4), Rung(96, 50, 4), Rung(80, 50, 4), Rung(64, 50, 4), Rung(64, 50, 2),
+    Rung(64, 50), Rung(48, 40),
 )  # fmt: skip
 """From the best on. Sides are whole blocks of JPEG, so that one sample does not colour the next."""
-SMALL_IMAGES = (Rung(4, 64, 92), Rung(4, 64, 85), Rung(4, 64, 75), Rung(2, 64, 85), Rung(1, 64, 85), Rung(1, 48, 60))
-
-Encoded = tuple[bytes, int]
-"""A JPEG file, and the side of one of its squares."""
+SMALL_IMAGES = (Rung(64, 92, 4), Rung(64, 85, 4), Rung(64, 75, 4), Rung(64, 85, 2), Rung(64, 85), Rung(48, 60))
 
 
-def encoded(images: Sequence[Pixels], rung: Rung, *, small: bool) -> Encoded:
-    """Return images as one picture: squares below each other, of which a page shows one at a time."""
+def squares(images: Sequence[Pixels], rung: Rung, *, small: bool) -> bytes:
+    """Return images as one JPEG file: squares below each other, of which a page shows one at a time."""
     shrunk = [resized(image, rung.side) for image in images]
     side, channels = max(max(image.shape[:2]) for image in shrunk), max(image.shape[2] for image in shrunk)
-    return jpeg(
-        np.concatenate([framed(image, side, side, channels) for image in shrunk]), rung.quality, fine=small
-    ), side
+    column = np.concatenate([framed(image, side, side, channels) for image in shrunk])
+    return jpeg(column, rung.quality, fine=small)
+
+
+def fitting(
+    rungs: Sequence[Rung], names: Sequence[K], encode: Callable[[K, Rung], bytes], room: float
+) -> tuple[Rung, Mapping[K, bytes]]:
+    """Return the best rung with which pictures take at most `room` bytes, else the last, and the pictures.
+
+    `encode` makes one of them; a few are made first, as a guess.
+    """
+    probed = names[:: max(1, len(names) // _PROBED)]
+    for rung in rungs:
+        guess = sum(len(encode(name, rung)) for name in probed) * len(names) / max(1, len(probed))
+        if guess <= room or rung == rungs[-1]:
+            files = {name: encode(name, rung) for name in names}
+            if sum(map(len, files.values())) <= room or rung == rungs[-1]:
+                break
+    return rung, files
 
 
 def best_rung(
@@ -59,8 +71,8 @@ def best_rung(
     small: bool,
     of: int | None = None,
     alone: int = 0,
-) -> tuple[Rung, Mapping[str, Encoded]]:
-    """Return the best rung whose pictures have room, guessed from a few of them first, and the pictures.
+) -> tuple[Rung, Mapping[str, bytes]]:
+    """Return the best rung whose pictures of sets have room, and the pictures: `squares` of each set.
 
     Parameters
     ----------
@@ -74,23 +86,10 @@ def best_rung(
     alone : int
         How many more the page has, in words alone.
     """
-    rungs = SMALL_IMAGES if small else PHOTOGRAPHS
-    if not sets:
-        return rungs[0], {}
-    share = len(sets) / (of or len(sets))
+    share = len(sets) / (of or len(sets) or 1)
     room = ROOM * share - ROOM_OF_WORDS * (len(sets) + alone * share)
-    probed = [sets[i * len(sets) // min(_PROBED, len(sets))] for i in range(min(_PROBED, len(sets)))]
-    most = max(rung.samples for rung in rungs)
-    images = {name: images_of(name, most) for name in probed}
-    pictures: dict[str, Encoded] = {}
-    for rung in rungs:
-        guess = (
-            sum(len(encoded(images[name][: rung.samples], rung, small=small)[0]) for name in probed)
-            * len(sets)
-            / len(probed)
-        )
-        if guess <= room or rung is rungs[-1]:
-            pictures = {name: encoded(images_of(name, rung.samples), rung, small=small) for name in sets}
-            if sum(len(data) for data, _ in pictures.values()) <= room:
-                break
-    return rung, pictures
+
+    def encode(name: str, rung: Rung) -> bytes:
+        return squares(images_of(name, rung.samples), rung, small=small)
+
+    return fitting(SMALL_IMAGES if small else PHOTOGRAPHS, sets, encode, room)

@@ -14,8 +14,8 @@ from .comparison.differences import Difference, differences
 from .comparison.entries import PRINTED, Entry, gather, with_reference
 from .comparison.layouts import tables
 from .comparison.plots import write_plots
-from .comparison.tables import Table
 from .records import Scores
+from .tables import Table
 
 PAGE, TABLES, PLOTS = "comparison.md", "tables", "plots"
 
@@ -42,6 +42,9 @@ class Comparison:
             f"{len(self.files)} files"
         )
         return f"<Comparison of {first_few(self.models)}: {made}>"
+
+    def _repr_html_(self) -> str:
+        return self.tables[0]._repr_html_()
 
     def table(self, name: str) -> Table:
         """Return a table by name, or raise KeyError."""

@@ -7,7 +7,7 @@ Images".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .formulas import Estimate
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate
+from .tables import Cell, Column, Table, texts
 
 TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
@@ -45,6 +46,14 @@ class Flips:
     """How many of them there are."""
 
 
+NO_IMAGES = Table(
+    "minimal_images",
+    "Minimal images of each image",
+    [*texts("image", "regions", "change"), *(Column(n, "whole") for n in ("anchors", "minimal", "wrong and fragile"))],
+    [],
+)
+
+
 @dataclass(frozen=True)
 class FragileScores:
     """The fragile rates of a model, and what goes with them."""
@@ -56,6 +65,10 @@ class FragileScores:
     estimates: dict[str, Estimate] = field(default_factory=dict)
     """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one
     image.
+    """
+    images: Table = NO_IMAGES
+    """Of each source image: anchors, minimal images (anchors that are right and fragile), and wrong ones that are
+    fragile.
     """
 
 
@@ -202,13 +215,14 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
 def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
     """Average over the images of all parts, which are read one by one, with intervals over resamples of the images."""
     shrunk = has_shrunk(data)
-    counts = [(len(places.sources), _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
+    counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
+    sources = [source for own, _ in counts for source in own]
     # a group that a part lacks has no anchors there
     whole = {
-        key: np.concatenate([own.get(key, np.zeros((4, n), np.int64)) for n, own in counts], axis=1)
+        key: np.concatenate([own.get(key, np.zeros((4, len(names)), np.int64)) for names, own in counts], axis=1)
         for key in dict.fromkeys(key for _, own in counts for key in own)
     }
-    bootstrap = Bootstrap(sum(n for n, _ in counts), seed)
+    bootstrap = Bootstrap(len(sources), seed)
     groups: dict[str, dict[str, FragileRate | None]] = {group: dict.fromkeys(RATES) for group, _ in whole}
     known = {key: rows for key, rows in whole.items() if rows[0].any()}
     with np.errstate(invalid="ignore"):
@@ -216,16 +230,30 @@ def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, t
     resampled = np.full((bootstrap.resamples, len(known)), np.nan)
     if known and bootstrap.units > 1:
         resampled = bootstrap.means(np.stack([rows[0] for rows in rates.values()], axis=1))
-    estimates = {}
+    estimates, cells = {}, list[list[Cell]]()
     for ((group, name), rows), column in zip(rates.items(), resampled.T, strict=True):
+        own = known[group, name]
         rate, positive, negative = np.nanmean(rows, axis=1).tolist()
-        anchors = int(known[group, name][0].sum())
+        anchors, minimal = int(own[0].sum()), float(own[2, own[0] > 0].mean())
         estimates[f"fragile.{group}.{name}"] = np.array([rate, *column])
         groups[group][name] = FragileRate(
-            rate=rate, positive=positive, negative=negative, interval=interval(column), anchors=anchors
+            rate=rate,
+            positive=positive,
+            negative=negative,
+            minimal=minimal,
+            interval=interval(column),
+            anchors=anchors,
         )
+        cells += [
+            [source, group, name.replace("_", " "), *of_image]
+            for source, of_image in zip(sources, own[[0, 2, 3]].T.tolist(), strict=True)
+            if of_image[0]
+        ]
     return FragileScores(
-        {group: Fragile(**own) for group, own in groups.items()}, _notes(data, bootstrap.units, top5), estimates
+        {group: Fragile(**own) for group, own in groups.items()},
+        _notes(data, bootstrap.units, top5),
+        estimates,
+        replace(NO_IMAGES, rows=cells),
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from ..pages.sheets.sheet import Line, sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
+from .tables import Cell, Column, Table, texts
 
 _OUTSIDE = (205, 205, 205)
 _RIGHT, _WRONG = (255, 255, 255), (96, 96, 96)
@@ -24,7 +27,8 @@ _POSITIVE, _NEGATIVE = (0, 114, 178), (230, 159, 0)
 """Okabe and Ito's blue and orange: they differ to the colour-blind, and in lightness."""
 _PANEL = 160
 """Pixels of a panel's longer side at least."""
-_NAMES = ("right", "shift", "shrink", "probability")
+_BOTH, _FIRST, _SECOND = (0, 158, 115), (86, 180, 233), (213, 94, 0)
+_NAMES = ("right", "shift", "shrink", "probability", "shift, both models", "shrink, both models")
 _LEGEND = (
     ("right", _RIGHT),
     ("wrong", _WRONG),
@@ -32,6 +36,12 @@ _LEGEND = (
     ("wrong, and fragile", _NEGATIVE),
     ("no region", _OUTSIDE),
 )
+_LEGEND_OF_BOTH = (
+    ("fragile to both", _BOTH),
+    ("to this model alone", _FIRST),
+    ("to the other alone", _SECOND),
+)
+OVERLAPS = "overlap.csv"
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,36 @@ def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> Fra
     return _maps(data, crop_places(data, sample_id, outcome), outcome, [side])[0]
 
 
-def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int) -> list[Path]:
+def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
+    """Return the intersection over union of the fragile positions of two models, for shifts and shrinks.
+
+    The second may be a person, whose answers are predictions too. None where no position is fragile to either, or
+    nothing is shrunk.
+
+    Examples
+    --------
+    >>> one, other = np.array([[True, True, False]]), np.array([[True, False, True]])
+    >>> overlap(FragileMaps("a", 5, one, one, None, None), FragileMaps("a", 5, other, other, None, None))
+    {'shift': 0.3333333333333333, 'shrink': None}
+    """
+    found: dict[str, float | None] = {}
+    for change, one, other in _both(first, second):
+        union = 0 if one is None or other is None else np.count_nonzero(one | other)
+        found[change] = np.count_nonzero(one & other) / union if union else None
+    return found
+
+
+def _both(first: FragileMaps, second: FragileMaps) -> list[tuple[str, Any, Any]]:
+    return [("shift", first.shift, second.shift), ("shrink", first.shrink, second.shrink)]
+
+
+def write_maps(
+    data: DataSet,
+    outcomes: Mapping[str, Outcome],
+    folder: str | Path,
+    images: int,
+    others: Mapping[str, Outcome] | None = None,
+) -> list[Path]:
     """Write the maps of the first images as pictures, ``<image id>.png`` in a folder: a row a side, a column a map.
 
     Parameters
@@ -98,11 +137,14 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
     folder : path
     images : int
         How many, in the data set's order; of fewer, all.
+    others : mapping of str to Outcome, optional
+        Another model's, or a person's: pictures then show where both are fragile, and ``overlap.csv`` has the
+        `overlap` of each image and side, and its means over images.
 
     Returns
     -------
     list of Path
-        The files.
+        The pictures.
 
     Raises
     ------
@@ -118,15 +160,34 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
             f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions "
             "with --store images."
         )
-    files = []
+    files, found = [], list[list[Cell]]()
     for source in list(rows)[:images]:
-        places, outcome = _regions(data, outcomes, rows[source])
-        maps = _maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist())
+        of_both = []
+        for model in [outcomes, others] if others else [outcomes]:
+            places, outcome = _regions(data, model, rows[source])
+            of_both.append(_maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist()))
         file = inside(Path(folder), f"{source}.png")
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, picture(maps))
+        write_atomic(file, picture(*of_both))
         files.append(file)
+        if others:
+            found += [[source, a.side, *overlap(a, b).values()] for a, b in zip(*of_both, strict=True)]
+    if others:
+        write_atomic(Path(folder) / OVERLAPS, _overlaps(found).csv().encode())
     return files
+
+
+def _overlaps(rows: list[list[Cell]]) -> Table:
+    """Return the overlaps of images and sides, and their means over images."""
+    values: dict[Cell, list[list[float | None]]] = {}
+    for _, side, *own in rows:
+        values.setdefault(side, []).append(own)  # type: ignore[arg-type]
+    means: list[list[Cell]] = []
+    for side, of_side in values.items():
+        known = [[value for value in change if value is not None] for change in zip(*of_side, strict=True)]
+        means.append(["mean", side, *(fmean(some) if some else None for some in known)])
+    columns = [*texts("image"), Column("side", "whole"), Column("shift IoU", "number"), Column("shrink IoU", "number")]
+    return Table("overlap", "Overlap of fragile positions", columns, [*rows, *means])
 
 
 def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
@@ -163,19 +224,30 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
     return maps
 
 
-def picture(maps: Sequence[FragileMaps]) -> bytes:
+def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> bytes:
     """Return the maps of one image as PNG: a row a side, each position where the region's middle lies in the image.
 
     Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is
-    wrong. Of the probability of the true class, black is 0 and white 1.
+    wrong. Of the probability of the true class, black is 0 and white 1. Beside another model's maps, what is fragile to
+    both is green.
     """
     height, width = (max(shape[axis] + m.side - 1 for m in maps for shape in [m.right.shape]) for axis in (0, 1))
     scale = max(1, -(-_PANEL // max(height, width)))
     lines = []
-    for m in maps:
-        panels = [None if panel is None else _framed(panel, m.side, (width, height), scale) for panel in _panels(m)]
-        lines.append(Line(f"side {m.side}", list(zip(_NAMES, panels, strict=True))))
-    return sheet(lines, title=maps[0].source, legend=_LEGEND, side=max(height, width) * scale)
+    for m, other in zip_longest(maps, others):
+        panels = _panels(m) + ([] if other is None else [_agreement(*both) for _, *both in _both(m, other)])
+        drawn = [None if panel is None else _framed(panel, m.side, (width, height), scale) for panel in panels]
+        lines.append(Line(f"side {m.side}", list(zip(_NAMES, drawn, strict=False))))
+    legend = (*_LEGEND, *(_LEGEND_OF_BOTH if others else ()))
+    return sheet(lines, title=maps[0].source, legend=legend, side=max(height, width) * scale)
+
+
+def _agreement(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[Any] | None:
+    """Return where both of two models are fragile, and where one alone."""
+    if one is None or other is None:
+        return None
+    colours = np.array([_RIGHT, _FIRST, _SECOND, _BOTH])
+    return colours[one + 2 * other]
 
 
 def _panels(maps: FragileMaps) -> list[NDArray[Any] | None]:

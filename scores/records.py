@@ -4,14 +4,13 @@ says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..errors import ScoreError
 from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
+from .tables import Column, Table, data_frame, texts
 
 SCORES_VERSION = 1
 """Of a scores file."""
@@ -27,6 +26,22 @@ Interval = Annotated[tuple[float, float], AfterValidator(_ordered)] | None
 """The middle 95 % of a score over resamples of the images."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rank = Annotated[float, Field(ge=0)]
+
+
+SUMMARY = {
+    "clean_accuracy": Column("clean accuracy"),
+    "mean_accuracy": Column("mean accuracy"),
+    "maude": Column("mAUDE"),
+    "relative_maude": Column("relative mAUDE"),
+    "mce": Column("mCE"),
+    "relative_mce": Column("relative mCE"),
+    "two_factor.cv_percent": Column("CV %", "number"),
+    "rb_index": Column("RB-index", "number"),
+    "style_gap": Column("style gap"),
+}
+"""The scores that are one number, as tables have them."""
+SHORT_SUMMARY = ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")
+TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
 
 
 class SetScore(Record):
@@ -110,6 +125,8 @@ class FragileRate(Record):
     """Anchors that are right where a neighbour is wrong."""
     negative: Fraction
     """Anchors that are wrong where a neighbour is right."""
+    minimal: Annotated[float, Field(ge=0)] | None = None
+    """Minimal images of an image, averaged over images: anchors that are positive. Null in files of older releases."""
     interval: Interval
     """Of the rate, over resamples of the source images."""
     anchors: Count
@@ -198,13 +215,6 @@ class Scores(Record):
     resamples: Resamples | None
     notes: list[str]
 
-    @model_validator(mode="after")
-    def _no_more_than_samples(self) -> Scores:
-        for name, scored in self.sets.items():
-            if scored.n > self.samples:
-                raise ValueError(f"the set {name} has {scored.n:,} images of {self.samples:,}")
-        return self
-
     @property
     def clean(self) -> float | None:
         """Accuracy on the clean images."""
@@ -228,23 +238,29 @@ class Scores(Record):
         """
         return data_frame(self.rows()).set_index("set")
 
+    def numbers(self) -> dict[str, float]:
+        """Return the scores that are one number each, by the name that they have in `intervals`; in their own unit."""
+        found: dict[str, float | None] = {"clean_accuracy": self.clean}
+        found |= {name: getattr(self, name) for name in SUMMARY if name in type(self).model_fields}
+        found |= {f"two_factor.{name}": getattr(self.two_factor, name, None) for name in TWO_FACTOR}
+        for group, rates in self.fragile.items():
+            found |= {f"fragile.{group}.{name}": rate.rate for name, rate in rates if rate is not None}
+        return {name: number for name, number in found.items() if number is not None}
+
     def __repr__(self) -> str:
-        numbers = {name: getattr(self, name) for name in ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")}
-        known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
-        return (
-            f"<Scores of {self.model} on {self.name}: "
-            f"{', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
-        )
+        numbers = self.numbers()
+        known = [f"{name} {numbers[name]:.4f}" for name in SHORT_SUMMARY if name in numbers]
+        said = ", ".join([f"{len(self.sets)} sets", *known, f"{len(self.notes)} notes"])
+        return f"<Scores of {self.model} on {self.name}: {said}>"
 
     __str__ = __repr__
 
-
-def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""
-    try:
-        import pandas
-    except ImportError as e:
-        raise ScoreError(
-            f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas"
-        ) from None
-    return pandas.DataFrame(rows)
+    def _repr_html_(self) -> str:
+        numbers = self.numbers()
+        rows = [
+            [column.heading, column.shown(numbers[name]), column.between(*self.intervals.get(name) or ()) or None]
+            for name, column in SUMMARY.items()
+            if name in numbers
+        ]
+        title = f"{self.model} on {self.name}, {len(self.sets)} sets of {self.samples} images"
+        return Table("summary", title, texts("score", "value", "95 % interval"), rows)._repr_html_()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +21,15 @@ from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
 from .comparison.differences import differences
 from .comparison.entries import Entry
-from .comparison.tables import Column, Table
 from .outcomes import CLEAN, Predictions
 from .records import Scores
-from .results_page.failures import Failures, failed_places
+from .results_page.failures import Failures
 from .results_page.inputs import GivenPredictions, checked_inputs
 from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
-from .results_page.page_tables import MOST_CELLS, page_table
-from .results_page.panels import panel_places, panel_rows
+from .results_page.panels import panel_rows
 from .results_page.sections import Section, sections
 from .scores_file import scores_bytes
+from .tables import MOST_CELLS, Column, Table
 
 MOST_BYTES = 3_000_000
 """Of a page, where its words leave room for pictures."""
@@ -110,11 +110,14 @@ def report(
     failures = Failures(
         {label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data.samples, data.classes
     )
-    failed_sets = failures.shown(data)
+    failed_sets, has_clean = failures.shown(data), CLEAN in data
     index = _sample(data, sample, failures)
     panels = panel_rows(entries, [s for s in data.manifest.sets if s.id in data], index)
     images = dict[Place, Pixels]()
-    places = [*panel_places(panels), *failed_places(failed_sets, CLEAN in data)]
+    pictured = [picture for row in panels.values() for panel in row for picture in panel.pictures]
+    places = [picture.place for picture in pictured if picture.place is not None]
+    for failed in chain.from_iterable(failed_sets.values()):
+        places += [Place(CLEAN, failed.place.sample)] * has_clean + [failed.place]
     for number, place in enumerate(places, 1):
         if place not in images:
             images[place] = read_picture(data, place)
@@ -134,13 +137,13 @@ def report(
             panel_rows=panels,
             sample=data.samples[index],
             pictures=pictures,
-            failures=page_table(failures.table(), cells) if failures.labels else None,
+            failures=failures.table().on_page(cells) if failures.labels else None,
             failed_sets=failed_sets,
             failure_notes=_failure_notes(entries, failures, predicted),
-            has_clean=CLEAN in data,
+            has_clean=has_clean,
             clean_id=CLEAN,
             notes=_notes(entries, unpaired),
-            made=page_table(_made(entries), cells),
+            made=_made(entries).on_page(cells),
         )
 
     for cells in CUTS:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..errors import ParameterError, PredictionError, first_few
+from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..progress import shows_progress, told
@@ -158,6 +159,8 @@ def score(
     )
     if out is not None:
         write_scores(scores, Path(out))
+        if fragile.images.rows:
+            write_atomic(Path(out) / f"{fragile.images.name}.csv", fragile.images.csv().encode())
     return scores
 
 

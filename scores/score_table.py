@@ -16,9 +16,9 @@ from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
-from .comparison.tables import Column, Table
 from .outcomes import CLEAN
 from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
+from .tables import Column, Table
 
 TABLE_SCORES_VERSION = 1
 SET_COLUMNS = ("set", "set_id")
@@ -65,6 +65,9 @@ class TableScores(Record):
     """The corruptions that the means are over."""
     metrics: dict[str, MetricScores]
     notes: list[str]
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def table(self) -> Table:
         """Return a row for each metric and mean: of all corruptions, of each family, of each corruption."""

@@ -154,6 +154,7 @@ def fragile(rate: float) -> dict[str, Any]:
             "rate": one,
             "positive": 0.6 * one,
             "negative": 0.4 * one,
+            "minimal": 5,
             "interval": [0.9 * one, 1.1 * one],
             "anchors": 400,
         }

@@ -87,8 +87,8 @@ def slow_flips(
     return rows
 
 
-def slow_images(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[str, tuple[float, float, float]]:
-    """Return rate, positive and negative of each image that has anchors."""
+def slow_images(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[str, tuple[float, float, float, int]]:
+    """Return rate, positive, negative and minimal images of each image that has anchors."""
     out = {}
     for source in dict.fromkeys(row["source"] for row in rows):
         counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
@@ -99,6 +99,7 @@ def slow_images(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[
                 len(fragile) / len(counted),
                 positive / len(counted),
                 (len(fragile) - positive) / len(counted),
+                positive,
             )
     return out
 
@@ -108,9 +109,9 @@ def slow_rates(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[s
     images = slow_images(rows, group, score)
     if not images:
         return None
-    rate, positive, negative = (sum(values) / len(images) for values in zip(*images.values(), strict=True))
+    rate, positive, negative, minimal = (sum(values) / len(images) for values in zip(*images.values(), strict=True))
     anchors = sum(row["group"] == group and row[score] is not None for row in rows)
-    return {"rate": rate, "positive": positive, "negative": negative, "anchors": anchors}
+    return {"rate": rate, "positive": positive, "negative": negative, "minimal": minimal, "anchors": anchors}
 
 
 def slow_interval(rates: Sequence[float | None], seed: int, resamples: int = 1_000) -> tuple[float, float] | None:

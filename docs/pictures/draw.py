@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 import corruptset
-from corruptset.generate.pixels.contact_sheet import contact_sheet
+from corruptset.generate.pixels.matrix import contact_sheet
 from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.plan.tree import SetMaker
@@ -46,6 +46,10 @@ MNIST = (
     "quantize/5", "inverse/1",
 )  # fmt: skip
 SEVERITIES = range(1, 6)
+README = (
+    "gaussian_noise", "impulse_noise", "glass_blur", "motion_blur", "frost", "fog", "elastic_transform",
+    "jpeg_compression",
+)  # fmt: skip
 
 
 def photograph(name: str = "astronaut", side: int = 224) -> Picture:
@@ -64,33 +68,30 @@ def digits(rows: Sequence[int]) -> list[Picture]:
 
 
 def readme() -> bytes:
-    """One photograph under the nineteen corruptions of ImageNet-C at severity 3."""
-    clean = photograph()
-    cells = [
-        ("clean", clean),
-        *((name, corruptset.corrupt(clean, name, severity=3, key="astronaut")) for name in NINETEEN),
-    ]
-    return sheet([Line("", cells[start : start + 7]) for start in range(0, len(cells), 7)], side=150)
+    """One photograph under two corruptions of each family of ImageNet-C: the matrix of a build's contact sheet."""
+    return severities(README, side=128)
 
 
-def severities(names: Sequence[str]) -> bytes:
+def severities(names: Sequence[str], side: int = 160) -> bytes:
     clean = photograph()
-    cells = [
-        (f"{name}/{s}", corruptset.corrupt(clean, name, severity=s, key="astronaut"))
+    pictures = {
+        f"{name}/{s}": corruptset.corrupt(clean, name, severity=s, key="astronaut")
         for name in names
         for s in SEVERITIES
-    ]
-    return contact_sheet(cells, side=160)
+    }
+    return contact_sheet(pictures, clean=clean, side=side)
 
 
 def at_32() -> bytes:
     clean = {name: photograph(name, 32) for name in ("astronaut", "coffee", "chelsea")}
-    cells = []
+    pictures = {}
     for name in NINETEEN:
         for s in SEVERITIES:
             three = [corruptset.corrupt(image, name, severity=s, key=key) for key, image in clean.items()]
-            cells.append((f"{name}/{s}", np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)))
-    return contact_sheet(cells, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0")
+            pictures[f"{name}/{s}"] = np.concatenate(three, axis=1).repeat(2, axis=0).repeat(2, axis=1)
+    return contact_sheet(
+        pictures, side=256, title="32x32, each pixel drawn as 2x2; calibration cifar, three samples, seed 0"
+    )
 
 
 def mnist() -> bytes:
@@ -123,12 +124,12 @@ def mnist_severities() -> bytes:
 def gradual() -> bytes:
     clean = photograph()
     levels = (1, 5, 10, 15, 20, 25, 30)
-    cells = [
-        (f"{name}/{level:02d}", corruptset.corrupt(clean, name, level=level, key="astronaut"))
+    pictures = {
+        f"{name}/{level:02d}": corruptset.corrupt(clean, name, level=level, key="astronaut")
         for name in GRADUAL
         for level in levels
-    ]
-    return contact_sheet(cells, side=104)
+    }
+    return contact_sheet(pictures, clean=clean, side=96)
 
 
 def two_factor() -> bytes:
@@ -137,10 +138,9 @@ def two_factor() -> bytes:
     maker = SetMaker(resolved.table.side, 0, "independent", recipe.scale, {})
     sets = merge_chains(resolved.sets, maker.seed, maker.coupling)
     images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
-    cells = [(name, image[0].copy()) for name, image in images if name != "clean"]
-    return contact_sheet(
-        cells, clean=photograph(), side=108, title=f"{recipe.name} {recipe.version}, seed 0: astronaut"
-    )
+    pictures = {name: image[0].copy() for name, image in images}
+    title = f"{recipe.name} {recipe.version}, seed 0: astronaut"
+    return contact_sheet(pictures, clean=photograph(), side=108, title=title)
 
 
 def regions() -> bytes:

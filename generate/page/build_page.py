@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
-from ..pixels.contact_sheet import thinned
-from .blocks import Block, blocks_of
+from ..pixels.matrix import Block, blocks_of, number_of, thinned
 from .known import OTHER, drawn_values, known_corruption
 from .loaders import fitting_loaders
 from .pictures import CleanOf, Pictures, region_pictures
-from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, most_psnr, rises_of, value_of
+from .quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
 
 MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
+ONE = {"severities": "severity", "levels": "level"}
+"""What a number of a ladder is."""
 _MOST_DRAWN = 5
+_NAMED = 4
+"""Corruptions that a grid is called by; one of more has a number."""
 _SPARKS = ("MS-SSIM", "SSIM")
 _MOST_NAMED = 100
 MOST_LISTED = 2000
@@ -46,15 +49,10 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     VerificationError
         Images or records cannot be read.
     """
-    manifest = data.manifest
-    blocks = blocks_of(manifest.sets)
-    ids = [record.id for block in blocks for record in block.pictured]
-    some = set(thinned(ids, MOST_SHOWN))
-    pictures = Pictures(data, clean_of, [s.id for s in manifest.sets if s.id in some])
-    shown = pictures.records[: pictures.samples]
-    tops = {
-        kind: most_psnr([block for block in blocks if block.kind == kind]) for kind in {block.kind for block in blocks}
-    }
+    manifest, page = data.manifest, _Page(data, clean_of)
+    pictures, blocks = page.pictures, page.blocks
+    stages = [stage for record in manifest.sets for stage in record.stages]
+    numbers = {stage.level if stage.severity is None else stage.severity for stage in stages}
     values: dict[str, Any] = {
         "m": manifest,
         "title": manifest.recipe.get("title") or manifest.name,
@@ -63,108 +61,96 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "samples": pictures.count,
         "images": sum(s.count for s in manifest.sets),
         "bytes": sum(s.bytes for s in manifest.sets),
-        "blocks": [
-            _block(manifest, block, pictures, some, number, [record.id for record in shown], tops[block.kind])
-            for number, block in enumerate(blocks)
-        ],
-        "families": list(dict.fromkeys(_family(block) for block in blocks)),
-        "corruptions": list(dict.fromkeys(name for block in blocks for name in block.corruptions)),
-        "severities": _numbers(blocks),
+        "blocks": [page.block(block, number) for number, block in enumerate(blocks)],
+        "families": list(dict.fromkeys(page.family(block) for block in blocks)),
+        "corruptions": list(dict.fromkeys(name for block in blocks for name in page.corruptions(block))),
+        "severities": sorted(number for number in numbers if number is not None),
         "clean": pictures.clean(),
         "loaders": fitting_loaders(manifest, pictures.records, pictures.shape),
         "regions": region_pictures(data),
-        "aimed": aimed_rows(blocks),
+        "aimed": aimed_rows(blocks, page.records),
         "about_metrics": about_metrics(manifest),
-        "odd": _odd(manifest, len(ids) - len(some)),
-        "shown_samples": [(record.id, record.class_) for record in shown],
+        "odd": _odd(manifest, page.without_picture),
+        "shown_samples": [(record.id, record.class_) for record in page.samples],
     }
     return render("build.html", __package__, **values)
 
 
-def _block(
-    manifest: Manifest,
-    block: Block,
-    maker: Pictures,
-    pictured: Container[str],
-    number: int,
-    ids: Sequence[str],
-    top: float | None,
-) -> dict[str, Any]:
-    """Return what the template writes out of a block of sets; `ids` are of the samples shown, `top` is that of the axis
-    of PSNR.
-    """
-    plain, few = _plain(block), [s for s in block.sets if s.id in pictured]
-    captions = {s.id: _caption(block, s) for s in block.sets}
-    parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if plain else []
-    metrics = [metric for metric in METRICS if any(value_of(s, metric[0]) is not None for s in block.sets)]
-    aliased = any(s.aliases for s in block.sets)
-    rows = []
-    for s in block.sets[:MOST_LISTED]:
-        cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters] or [
-            " then ".join(map(stage_text, s.stages))
-        ]
-        rows.append(
-            [captions[s.id], *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])]
-        )
-    differing = [] if all(s.reproducible for s in block.sets) else few
-    drawn: dict[str, list[str]] = {}
-    for s in block.sets[:_MOST_DRAWN] if plain else []:
-        for draw, values in drawn_values(manifest, s, ids).items():
-            drawn.setdefault(draw, []).append(f"{captions[s.id]}: {values}")
-    curves = curves_of(block, top) if plain else []
-    spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
-    return {
-        "block": block,
-        "id": f"sets-{block.name if plain else f'{block.kind}-{number}'}",
-        "known": [known_corruption(name) for name in block.corruptions],
-        "pictures": {s.id: maker.of(s.id, captions[s.id], _filters(s)) for s in few},
-        "differences": [picture for s in differing if (picture := maker.difference(s.id, captions[s.id])) is not None],
-        "curves": curves,
-        "spark": spark,
-        "rises": rises_of(spark) if spark is not None else "",
-        "columns": [
-            "set",
-            *(parameters or ["stages"]),
-            *(f"{name}{unit}" for _, name, unit, _ in metrics),
-            "images",
-            *["also called"] * aliased,
-        ],
-        "rows": rows,
-        "drawn": drawn,
-        "role": ", ".join(dict.fromkeys(s.role for s in block.sets)),
-        "family": _family(block),
-    }
+class _Page:
+    """A data set as its page shows it."""
+
+    def __init__(self, data: DataSet, clean_of: CleanOf | None) -> None:
+        self.manifest = data.manifest
+        self.records = {record.id: record for record in data.manifest.sets}
+        self.blocks = blocks_of(self.records)
+        ids = [name for block in self.blocks for name in block.pictured]
+        self.pictured = set(thinned(ids, MOST_SHOWN))
+        self.without_picture = len(ids) - len(self.pictured)
+        self.pictures = Pictures(data, clean_of, [name for name in self.records if name in self.pictured])
+        self.samples = self.pictures.records[: self.pictures.samples]
+        self.psnr = {
+            kind: most_psnr(self.records[name] for block in self.blocks if block.kind == kind for name in block.sets)
+            for kind in ("severities", "levels")
+        }
+
+    def corruptions(self, block: Block) -> list[str]:
+        """Return every corruption of a block's sets, once."""
+        return list(dict.fromkeys(stage.corruption for name in block.sets for stage in self.records[name].stages))
+
+    def family(self, block: Block) -> str:
+        """Return the family of a block's corruptions, where it is one."""
+        families = {known_corruption(name).family for name in self.corruptions(block)}
+        return families.pop() if len(families) == 1 else OTHER
+
+    def block(self, block: Block, number: int) -> dict[str, Any]:
+        """Return what the template writes out of a block of sets."""
+        records = [self.records[name] for name in block.sets]
+        few = [record for record in records if record.id in self.pictured]
+        captions = {s.id: f"{ONE[block.kind]} {number_of(s.id):g}" if block.is_ladder else s.id for s in records}
+        parameters = list(dict.fromkeys(n for s in records for n in s.stages[0].parameters)) if block.is_ladder else []
+        metrics = [metric for metric in METRICS if any(metric.value(s) is not None for s in records)]
+        aliased = any(s.aliases for s in records)
+        rows = []
+        for s in records[:MOST_LISTED]:
+            cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters]
+            cells = cells or [" then ".join(map(stage_text, s.stages))]
+            measured = [metric.cell(s) for metric in metrics]
+            rows.append([captions[s.id], *cells, *measured, str(s.count), *[", ".join(s.aliases)] * aliased])
+        drawn: dict[str, list[str]] = {}
+        for s in records[:_MOST_DRAWN] if block.is_ladder else []:
+            for draw, values in drawn_values(self.manifest, s, [sample.id for sample in self.samples]).items():
+                drawn.setdefault(draw, []).append(f"{captions[s.id]}: {values}")
+        curves = curves_of(block, self.records, self.psnr[block.kind]) if block.is_ladder else []
+        spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
+        differing = [] if all(s.reproducible for s in records) else few
+        differences = [self.pictures.difference(s.id, captions[s.id]) for s in differing]
+        measures = [f"{metric.name}{metric.unit}" for metric in metrics]
+        named = self.corruptions(block)
+        what = ", ".join(named) if len(named) <= _NAMED else block.name
+        return {
+            "block": block,
+            "name": f"Two factors: {what}" if block.kind == "grid" else block.name,
+            "id": f"sets-{block.name if block.is_ladder else f'{block.kind}-{number}'}",
+            "corruptions": named,
+            "known": [known_corruption(name) for name in named],
+            "pictures": {s.id: self.pictures.of(s.id, captions[s.id], _filters(s)) for s in few},
+            "differences": [picture for picture in differences if picture is not None],
+            "curves": curves,
+            "spark": spark,
+            "rises": rises_of(spark) if spark is not None else "",
+            "columns": ["set", *(parameters or ["stages"]), *measures, "images", *["also called"] * aliased],
+            "rows": rows,
+            "drawn": drawn,
+            "role": ", ".join(dict.fromkeys(s.role for s in records)),
+            "family": self.family(block),
+        }
 
 
-def _plain(block: Block) -> bool:
-    """Whether its sets are one corruption at several severities or levels."""
-    return block.kind in ("severities", "levels")
-
-
-def _family(block: Block) -> str:
-    families = {known_corruption(name).family for name in block.corruptions}
-    return families.pop() if len(families) == 1 else OTHER
-
-
-def _caption(block: Block, record: SetRecord) -> str:
-    return (
-        f"{'severity' if block.kind == 'severities' else 'level'} {block.number(record)}"
-        if _plain(block)
-        else record.id
-    )
-
-
-def _filters(record: SetRecord) -> dict[str, str]:
+def _filters(record: SetRecord) -> Mapping[str, str]:
+    """Return what the filters of the page look at."""
     numbers = {f"{s.severity or s.level}" for s in record.stages if s.severity is not None or s.level is not None}
-    return {
-        "severity": " ".join(sorted(numbers)),
-        "corruption": " ".join(dict.fromkeys(s.corruption for s in record.stages)),
-    }
-
-
-def _numbers(blocks: Sequence[Block]) -> list[float]:
-    numbers = {s.severity if s.severity is not None else s.level for b in blocks for r in b.sets for s in r.stages}
-    return sorted(n for n in numbers if n is not None)
+    corruptions = dict.fromkeys(stage.corruption for stage in record.stages)
+    return {"severity": " ".join(sorted(numbers)), "corruption": " ".join(corruptions)}
 
 
 def _value(value: object) -> str:
@@ -173,15 +159,10 @@ def _value(value: object) -> str:
 
 def stage_text(stage: StageRecord) -> str:
     """Return a stage with its parameters, for people."""
-    number = (
-        f" severity {stage.severity}"
-        if stage.severity is not None
-        else f" level {stage.level}"
-        if stage.level is not None
-        else ""
-    )
+    numbers = {"severity": stage.severity, "level": stage.level}
+    said = "".join(f" {name} {number}" for name, number in numbers.items() if number is not None)
     parameters = ", ".join(f"{name} {_value(value)}" for name, value in stage.parameters.items())
-    return f"{stage.corruption}{number}" + (f" ({parameters})" if parameters else "")
+    return f"{stage.corruption}{said}" + (f" ({parameters})" if parameters else "")
 
 
 def _together(ids: Sequence[str]) -> list[str]:

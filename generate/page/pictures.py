@@ -4,21 +4,23 @@ regions.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
+from PIL import Image
 
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import REGIONS, SAMPLES
 from ...manifests.reader import DataSet
-from ...manifests.records.models import RegionRecord, RegionRow, SampleRecord
+from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
 from ...pages.jpeg import SMALL, data_uri, jpeg, resized, stacked
-from ...pages.rungs import MOST, Encoded, best_rung, encoded
-from ..regions.region_sheet import STEPS
+from ...pages.rungs import MOST, best_rung, squares
+from ..regions.region_sheet import neighbourhoods
 from ..sources.selection import spread
 
 CleanOf = Callable[[int], Images]
@@ -96,9 +98,8 @@ class Pictures:
         """Return the picture of the clean images, where they are there."""
         if not self._clean:
             return None
-        return self._picture(
-            "clean", encoded(self._clean, self._rung, small=self._small), f"clean: {self._about}", "clean", {}
-        )
+        file = squares(self._clean, self._rung, small=self._small)
+        return self._picture("clean", file, f"clean: {self._about}", "clean", {})
 
     def difference(self, set_id: str, caption: str) -> Picture | None:
         """Return by how much a set differs from the clean images, amplified around grey, where both have one size."""
@@ -109,7 +110,7 @@ class Pictures:
         factor = max(1, min(_MOST_AMPLIFIED, 127 // max(1, *(int(np.abs(step).max()) for step in steps))))
         amplified = [np.clip(_NEUTRAL + factor * step, 0, 255).astype(np.uint8) for step in steps]
         about = f"the difference of {set_id} from the clean images, {factor} times, on grey: {self._about}"
-        file = encoded(amplified, self._rung, small=self._small)
+        file = squares(amplified, self._rung, small=self._small)
         return self._picture(f"difference-{set_id}", file, about, f"{caption}: difference x {factor}", {})
 
     def _images(self, set_id: str, most: int) -> Sequence[Images]:
@@ -121,8 +122,8 @@ class Pictures:
             self._kept[set_id] = kept
         return kept[:most]
 
-    def _picture(self, name: str, file: Encoded, alt: str, caption: str, filters: Mapping[str, str]) -> Picture:
-        data, side = file
+    def _picture(self, name: str, data: bytes, alt: str, caption: str, filters: Mapping[str, str]) -> Picture:
+        side = Image.open(io.BytesIO(data)).width
         return Picture(f"picture-{name}", data_uri(data), side, side, alt, caption, self._small, filters, self.samples)
 
 
@@ -133,23 +134,15 @@ def region_pictures(data: DataSet) -> list[Picture]:
     crops = _crops_of_first(data)
     if crops is None:
         return []
-    number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
-    anchors: dict[str, list[RegionRecord]] = {}
-    for region in crops.regions():
-        if region.anchor:
-            anchors.setdefault(region.group, []).append(region)
     pictures = []
-    for group, regions in anchors.items():
-        anchor = regions[len(regions) // 2]
-        where = f"{group}: side {anchor.side} at y {anchor.y}, x {anchor.x}"
-        for name, smaller, about in (
-            ("neighbours", 0, f"{where}, in the middle of its eight neighbours, each a pixel away"),
-            ("shrunk", 1, f"{where}: the nine regions inside it that are two pixels smaller"),
+    for anchor, neighbours, shrunk in neighbourhoods(crops):
+        where = f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}"
+        for name, numbers, about in (
+            ("neighbours", neighbours, ", in the middle of its eight neighbours, each a pixel away"),
+            ("shrunk", shrunk, ": the nine regions inside it that are two pixels smaller"),
         ):
-            side, y, x = anchor.side - 2 * smaller, anchor.y + smaller, anchor.x + smaller
-            numbers = [number_of.get((side, y + dy, x + dx)) for dy in STEPS for dx in STEPS]
             if any(number is not None for number in numbers):
-                pictures.append(_mosaic(crops, numbers, f"{group}-{name}", about))
+                pictures.append(_mosaic(crops, numbers, f"{anchor.group}-{name}", where + about))
     return pictures
 
 

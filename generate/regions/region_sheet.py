@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +11,33 @@ from PIL import Image, ImageDraw
 
 from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
-from ...manifests.regions.crops import CutCrops
+from ...manifests.regions.crops import Crops, CutCrops
 from ...pages.sheets.sheet import BLANK, Cell, Line, sheet
 from ...pages.sheets.style import LARGEST, READABLE
 from ..recipes.recipe import Recipe
-from ..recipes.region_table import RegionGroup, RegionTable
 from .block_draws import region_rows
 
 _MARK = (230, 30, 30)
-STEPS = (-1, 0, 1)
-"""From a region to its neighbours, down and across."""
+_STEPS = list(product((-1, 0, 1), repeat=2))
+"""From a region to its neighbours and itself, down and across."""
+Numbers = list[int | None]
+"""Of nine regions, row by row; None for one that is not there."""
+
+
+def neighbourhoods(crops: Crops) -> Iterator[tuple[RegionRecord, Numbers, Numbers]]:
+    """Yield an anchor of each group of an image's regions, its neighbours and itself, and its shrunk regions."""
+    number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
+    anchors: dict[str, list[RegionRecord]] = {}
+    for region in crops.regions():
+        if region.anchor:
+            anchors.setdefault(region.group, []).append(region)
+    for regions in anchors.values():
+        anchor = regions[len(regions) // 2]
+        neighbours, shrunk = (
+            [number_of.get((anchor.side - 2 * by, anchor.y + by + dy, anchor.x + by + dx)) for dy, dx in _STEPS]
+            for by in (0, 1)
+        )
+        yield anchor, neighbours, shrunk
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
@@ -38,50 +56,27 @@ def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id:
     if (problem := table.problem(width, height)) is not None:
         raise SourceError(f"The picture {sample_id} {problem}.")
     crops = CutCrops(image, list(region_rows(table, seed, sample_id, width, height)), None)
-    number_of = {(r.side, r.y, r.x): n for n, r in enumerate(crops.regions())}
-    lines = []
-    for group in table.groups(width, height):
-        anchors = [r for r in crops.regions() if r.anchor and r.group == group.name]
-        anchor = anchors[len(anchors) // 2]
-        lines += list(_lines(image, table, group, anchor, number_of, crops))
-    title = f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}"
-    return sheet(lines, title=title, side=side)
+    lines: list[Line] = []
+    for anchor, neighbours, shrunk in neighbourhoods(crops):
+        cropped = table.kind == "crop"
+        what = f"; shrunk {anchor.side - 2}" if cropped else ""
+        lines.append(Line(f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}{what}"))
+        cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
+        cells[4] = "the region", cells[4][1]
+        smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
+        marked = _marked(image, anchor, max(table.size, READABLE))
+        for row in range(3):
+            some = slice(3 * row, 3 * row + 3)
+            whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
+            lines.append(Line("", [whole, *cells[some], *smaller[some]] if cropped else cells[some]))
+    return sheet(lines, title=f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}", side=side)
 
 
-def _lines(
-    image: NDArray[np.uint8],
-    table: RegionTable,
-    group: RegionGroup,
-    anchor: RegionRecord,
-    number_of: dict[tuple[int, int, int], int],
-    crops: CutCrops,
-) -> Iterator[Line]:
-    """Yield the three lines of a group: neighbours by their rows, and beside them the shrunk regions."""
-
-    def cell(name: str, side: int, y: int, x: int) -> Cell:
-        number = number_of.get((side, y, x))
-        return name, None if number is None else crops[number]
-
-    shrunk = f"; shrunk {group.side - 2}" if table.kind == "crop" else ""
-    yield Line(f"{group.name}: side {group.side} at y {anchor.y}, x {anchor.x}{shrunk}")
-    for step_y in STEPS:
-        cells: list[Cell] = []
-        if table.kind == "crop":
-            marked = _marked(image, anchor, max(table.size, READABLE)) if step_y == 0 else BLANK
-            cells.append(("in its image" if step_y == 0 else "", marked))
-        for step_x in STEPS:
-            name = "the region" if step_y == step_x == 0 else f"y{step_y:+d} x{step_x:+d}"
-            cells.append(cell(name, group.side, anchor.y + step_y, anchor.x + step_x))
-        for step_x in STEPS if table.kind == "crop" else ():
-            cells.append(
-                cell(
-                    f"shrunk y+{step_y + 1} x+{step_x + 1}",
-                    group.side - 2,
-                    anchor.y + step_y + 1,
-                    anchor.x + step_x + 1,
-                )
-            )
-        yield Line("", cells)
+def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
+    """Return nine regions with their names, whose places are counted from the first."""
+    pictures = [None if number is None else crops[number] for number in numbers]
+    names = [name.format(first + 1 + dy, first + 1 + dx) for dy, dx in _STEPS]
+    return list(zip(names, pictures, strict=True))
 
 
 def _marked(image: NDArray[np.uint8], region: RegionRecord, size: int) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ from ..images.pictures import decode, picture_of
 from ..layout import CONTACT
 from .image_store import Pixels
 
-LARGEST = 960, 720
+LARGEST = 960, 1440
 """Pixels that a picture has at most."""
 TILE, GAP, SHOWN = 128, 4, 6
 """Of a strip: pixels of the longer side of an image, where smaller ones are enlarged by whole factors; pixels between

@@ -13,6 +13,9 @@ from ..evaluation import CORRECT
 from ..records import Scores
 from .entries import Entry
 
+PERCENT = ("cv_percent", "distinct_cv_percent")
+"""Scores that are no fractions."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -42,7 +45,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
             notes.append(
                 f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}."
             )
-        points = [point_scores(e.scores) for e in (a, b)]
+        points = [e.scores.numbers() for e in (a, b)]
         replicates = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
         for name in [name for name in points[0] if name in points[1]]:
             unit = 100 if name.endswith(PERCENT) else 1
@@ -69,24 +72,3 @@ def why_not_paired(a: Scores, b: Scores) -> str | None:
     if {len(v) for v in a.resamples.values.values()} != {len(v) for v in b.resamples.values.values()}:
         return "they have other numbers of resamples"
     return None
-
-
-HEADLINES = ("maude", "relative_maude", "mce", "relative_mce", "mean_accuracy", "rb_index", "style_gap")
-"""Scores of a scores file that are one number each; the resamples have them by these names."""
-TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
-PERCENT = ("cv_percent", "distinct_cv_percent")
-"""Fields of the two-factor scores that are no fractions."""
-
-
-def point_scores(scores: Scores) -> dict[str, float]:
-    """Return the scores that are one number each, by the name that they have among the resamples."""
-    named: dict[str, float | None] = {"clean_accuracy": scores.clean}
-    named |= {name: getattr(scores, name) for name in HEADLINES}
-    named |= {f"two_factor.{name}": getattr(scores.two_factor, name, None) for name in TWO_FACTOR}
-    named |= {
-        f"fragile.{group}.{name}": rate.rate
-        for group, rates in scores.fragile.items()
-        for name, rate in rates
-        if rate is not None
-    }
-    return {name: value for name, value in named.items() if value is not None}

@@ -6,14 +6,14 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from pydantic import ValidationError
 
 from ...error_lines import mistake_lines
 from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
-from ..records import SCORES_VERSION, Scores
+from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
 from ..scores_file import load_scores
 from .correlations import reference_point
 
@@ -170,32 +170,26 @@ def read_printed(path: Path) -> list[Scores]:
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[str, Any]:
     """Return the JSON of scores that have nothing but what was printed."""
-    tables = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case", "intervals")
-    empty: dict[str, Any] = {name: {} for name in tables}
-    of_names = {
-        "names": 0,
-        "mean_accuracy": mean,
-        "cv_percent": cv_percent,
-        "mean_accuracy_interval": None,
-        "cv_percent_interval": None,
+    of_names = {"mean_accuracy": mean, "cv_percent": cv_percent, "distinct_mean_accuracy": mean, "order_effects": []}
+    nothing: dict[str, Any] = {
+        name: {} if get_origin(field.annotation) is dict else None for name, field in Scores.model_fields.items()
     }
-    of_sets: dict[str, Any] = {
-        "distinct": 0,
-        "distinct_mean_accuracy": mean,
-        "distinct_cv_percent": None,
-        "order_effects": [],
-    }
-    scored = {"n": 0, "accuracy": clean, "top5": None, "rank": None, "probability": None, "interval": None}
     known = {
         "schema_version": SCORES_VERSION,
         "digest": PRINTED,
         "name": "a printed table",
         "model": model,
-        "samples": 0,
         "notes": [],
     }
-    missing = dict.fromkeys(name for name in Scores.model_fields if name not in empty)
-    return missing | empty | known | {"sets": {"clean": scored}, "two_factor": of_names | of_sets}
+    return (
+        nothing
+        | known
+        | {
+            "samples": 0,
+            "sets": {"clean": dict.fromkeys(SetScore.model_fields) | {"n": 0, "accuracy": clean}},
+            "two_factor": dict.fromkeys(TwoFactor.model_fields) | {"names": 0, "distinct": 0} | of_names,
+        }
+    )
 
 
 def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float]) -> list[Entry]:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...pages.charts import Chart, Line, Point, line_chart, quadrant_chart
+from ...pages.charts import Chart, Line, Point, Shape, line_chart, quadrant_chart
+from ...pages.drawing import Figure
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile
+from ..tables import Column
 from .correlations import quadrant
 from .entries import Entry, reference_of
-from .tables import Column
 
 MEAN = "mean"
 """Of all degradations."""
@@ -36,17 +37,8 @@ STEPS = 3
 HEATS = 6
 """Shades of an error from 0 to 100 per cent."""
 PER_CENT = (0.0, 100.0)
-
-
-class Area(NamedTuple):
-    """The mAUDE of a model."""
-
-    model: int
-    label: str
-    value: float
-    ends: Interval
-    clean: float | None
-    """The clean error."""
+LEGEND, LONGEST = 250, 32
+"""Pixels of the names of models in a plot, and their letters."""
 
 
 class Matrix(NamedTuple):
@@ -154,20 +146,41 @@ def quadrant_charts(entries: Sequence[Entry]) -> list[Chart]:
     return [quadrant_chart(*names, lines, (reference[0], 100 * reference[1]), where)]
 
 
-def maude_areas(entries: Sequence[Entry]) -> list[Area]:
-    """Return the models that have an mAUDE, the lowest first."""
-    found = [
-        Area(
-            n,
-            e.label,
-            100 * e.scores.maude,
-            percent(e.scores.intervals.get("maude")),
-            None if e.clean is None else 100 * (1 - e.clean),
-        )
-        for n, e in enumerate(entries)
-        if e.scores.maude is not None
-    ]
-    return sorted(found, key=lambda area: area.value)
+def maude_bars(entries: Sequence[Entry]) -> Figure | None:
+    """Return mAUDE as bars, the lowest on top, with intervals and the clean error; None where no model has one."""
+    areas = sorted((100 * e.scores.maude, n, e) for n, e in enumerate(entries) if e.scores.maude is not None)
+    if not areas:
+        return None
+    clean = {n: 100 * (1 - e.clean) for _, n, e in areas if e.clean is not None}
+    ends = {n: percent(e.scores.intervals.get("maude")) or () for _, n, e in areas}
+    names = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
+    factor = 300 / (max(max(area, clean.get(n, 0), *ends[n]) for area, n, _ in areas) or 1)
+    title = "mean area under the distortion error curves, % (upright line: clean error)"
+    shapes = [Shape("title", ((4, 14),), text=title)]
+    for place, (area, n, entry) in enumerate(areas):
+        x, y = names, 28 + 26 * place
+        end, marks = x + factor * area, [x + factor * value for value in ends[n]]
+        shapes.append(Shape("name", ((4, y + 13),), text=short(entry.label)))
+        shapes.append(Shape("bar", ((x, y), (end, y), (end, y + 18), (x, y + 18)), n))
+        for kind in ("halo", "ink"):
+            shapes += [Shape(kind, [(mark, y + 9) for mark in marks])] if marks else []
+            if n in clean:
+                shapes.append(Shape(kind, ((x + factor * clean[n], y), (x + factor * clean[n], y + 18))))
+        shapes.append(Shape("name", ((max(end, *marks, end) + 6, y + 13),), text=f"{area:.1f}"))
+    return Figure(max(names + 350, 460), 40 + 26 * len(areas), shapes)
+
+
+def short(name: str) -> str:
+    """Return a name as it stands in a plot: the middle of a long one is left out.
+
+    Examples
+    --------
+    >>> short("resnet50"), len(short("x" * 100))
+    ('resnet50', 32)
+    """
+    name = " ".join(name.split())
+    half = (LONGEST - 3) // 2
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
 
 
 def heat_map(entries: Sequence[Entry]) -> list[Matrix]:

@@ -7,27 +7,16 @@ from itertools import combinations
 from typing import Any
 
 from ..published import EXTRA, FIFTEEN
-from ..records import FragileRate, Interval, Scores
+from ..records import SUMMARY, FragileRate, Interval, Scores
+from ..tables import Cell, Column, Kind, Table, texts, with_ends
 from .correlations import pearson, quadrant, spearman
-from .differences import Difference, point_scores
+from .differences import Difference
 from .entries import Entry, reference_of
 from .figures import profile_names, profiles_of
-from .tables import Cell, Column, Kind, Table, texts, with_ends
 
 MODEL = Column("model", "text")
 SINGLE = (*FIFTEEN, *EXTRA)
 THRESHOLDS = {"0.9": 90, "0.5": 50, "0.1": 10}
-SUMMARY = {
-    "clean_accuracy": Column("clean accuracy"),
-    "mean_accuracy": Column("mean accuracy"),
-    "maude": Column("mAUDE"),
-    "relative_maude": Column("relative mAUDE"),
-    "mce": Column("mCE"),
-    "relative_mce": Column("relative mCE"),
-    "two_factor.cv_percent": Column("CV %", "number"),
-    "rb_index": Column("RB-index", "number"),
-    "style_gap": Column("style gap"),
-}
 
 
 def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
@@ -82,7 +71,7 @@ def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]
 
 def _summary(entries: Sequence[Entry]) -> Table:
     """Return the scores that are one number each, with their intervals."""
-    points = [point_scores(e.scores) for e in entries]
+    points = [e.scores.numbers() for e in entries]
     there = {name: column for name, column in SUMMARY.items() if any(name in own for own in points)}
     rows = [
         [e.label, *(cell for name in there for cell in (own.get(name), *_ends(e.scores.intervals.get(name))))]
@@ -251,12 +240,13 @@ def _fragile(entries: Sequence[Entry]) -> list[Table]:
     heads = texts("regions", "change")
     values: list[dict[Any, Cell]] = [{key: rate.rate for key, rate in own.items()} for own in rates]
     rows: list[list[Cell]] = [
-        [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.anchors]
+        [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.minimal, r.anchors]
         for e, own in zip(entries, rates, strict=True)
         for key, r in own.items()
     ]
     columns = [MODEL, *heads, Column("rate"), Column("low", end="low"), Column("high", end="high")]
-    columns += [Column("positive"), Column("negative"), Column("anchors", "whole")]
+    columns += [Column("positive"), Column("negative"), Column("minimal images", "number")]
+    columns.append(Column("anchors", "whole"))
     parts = Table("fragile_parts", "Fragile rates, of right (positive) and wrong (negative) regions", columns, rows)
     return [by_model("fragile", "Fragile rates", heads, entries, values), parts]
 

@@ -13,24 +13,23 @@ from ...pages.drawing import Figure, png, svg
 from ..published import EXTRA, FIFTEEN
 from .entries import Entry, reference_of
 from .figures import (
+    LEGEND,
     MEAN_OF_FIFTEEN,
     MEASURES,
-    Area,
     Matrix,
     fragile_charts,
-    maude_areas,
+    maude_bars,
     order_matrices,
     profile_charts,
     quadrant_charts,
     severity_charts,
+    short,
 )
 
 COLUMNS = 4
 """Charts side by side."""
-LONGEST = 32
-"""Letters of a name in a plot."""
-LEGEND, HEAD, GAP = 250, 36, 12
-"""Widths and heights of the names of models, of what stands above charts, and between charts."""
+HEAD, GAP = 36, 12
+"""Pixels of what stands above charts, and between charts."""
 
 
 def write_plots(entries: Sequence[Entry], folder: Path) -> list[Path]:
@@ -52,24 +51,11 @@ def figures(entries: Sequence[Entry]) -> dict[str, Figure]:
     charts |= {"error_and_severity": [chart for chart in severity_charts(entries) if chart.title in single]}
     charts |= {"fragile": fragile_charts(entries)}
     found = {name: _side_by_side(entries, own) for name, own in charts.items() if own}
-    if areas := maude_areas(entries):
-        found["maude"] = _bars(areas)
+    if (bars := maude_bars(entries)) is not None:
+        found["maude"] = bars
     if matrices := order_matrices(entries):
         found["order_effects"] = _matrices(matrices)
     return found
-
-
-def short(name: str) -> str:
-    """Return a name as it stands in a plot: the middle of a long one is left out.
-
-    Examples
-    --------
-    >>> short("resnet50"), len(short("x" * 100))
-    ('resnet50', 32)
-    """
-    name = " ".join(name.split())
-    half = (LONGEST - 3) // 2
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
 
 
 def _moved(shapes: Iterator[Shape], across: float, down: float) -> list[Shape]:
@@ -95,25 +81,6 @@ def _side_by_side(entries: Sequence[Entry], charts: Sequence[Chart]) -> Figure:
         shapes += [Shape("line", ((x, y), (x + 30, y)), model), Shape("spot", ((x + 15, y),), model)]
         shapes.append(Shape("name", ((x + 38, y + 4),), text=short(entries[model].label)))
     return Figure(columns * wide + LEGEND, max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown)), shapes)
-
-
-def _bars(areas: Sequence[Area]) -> Figure:
-    """Return mAUDE as bars, the lowest on top."""
-    factor = 400 / (max(max(area.value, area.clean or 0, *(area.ends or ())) for area in areas) or 1)
-    shapes = [
-        Shape("title", ((4, 14),), text="mean area under the distortion error curves, % (upright line: clean error)")
-    ]
-    for place, area in enumerate(areas):
-        x, y = LEGEND, 28 + 26 * place
-        end, ends = x + factor * area.value, [x + factor * value for value in area.ends or ()]
-        shapes.append(Shape("name", ((4, y + 13),), text=short(area.label)))
-        shapes.append(Shape("bar", ((x, y), (end, y), (end, y + 18), (x, y + 18)), area.model))
-        for kind in ("halo", "ink"):
-            shapes += [Shape(kind, [(value, y + 9) for value in ends])] if ends else []
-            if area.clean is not None:
-                shapes.append(Shape(kind, ((x + factor * area.clean, y), (x + factor * area.clean, y + 18))))
-        shapes.append(Shape("name", ((max(end, *ends, end) + 6, y + 13),), text=f"{area.value:.1f}"))
-    return Figure(LEGEND + 460, 40 + 26 * len(areas), shapes)
 
 
 def _matrices(matrices: Sequence[Matrix]) -> Figure:

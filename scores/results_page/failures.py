@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.records.models import ClassRecord, SampleRecord
-from ..comparison.tables import Cell, Column, Table
 from ..outcomes import CLEAN, Predictions
+from ..tables import Cell, Column, Table
 from .page_pictures import Place
 
 MOST_SETS = 96
@@ -19,8 +19,7 @@ IMAGES = 2
 """Pictured of a set."""
 
 
-@dataclass(frozen=True)
-class FailedImage:
+class FailedImage(NamedTuple):
     """An image that flips for at least one model."""
 
     place: Place
@@ -30,14 +29,6 @@ class FailedImage:
     """Its class."""
     said: Sequence[str]
     """What each model makes of it."""
-
-
-@dataclass(frozen=True)
-class FailedSet:
-    """A set with some of the images that flip in it."""
-
-    id: str
-    images: Sequence[FailedImage]
 
 
 class Failures:
@@ -81,19 +72,17 @@ class Failures:
                     row += [None] * 3
         return Table("failures", "Images that flip, by set", columns, list(rows.values()))
 
-    def shown(self, stored: Container[str]) -> list[FailedSet]:
+    def shown(self, stored: Container[str]) -> dict[str, list[FailedImage]]:
         """Return some of the images that flip, by stored set: those that flip for most models, and of these those least
         often elsewhere.
         """
         often = sum(self._flips.values(), np.zeros(len(self._samples), np.int64))
         flipping = [name for name, models in self._flips.items() if name in stored and models.any()]
-        most, found = min(MOST_SETS, len(flipping)), []
+        most, found = min(MOST_SETS, len(flipping)), dict[str, list[FailedImage]]()
         for name in (flipping[n * len(flipping) // most] for n in range(most)):
             models = self._flips[name]
             order = np.lexsort((np.arange(len(models)), often, -models))
-            found.append(
-                FailedSet(name, [self._image(name, index) for index in order[:IMAGES].tolist() if models[index]])
-            )
+            found[name] = [self._image(name, index) for index in order[:IMAGES].tolist() if models[index]]
         return found
 
     def right_when_clean(self) -> NDArray[np.bool_]:
@@ -108,15 +97,5 @@ class Failures:
                 wrong = "wrong" if found is None else self._names.get(found, str(found))
                 before = "" if outcomes[CLEAN].correct[index] else " (wrong when clean too)"
                 said.append(f"{label}: right" if outcome.correct[index] else f"{label}: {wrong}{before}")
-        return FailedImage(
-            Place(set_id, index), sample.id, self._names.get(sample.class_index, sample.class_ or ""), said
-        )
-
-
-def failed_places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
-    """Yield the images that are shown: each under its set, and clean where the data set has it."""
-    for failed in shown:
-        for image in failed.images:
-            if with_clean:
-                yield Place(CLEAN, image.place.sample)
-            yield image.place
+        truth = self._names.get(sample.class_index, sample.class_ or "")
+        return FailedImage(Place(set_id, index), sample.id, truth, said)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ...manifests.reader import DataSet
 from ...pages.jpeg import SMALL, Pixels, data_uri, jpeg, resized
+from ...pages.rungs import Rung, fitting
 
 WRAPPER = 420
 """Bytes of a stored picture in the page beside its data."""
-_PROBED = 16
 
 
 class Place(NamedTuple):
@@ -20,13 +20,6 @@ class Place(NamedTuple):
     set_id: str
     sample: int
     """Its index."""
-
-
-class Rung(NamedTuple):
-    """How good pictures are."""
-
-    side: int
-    quality: int
 
 
 RUNGS = (
@@ -68,29 +61,23 @@ def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
     images.
     """
     small = all(max(image.shape[:2]) <= SMALL for image in images.values())
-    probed = dict([*images.items()][:: max(1, len(images) // _PROBED)])
-    for rung in SMALL_RUNGS if small else RUNGS:
-        if all(_taken(some, rung) * len(images) <= room * len(some) for some in (probed, images)):
-            break
+
+    def encode(place: Place, rung: Rung) -> bytes:
+        image = images[place]
+        return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
+
+    # as text they take a third more
+    rung, files = fitting(SMALL_RUNGS if small else RUNGS, list(images), encode, 0.74 * room)
     stored = {}
     for place, image in images.items():
         height, width = resized(image, rung.side).shape[:2]
-        stored[place] = StoredPicture(_name(place), data_uri(_jpeg(image, rung)), width, height, small)
+        stored[place] = StoredPicture(_name(place), data_uri(files[place]), width, height, small)
     return stored
 
 
 def empty(images: Images) -> dict[Place, StoredPicture]:
     """Return the pictures without their data: by them the page finds out how much room there is."""
     return {place: StoredPicture(_name(place), "", 1, 1, False) for place in images}
-
-
-def _taken(images: Images, rung: Rung) -> int:
-    """Return the bytes of pictures in a page."""
-    return sum(4 * -(-len(_jpeg(image, rung)) // 3) for image in images.values())
-
-
-def _jpeg(image: Pixels, rung: Rung) -> bytes:
-    return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
 
 
 def _name(place: Place) -> str:

@@ -7,8 +7,8 @@ Figures 7 to 9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...manifests.records.models import SetRecord
 from ..comparison.entries import Entry
@@ -17,8 +17,7 @@ from ..profiles import THRESHOLDS
 from .page_pictures import Place
 
 
-@dataclass(frozen=True)
-class PanelPicture:
+class PanelPicture(NamedTuple):
     """The image under one degradation."""
 
     degradation: str
@@ -31,8 +30,7 @@ class PanelPicture:
     """What the level does."""
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """Of one model at one threshold."""
 
     label: str
@@ -41,16 +39,8 @@ class Panel:
     """Degradations under which its accuracy never falls below the threshold."""
 
 
-@dataclass(frozen=True)
-class PanelRow:
-    """The panels of all models at one threshold."""
-
-    threshold: str
-    panels: Sequence[Panel]
-
-
-def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: int) -> list[PanelRow]:
-    """Return the panels of every threshold.
+def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: int) -> dict[str, list[Panel]]:
+    """Return the panels of every threshold, by its words.
 
     Parameters
     ----------
@@ -68,17 +58,10 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
     if any(s.id == CLEAN for s in records):
         ids |= {(name, 0): CLEAN for name, _ in list(ids)}
     shown = [entry for entry in entries if entry.scores.profiles]
-    return [
-        PanelRow(f"{threshold:.0%}".replace("%", " %"), [_panel(entry, threshold, ids, index) for entry in shown])
+    return {
+        f"{threshold:.0%}".replace("%", " %"): [_panel(entry, threshold, ids, index) for entry in shown]
         for threshold in (THRESHOLDS if shown else ())
-    ]
-
-
-def panel_places(rows: Sequence[PanelRow]) -> Iterator[Place]:
-    """Yield the images that panels show."""
-    for row in rows:
-        for panel in row.panels:
-            yield from (picture.place for picture in panel.pictures if picture.place is not None)
+    }
 
 
 def _panel(entry: Entry, threshold: float, ids: dict[tuple[str, int | None], str], index: int) -> Panel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...pages.charts import Chart
 from ...pages.document import text_file
@@ -13,33 +13,23 @@ from ..comparison.differences import Difference
 from ..comparison.entries import Entry
 from ..comparison.figures import (
     MEASURES,
-    Area,
     Matrix,
     fragile_charts,
     heat_map,
-    maude_areas,
+    maude_bars,
     order_matrices,
     profile_charts,
     quadrant_charts,
     severity_charts,
 )
 from ..comparison.layouts import by_model, tables
-from ..comparison.tables import Column, Kind, Table, texts, with_ends
-from .page_tables import PageTable, page_table
+from ..tables import Column, Kind, PageTable, Table, texts, with_ends
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST_STAGES = 24
 """Of a matrix of orders; more are in the table alone."""
-
-
-class Bars(NamedTuple):
-    """mAUDE as lengths, with the clean error as a mark."""
-
-    areas: Sequence[Area]
-
-    def at(self, value: float) -> str:
-        """Return a value as a share of the longest length, in thousandths."""
-        most = max(end for a in self.areas for end in (a.value, *(a.ends or ()), a.clean or 0.0)) or 1.0
-        return f"{1000 * min(max(value / most, 0.0), 1.0):.1f}"
 
 
 class ChartGroup(NamedTuple):
@@ -59,7 +49,7 @@ class Section:
     about: str
     tables: Sequence[PageTable]
     groups: Sequence[ChartGroup] = ()
-    bars: Bars | None = None
+    bars: Markup | None = None
     quadrants: Sequence[Chart] = ()
     matrices: Sequence[Matrix] = ()
 
@@ -81,7 +71,7 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
             ]
         },
         "fragile": {"groups": [ChartGroup("Fragile rates against size", fragile_charts(entries))]},
-        "maude": {"bars": Bars(areas) if (areas := maude_areas(entries)) else None},
+        "maude": {"bars": None if (bars := maude_bars(entries)) is None else bars.element("bars", "mAUDE as bars")},
         "two-factor": {"quadrants": quadrant_charts(entries)},
         "orders": {"matrices": [matrix for matrix in order_matrices(entries) if len(matrix.columns) <= MOST_STAGES]},
         "heat": {"matrices": heat_map(entries)},
@@ -90,7 +80,7 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
     return [
         Section(one["id"], one["heading"], one["about"], shown, **drawn.get(one["id"], {}))
         for one in plan
-        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
+        if (shown := [made[name].on_page(most) for name in one["tables"] if name in made])
         or drawn.get(one["id"], {}).get("matrices")
     ]
 

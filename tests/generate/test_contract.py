@@ -27,7 +27,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     ),
     "pythons": (
         "import random\n" + function("pythons", "return images ^ np.uint8(random.randrange(1, 200))"),
-        ["draws from a global generator", CALLS, "makes the same of one image whatever its key", BATCH, ORDER],
+        ["draws from a global generator", CALLS, BATCH, ORDER, "makes the same of one image whatever its key"],
     ),
     "kept": (
         "rng = np.random.default_rng(0)\n"
@@ -36,7 +36,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     ),
     "first_key": (
         function("first_key", "return images ^ np.uint8(keys.uniforms(1)[0, 0] * 255)"),
-        ["makes the same of one image whatever its key", BATCH, ORDER],
+        [BATCH, ORDER, "makes the same of one image whatever its key"],
     ),
     "keyless": (function("keyless", "return 255 - images"), ["makes the same of one image whatever its key"]),
     "keyed": (

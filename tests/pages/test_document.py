@@ -16,35 +16,22 @@ from corruptset.pages.document import render, text_file, visible
 PACKAGE = "corruptset.pages"
 
 
-@pytest.fixture(scope="module")
-def page() -> bytes:
-    return render("base.html", PACKAGE)
-
-
-def test_the_layout_closes_what_it_opens_and_fetches_nothing(page: bytes) -> None:
+def test_the_layout_fetches_nothing_and_its_policy_names_script_and_style_by_their_hashes() -> None:
+    page = render("base.html", PACKAGE)
     tree = read_html(page)
     assert tree.one("html").attributes["lang"] == "en"
     for node in tree.all():
         for name in ("src", "href", "action", "srcset", "poster"):
-            if name in node.attributes:
-                assert node.attributes[name].startswith(("#", "data:")), (node.tag, node.attributes)
+            assert node.attributes.get(name, "#").startswith(("#", "data:")), (node.tag, node.attributes)
     assert not re.search(rb"@import|url\(", page)
-
-
-def test_the_policy_names_the_script_and_the_style_by_their_hashes(page: bytes) -> None:
-    tree = read_html(page)
     (meta,) = [m for m in tree.all("meta") if "http-equiv" in m.attributes]
     rules = dict(rule.strip().split(" ", 1) for rule in meta.attributes["content"].split(";"))
     for tag, rule in (("script", "script-src"), ("style", "style-src")):
         (child,) = tree.one(tag).children
         assert isinstance(child, str)
-        assert rules[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(child.encode()).digest()).decode()}'"
-    assert (rules["default-src"], rules["img-src"], rules["base-uri"], rules["form-action"]) == (
-        "'none'",
-        "data:",
-        "'none'",
-        "'none'",
-    )
+        assert rules.pop(rule) == f"'sha256-{base64.b64encode(hashlib.sha256(child.encode()).digest()).decode()}'"
+    none = "'none'"
+    assert rules == {"default-src": none, "img-src": "data:", "base-uri": none, "form-action": none}
     assert page.index(b"Content-Security-Policy") < page.index(b"<style>") < page.index(b"<script>")
 
 
@@ -56,26 +43,17 @@ def test_the_script_makes_no_markup_of_text() -> None:
     assert "</script" not in script.lower()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
+def test_what_cannot_be_seen_becomes_an_escape() -> None:
+    for text, shown in (
         ("plain – größer", "plain – größer"),
         ("a\u202eb", "a\\u202eb"),
         ("a\x00\x1b[0m", "a\\x00\\x1b[0m"),
         ("line\nline", "line\nline"),
-    ],
-)
-def test_what_cannot_be_seen_becomes_an_escape(text: str, shown: str) -> None:
-    assert visible(text) == shown
-
-
-@pytest.mark.parametrize("value", [3, 2.5, None])
-def test_what_is_no_text_stays(value: Any) -> None:
-    assert visible(value) is value
-
-
-def test_lone_surrogates_can_be_written() -> None:
-    assert visible("a\ud800b") == "a\\ud800b"
+        ("a\ud800b", "a\\ud800b"),
+        (2.5, 2.5),
+        (None, None),
+    ):
+        assert visible(text) == shown
 
 
 def test_values_are_escaped(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,39 +38,31 @@ def make(tmp_path_factory) -> Callable[..., DataSet]:
     return changed
 
 
-def test_the_published_benchmark_has_no_note(make):
-    assert notes(make()) == []
-    assert notes(make(textures=FROST)) == []
-    assert notes(make(), baseline="alexnet") == []
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
+def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make):
+    recipe = make().manifest.recipe
+    jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}
+    calibration = "those of the calibration imagenet; the published sets have those of cifar"
+    followed = [record.as_json() | {"reproducible": record.id != "fog/1"} for record in make().manifest.sets]
+    for fields, says in (
         ({"version": "0.9.0"}, "is of version 0.9.0; the published sets are those of 1.0.0"),
         ({"name": "mine"}, "mine 1.1.0 is no published benchmark"),
-        ({"encoding": {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0",
-        "containers": ["folder"]}},
-         "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
+        ({"encoding": jpeg}, "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
         ({"scale": "side"}, "Lengths grow with the image's side"),
         ({"coupling": "severity"}, "Severities share their random draws"),
         ({"textures": [{"name": "sheet", "sha256": unbuilt.SHA256}]}, "Frost is made with other pictures"),
         ({"textures": FROST[:3]}, "Frost is made with other pictures"),
         ({"excluded": [{"path": "a.png", "reason": "truncated"}]}, "1 bad image of the source was left out"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)  # fmt: skip
-def test_each_difference_has_one_note(make, fields, says):
-    (note,) = notes(make(**fields))
-    assert says in note
-
-
-def test_recipe_records_are_read(make):
-    recipe = make().manifest.recipe
-    (note,) = notes(make(recipe={**recipe, "calibration": "imagenet"}))
-    assert "those of the calibration imagenet; the published sets have those of cifar" in note
-    (note,) = notes(make(recipe={**recipe, "unexpected": ["3 images are 64x64"]}))
-    assert "not those that the recipe expects: 3 images are 64x64" in note
+        ({"recipe": recipe | {"calibration": "imagenet"}}, calibration),
+        ({"recipe": recipe | {"unexpected": ["3 images are 64x64"]}}, "the recipe expects: 3 images are 64x64"),
+        ({"sets": followed, "surrogates": [{"name": "resnet50"}]}, "the gradients of a model (resnet50): fog/1."),
+    ):
+        (note,) = notes(make(**fields))
+        assert says in note
+    (note,) = notes(make(), condition="correct@clean")
+    assert "Only images count that are correct@clean" in note
+    (note,) = notes(make(), baseline="resnet18")
+    assert "relative to the errors of resnet18: published ones are relative to AlexNet's" in note
+    assert notes(make()) == notes(make(textures=FROST)) == notes(make(), baseline="alexnet") == []
 
 
 def test_images_and_sets_that_are_missing(tmp_path, make):
@@ -82,28 +74,13 @@ def test_images_and_sets_that_are_missing(tmp_path, make):
     part.absent = ["fog/2"]
     (note,) = notes(part, scored=["fog/1"])
     assert "the rest of the data set was not unpacked" in note
-    some = unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection={"chosen": 20, "total": 600})
-    assert "It has 20 of the 600 images of its source." in notes(some)
-    held = {"chosen": 20, "total": 600, "hold_out": {"groups": ["microsoft"]}}
-    assert not any(
-        "of the 600" in note for note in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held))
-    )
-
-
-def test_sets_that_follow_a_model(make):
-    data = make()
-    followed = [
-        record.as_json() | ({"reproducible": False} if record.id == "fog/1" else {}) for record in data.manifest.sets
-    ]
-    (note,) = notes(make(sets=followed, surrogates=[{"name": "resnet50"}]))
-    assert "follow the gradients of a model (resnet50): fog/1." in note
-
-
-def test_a_condition_and_a_baseline_of_ones_own(make):
-    (note,) = notes(make(), condition="correct@clean")
-    assert "Only images count that are correct@clean" in note
-    (note,) = notes(make(), baseline="resnet18")
-    assert "relative to the errors of resnet18: published ones are relative to AlexNet's" in note
+    some = {"chosen": 20, "total": 600}
+    said = "It has 20 of the 600 images of its source."
+    assert said in notes(unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection=some))
+    held = some | {"hold_out": {"groups": ["microsoft"]}}
+    assert said not in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held))
+    for name in ("flageval-noise", "two-factor-69", "icons50-apple"):
+        assert benchmark(name).remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
 
 
 @pytest.mark.ci
@@ -116,11 +93,6 @@ def test_imagenet_at_another_size(tmp_path):
     assert notes(other) == [
         "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
     ]
-
-
-def test_remarks_stand_beside_the_scores_of_their_recipe(tmp_path):
-    for name in ("flageval-noise", "two-factor-69", "image-degrade-30", "icons50-apple"):
-        assert benchmark(name).remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def test_all_images_first_and_then_each_resample(samples, flags, seed):
         assert estimate[1 + resample] == pytest.approx(sum(flags[row] for row in rows) / 11)
 
 
-def test_only_chosen_images_count_and_are_drawn(samples):
+def test_only_chosen_images_with_a_value_count(samples):
     chosen = np.arange(11) % 2 == 0
     values = np.where(chosen, np.arange(11), 1e6).astype(np.float32)
     (estimate,) = images_of(samples, chosen, 3).estimates({"x": values}).values()
@@ -38,35 +38,20 @@ def test_only_chosen_images_count_and_are_drawn(samples):
     assert estimate.max() <= 10
     rows = plain_scores.drawn(3, 6, 5)
     assert estimate[6] == pytest.approx(np.mean([2 * row for row in rows]))
-
-
-def test_images_without_a_value(samples):
     values = np.arange(11, dtype=np.float32)
     values[:8] = np.nan
     (estimate,) = images_of(samples, np.ones(11, bool), 0).estimates({"x": values}).values()
     assert estimate[0] == 9
     for resample in range(20):
         there = [values[row] for row in plain_scores.drawn(0, 11, resample) if row >= 8]
-        assert estimate[1 + resample] == (
-            pytest.approx(np.mean(there)) if there else pytest.approx(np.nan, nan_ok=True)
-        )
+        wanted = np.mean(there) if there else np.nan
+        assert estimate[1 + resample] == pytest.approx(wanted, nan_ok=True)
 
 
 def test_regions_are_drawn_with_their_image(tmp_path):
-    sizes = [1, 4, 2]
-    rows = []
-    for source, size in enumerate(sizes):
-        place = {
-            "group": "s8",
-            "fraction": None,
-            "side": 8,
-            "role": "base",
-            "row": 0,
-            "col": 0,
-            "anchor": False,
-            "y": 0,
-        }
-        rows += [{"region": place | {"source": f"photo {source}", "x": x}} for x in range(size)]
+    place = {"group": "s8", "fraction": None, "side": 8, "role": "base", "row": 0, "col": 0, "anchor": False, "y": 0}
+    sizes = [(source, x) for source, size in enumerate([1, 4, 2]) for x in range(size)]
+    rows = [{"region": place | {"source": f"photo {source}", "x": x}} for source, x in sizes]
     data = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows)
     flags = np.array([1, 0, 1, 0, 0, 1, 1], bool)
     images = images_of(data.samples, np.ones(7, bool), 5)
@@ -83,7 +68,7 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     assert images.estimates({"x": flags})["x"][0] == pytest.approx(2 / 5)
 
 
-def test_many_columns_are_as_one_at_a_time(samples):
+def test_every_set_and_every_model_has_the_same_resamples(samples):
     rng = np.random.default_rng(0)
     values = {i: rng.random(11) < 0.5 for i in range(COLUMNS + 3)}
     images = images_of(samples, np.ones(11, bool), 0)
@@ -91,17 +76,10 @@ def test_many_columns_are_as_one_at_a_time(samples):
     assert list(together) == list(values)
     for i in (0, COLUMNS - 1, COLUMNS, COLUMNS + 2):
         np.testing.assert_allclose(together[i], images.estimates({i: values[i]})[i])
-
-
-def test_every_set_and_every_model_has_the_same_resamples():
-    one, other = Bootstrap(50, seed=4), Bootstrap(50, seed=4)
-    values = np.random.default_rng(1).random((50, 2)) < 0.5
-    np.testing.assert_array_equal(one.means(values)[:, 1], other.means(values[:, 1:])[:, 0])
-    assert (one.means(values) != Bootstrap(50, seed=5).means(values)).any()
-    means = one.means(np.random.default_rng(1).random((50, 2)))
-    assert means.shape == (1000, 2)
+    one, columns = Bootstrap(50, seed=4), rng.random((50, 2))
+    assert (one.means(columns) != Bootstrap(50, seed=5).means(columns)).any()
     # no resample is drawn twice, as it would be if all blocks began alike
-    assert len(set(means[:, 0].tolist())) > 990
+    assert len(set(one.means(columns)[:, 0].tolist())) > 990
 
 
 def test_an_interval_holds_the_score_and_shrinks_with_the_images(tmp_path):
@@ -118,7 +96,7 @@ def test_an_interval_holds_the_score_and_shrinks_with_the_images(tmp_path):
     assert widths[0] > 8 * widths[1]
 
 
-def test_what_has_no_value():
+def test_what_has_no_value_and_seeds_that_are_none(samples):
     broken = np.array([0.5, np.nan, 0.25])
     assert value(broken) == 0.5
     assert replicates(broken) is None
@@ -127,9 +105,6 @@ def test_what_has_no_value():
     assert value(nothing) is None
     assert interval_of(nothing) is None
     assert replicates(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
-
-
-@pytest.mark.parametrize("seed", [-1, 2**53, 1.5, True, "0"])
-def test_seeds_that_are_none(samples, seed):
-    with pytest.raises(ParameterError, match="seed is"):
-        images_of(samples, np.ones(11, bool), seed)
+    for seed in (-1, 2**53, 1.5, True, "0"):
+        with pytest.raises(ParameterError, match="seed is"):
+            images_of(samples, np.ones(11, bool), seed)

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_fragile import data_of, exhaustive, region, slow_flips, slow_images, slow_interval, slow_rates
-from slow_regions import SAMPLED, SIZES, photograph, small_images, write_recipe, write_rows
+from slow_regions import SAMPLED, small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.errors import PredictionError, VerificationError
 from corruptset.scores.fragile import RATES, crop_scores, measure_fragile
 from corruptset.scores.outcomes import Outcome
 from corruptset.scores.records import Fragile
-
-SHIFT_RATES = ("loose_shift", "strict_shift", "label_change_shift")
 
 
 def outcome_of(right: Any, predicted: Any = None, **more: Any) -> Outcome:
@@ -68,19 +66,27 @@ def test_rates_of_random_outcomes(data):
     )
 
 
-@pytest.mark.parametrize("edge", ["left half", "one position", "checkerboard", "smaller ones wrong"])
-def test_rates_of_structured_outcomes(edge):
+def test_rates_of_structured_outcomes():
     records = [r for i in range(2) for r in exhaustive(f"im/{i}", 9, [4, 6])]
-    right = [
-        {
-            "left half": r.x < 2,
-            "one position": (r.side, r.y, r.x) == (4, 2, 2),
-            "checkerboard": (r.y + r.x + (r.source == "im/1")) % 2 == 0,
-            "smaller ones wrong": r.side > 3,
-        }[edge]
-        for r in records
-    ]
-    check(data_of(records), right, [r.y // 2 for r in records])
+    for right in (
+        [r.x < 2 for r in records],
+        [(r.side, r.y, r.x) == (4, 2, 2) for r in records],
+        [(r.y + r.x + (r.source == "im/1")) % 2 == 0 for r in records],
+        [r.side > 3 for r in records],
+    ):
+        check(data_of(records), right, [r.y // 2 for r in records])
+    # embedded images have no shrunk regions though sides are two apart
+    records = [r for side in (10, 12) for r in exhaustive("a", 14, [side], shrunk=False)]
+    right = [r.side == 12 for r in records]
+    check(data_of(records, kind="embed"), right, right, shrunk=False)
+    # an image without a group counts in the others
+    records = exhaustive("a", 8, [3]) + exhaustive("b", 8, [5]) + exhaustive("c", 8, [3])
+    rng = np.random.default_rng(3)
+    check(data_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
+    # regions of different images are no neighbours
+    records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
+    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
+    assert (found.loose_shift.anchors, found.loose_shift.rate) == (2, 0)
 
 
 def test_the_published_definition_by_hand():
@@ -88,75 +94,43 @@ def test_the_published_definition_by_hand():
     records = exhaustive("a", 5, [3])
     right = [r.anchor and (r.y, r.x) == (1, 1) for r in records]
     scores = groups_of(data_of(records), {"clean": outcome_of(right)})["s3"]
-    assert scores.loose_shift.model_dump() == {
-        "rate": 1,
-        "positive": 1 / 9,
-        "negative": 8 / 9,
-        "interval": None,
-        "anchors": 9,
-    }
+    loose = {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "minimal": 1, "interval": None, "anchors": 9}
+    assert scores.loose_shift.model_dump() == loose
     # a corner has three neighbours; of none but the middle do all differ
     assert (scores.strict_shift.rate, scores.strict_shift.positive) == (1 / 9, 1 / 9)
     assert (scores.loose_shrink.rate, scores.loose_shrink.negative) == (1 / 9, 0)
     assert scores.strict_shrink.positive == 1 / 9
     assert scores.label_change_shift is None
-
-
-@pytest.mark.parametrize("right", [True, False])
-def test_a_model_that_is_always_right_or_always_wrong_is_never_fragile(right):
-    records = exhaustive("a", 8, [3, 5]) + exhaustive("b", 8, [3, 5])
-    for scores in groups_of(
-        data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}
-    ).values():
-        for name in RATES:
-            rate = getattr(scores, name)
-            assert (rate.rate, rate.positive, rate.negative, rate.interval) == (0, 0, 0, (0, 0))
-
-
-def test_labels_that_change_without_becoming_right():
-    records = exhaustive("a", 6, [3])
-    scores = groups_of(data_of(records), {"clean": outcome_of([False] * len(records), range(len(records)))})["s3"]
-    assert (scores.loose_shift.rate, scores.label_change_shift.rate, scores.label_change_shift.negative) == (0, 1, 1)
-
-
-def test_a_region_without_neighbours_counts_in_no_shift():
+    # labels that change without becoming right
+    changing = groups_of(data_of(records), {"clean": outcome_of([False] * len(records), range(len(records)))})["s3"]
+    assert (changing.loose_shift.rate, changing.label_change_shift.rate, changing.label_change_shift.negative) == (
+        0, 1, 1,
+    )  # fmt: skip
+    for always in (True, False):
+        found = groups_of(data_of(records), {"clean": outcome_of([always] * len(records), [7] * len(records))})["s3"]
+        assert {(r.rate, r.positive, r.negative, r.minimal) for _, r in found} == {(0, 0, 0, 0)}
+    # a region without neighbours counts in no shift
     records = exhaustive("a", 5, [5])
-    scores = groups_of(data_of(records), {"clean": outcome_of([r.anchor for r in records], range(len(records)))})["s5"]
-    assert scores.loose_shift is scores.strict_shift is scores.label_change_shift is None
-    assert (scores.strict_shrink.rate, scores.strict_shrink.anchors) == (1, 1)
+    whole = groups_of(data_of(records), {"clean": outcome_of([r.anchor for r in records], range(len(records)))})["s5"]
+    assert whole.loose_shift is whole.strict_shift is whole.label_change_shift is None
+    assert (whole.strict_shrink.rate, whole.strict_shrink.anchors) == (1, 1)
 
 
-def test_images_count_alike_however_many_anchors_they_have():
+def test_images_count_alike_and_have_their_minimal_images():
     records = exhaustive("a", 5, [3]) + exhaustive("b", 9, [3])
-    right = [r.source == "a" and (r.y, r.x, r.side) == (0, 0, 3) for r in records]
-    scores = groups_of(data_of(records), {"clean": outcome_of(right)})["s3"]
-    assert (scores.loose_shift.anchors, scores.loose_shift.rate) == (9 + 49, pytest.approx((4 / 9 + 0) / 2))
-
-
-def test_regions_of_different_images_are_no_neighbours():
-    records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
-    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
-    assert (found.loose_shift.anchors, found.loose_shift.rate) == (2, 0)
-
-
-def test_embedded_images_have_no_shrunk_regions_though_sides_are_two_apart():
-    records = [r for side in (10, 12) for r in exhaustive("a", 14, [side], shrunk=False)]
-    right = [r.side == 12 for r in records]
-    check(data_of(records, kind="embed"), right, right, shrunk=False)
-    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of(right, right)})
-    assert found["s12"].loose_shrink is None
-    assert found["s12"].strict_shrink is None
-
-
-def test_an_image_without_a_group_counts_in_the_others():
-    records = exhaustive("a", 8, [3]) + exhaustive("b", 8, [5]) + exhaustive("c", 8, [3])
-    rng = np.random.default_rng(3)
-    check(data_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
-
-
-def test_groups_stand_by_size():
-    records = [region("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
-    assert list(groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True] * 3)})) == ["p5", "p20", "p80"]
+    right = [r.source == "a" and (r.y, r.x, r.side) in ((0, 0, 3), (2, 2, 3)) for r in records]
+    found = measure_fragile(data_of(records), {"clean": outcome_of(right)})
+    shift = found.groups["s3"].loose_shift
+    assert (shift.anchors, shift.rate) == (9 + 49, pytest.approx((7 / 9 + 0) / 2))
+    # two corners that are right while a neighbour is wrong, and none in the other image: one on average
+    assert shift.minimal == 1
+    assert [row for row in found.images.rows if row[2] == "loose shift"] == [
+        ["a", "s3", "loose shift", 9, 2, 5],
+        ["b", "s3", "loose shift", 49, 0, 0],
+    ]
+    assert found.images.csv().startswith("image,regions,change,anchors,minimal,wrong and fragile\n")
+    groups = [region("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
+    assert list(groups_of(data_of(groups, kind="embed"), {"clean": outcome_of([True] * 3)})) == ["p5", "p20", "p80"]
 
 
 def test_five_most_likely_classes_count_from_a_thousand_classes_on():
@@ -214,50 +188,12 @@ def built(recipe: Any, source: str, out: Path, **options: Any) -> Any:
     return corruptset.open(made.directory)
 
 
-@pytest.fixture(scope="module")
-def cifar(images: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return built("fragile-cifar10-exhaustive", images, tmp_path_factory.mktemp("exhaustive"), samples=2, store="images")
-
-
-def test_every_region_of_a_build(cifar):
-    assert len(cifar.samples) == 2 * 2290
-    rng = np.random.default_rng(1)
-    check(cifar, rng.random(len(cifar.samples)) < 0.7, rng.integers(0, 10, len(cifar.samples)))
-    bright = np.array([image.mean() for image in cifar["clean"].images()])
-    check(cifar, bright > np.median(bright), bright // 8)
-
-
-def test_sampled_regions_of_photographs(tmp_path):
-    from PIL import Image
-
-    for name, (width, height) in SIZES.items():
-        (tmp_path / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(photograph(width, height)).save(tmp_path / "photos" / f"{name}.png")
-    recipe = write_recipe(tmp_path, "fractions = [0.2, 0.8]\nblocks = 4\nblock = 4\nout = 16")
-    data = built(recipe, f"folder:{tmp_path / 'photos'}", tmp_path / "out")
-    rng = np.random.default_rng(2)
-    check(data, rng.random(len(data.samples)) < 0.6, rng.integers(0, 3, len(data.samples)))
-    found = measure_fragile(data, {"clean": outcome_of(rng.random(len(data.samples)) < 0.6)})
-    assert list(found.groups) == ["p20", "p80"]
-    assert any("estimates" in note for note in found.notes)
-
-
-def test_embedded_images_of_a_build(images, tmp_path):
-    data = built("location-cifar10", images, tmp_path, samples=2)
-    rng = np.random.default_rng(4)
-    right, predicted = rng.random(len(data.samples)) < 0.8, rng.integers(0, 3, len(data.samples))
-    check(data, right, predicted, shrunk=False)
-    found = groups_of(data, {"clean": outcome_of(right, predicted)})
-    assert {name: [getattr(s, name) is None for s in found.values()] for name in RATES} == {
-        name: [name not in SHIFT_RATES] * 2 for name in RATES
-    }
-
-
 def test_a_table_of_regions_is_scored_by_its_crops(images, tmp_path):
     recipe = write_recipe(tmp_path, SAMPLED)
     table, stored = (built(recipe, images, tmp_path / store, store=store) for store in ("table", "images"))
     rng = np.random.default_rng(6)
     right, predicted = rng.random(len(stored.samples)) < 0.5, rng.integers(0, 3, len(stored.samples))
+    check(stored, right, predicted)
     wanted = measure_fragile(stored, {"clean": outcome_of(right, predicted)}, 3)
     of_image: dict[str, list[int]] = {}
     for s in stored.samples:

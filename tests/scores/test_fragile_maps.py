@@ -12,7 +12,7 @@ from PIL import Image
 from slow_fragile import data_of, exhaustive, region, slow_flips
 
 from corruptset.errors import ParameterError, PredictionError
-from corruptset.scores.fragile_maps import crop_maps, fragile_maps, picture, write_maps
+from corruptset.scores.fragile_maps import crop_maps, fragile_maps, overlap, picture, write_maps
 from corruptset.scores.outcomes import Outcome
 
 BLUE, ORANGE, WHITE, DARK = (0, 114, 178), (230, 159, 0), (255, 255, 255), (96, 96, 96)
@@ -23,36 +23,22 @@ def outcome_of(count: int, seed: int = 0, **more: Any) -> Outcome:
     return Outcome(rng.random(count) < 0.7, probability=rng.random(count).astype(np.float32), **more)
 
 
-def cut(records: list[Any], order: Any = None) -> Any:
-    """Return a data set of regions in some order."""
-    return data_of(records if order is None else [records[i] for i in order])
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_maps_are_the_slow_versions(shuffled):
+def test_maps_are_the_slow_versions():
     records = exhaustive("a", 9, [4, 6]) + exhaustive("b/c", 8, [4, 6])
-    data = cut(records, np.random.default_rng(1).permutation(len(records)) if shuffled else None)
+    data = data_of(records[i] for i in np.random.default_rng(1).permutation(len(records)))
     records = [s.region for s in data.samples]
     outcome = outcome_of(len(records))
     rows = {(r["source"], *r["place"]): r for r in slow_flips(records, outcome.correct, outcome.correct, True)}
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
-    for source, size in [("a", 9), ("b/c", 8)]:
-        for side in (4, 6):
-            maps = fragile_maps(data, {"clean": outcome}, source, side)
-            assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
-            for y, x in np.ndindex(maps.right.shape):
-                row, index = rows[source, side, y, x], of[source, side, y, x]
-                assert (maps.right[y, x], maps.shift[y, x], maps.shrink[y, x]) == (
-                    row["right"],
-                    row["loose_shift"],
-                    row["loose_shrink"],
-                )
-                assert maps.probability[y, x] == outcome.probability[index]
-
-
-def test_embedded_images_have_no_map_of_shrunk_regions():
-    data = data_of(exhaustive("a", 9, [4], shrunk=False), kind="embed")
-    maps = fragile_maps(data, {"clean": Outcome(np.ones(36, bool))}, "a", 4)
+    for source, size, side in [("a", 9, 4), ("b/c", 8, 6)]:
+        maps = fragile_maps(data, {"clean": outcome}, source, side)
+        assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
+        for y, x in np.ndindex(maps.right.shape):
+            row, index = rows[source, side, y, x], of[source, side, y, x]
+            found = maps.right[y, x], maps.shift[y, x], maps.shrink[y, x], maps.probability[y, x]
+            assert found == (row["right"], row["loose_shift"], row["loose_shrink"], outcome.probability[index])
+    embedded = data_of(exhaustive("a", 9, [4], shrunk=False), kind="embed")
+    maps = fragile_maps(embedded, {"clean": Outcome(np.ones(36, bool))}, "a", 4)
     assert maps.shrink is maps.probability is None
     assert not maps.shift.any()
 
@@ -61,9 +47,8 @@ def test_crops_of_a_table():
     records = exhaustive("a", 9, [4])
     outcome = outcome_of(len(records))
     wanted = fragile_maps(data_of(records), {"clean": outcome}, "a", 4)
-    table = SimpleNamespace(
-        **{**vars(data_of(records)), "crops": lambda name: SimpleNamespace(regions=lambda: iter(records))}
-    )
+    crops = SimpleNamespace(regions=lambda: iter(records))
+    table = SimpleNamespace(**{**vars(data_of(records)), "crops": lambda name: crops})
     found = crop_maps(table, outcome, "a", 4)
     for name in ("right", "shift", "shrink", "probability"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
@@ -113,3 +98,25 @@ def test_maps_are_written_by_image(tmp_path):
     maps = [fragile_maps(data_of(records), {"clean": outcome}, "x/b", side) for side in (5, 8)]
     assert files[1].read_bytes() == picture(maps)
     assert len(write_maps(data_of(records), {"clean": outcome}, tmp_path / "all", 9)) == 3
+
+
+def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
+    """By hand: 1x4 positions; the first model has the two on the left right, the second the one on the left."""
+    records = [region("a", 3, 0, x) for x in range(4)] + [region("b", 3, 0, x) for x in range(4)]
+    data = data_of(records, kind="embed")
+    one, other = (Outcome(np.array([x < most for x in range(4)] + [False] * 4)) for most in (2, 1))
+    # fragile are positions 1 and 2, and 0 and 1: one of three is fragile to both
+    maps = [fragile_maps(data, {"clean": outcome}, "a", 3) for outcome in (one, other)]
+    assert [m.shift.tolist() for m in maps] == [[[False, True, True, False]], [[True, True, False, False]]]
+    assert overlap(*maps) == {"shift": 1 / 3, "shrink": None}
+    write_maps(data, {"clean": one}, tmp_path, 9, {"clean": other})
+    assert (tmp_path / "overlap.csv").read_text().splitlines() == [
+        "image,side,shift IoU,shrink IoU", "a,3,0.333333333333,", "b,3,,", "mean,3,0.333333333333,",
+    ]  # fmt: skip
+    with Image.open(tmp_path / "a.png") as made:
+        colours = {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
+    green, sky, vermilion = ((0, 158, 115), (86, 180, 233), (213, 94, 0))
+    assert colours[green] == colours[sky] == colours[vermilion] > 100
+    shrunk = exhaustive("a", 9, [4])
+    same = fragile_maps(data_of(shrunk), {"clean": outcome_of(len(shrunk))}, "a", 4)
+    assert overlap(same, same) == {"shift": 1, "shrink": 1}

@@ -9,6 +9,7 @@ import pytest
 import unbuilt
 
 import corruptset
+from corruptset.errors import ParameterError
 from corruptset.scores.outcomes import Outcome
 
 COUNT = 40
@@ -60,69 +61,44 @@ def test_the_mean_of_all(data):
         assert mean.accuracy[level] == pytest.approx(np.mean([p.accuracy[level] for p in scores.profiles.values()]))
         assert mean.rank[level] == pytest.approx(np.mean([p.rank[level] for p in scores.profiles.values()]))
     below = mean.first_below["0.9"]
-    expected = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
-    assert (below.level, below.change, below.changed) == (
-        expected,
-        "the mean of 14 degradations",
-        pytest.approx(changed(expected)),
-    )
+    first = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
+    wanted = (first, "the mean of 14 degradations", pytest.approx(changed(first)))
+    assert (below.level, below.change, below.changed) == wanted
+    # without a picture nothing says how large images are, which the words may depend on
+    assert scores.profiles["black_lines"].first_below["0.9"].change == "level 3"
+    nothing = {name: Outcome(np.zeros(COUNT, bool)) for name in data.set_ids}
+    never = corruptset.score(data, replace(unbuilt.made_up(data), outcomes=nothing)).profiles["jpeg"].first_below["0.1"]
+    assert (never.level, never.change, never.changed) == (0, "unchanged", 0)
 
 
-def test_the_words_of_a_level(data, tmp_path):
-    """Without a picture nothing says how large images are, which the words may depend on."""
-    predictions = falling(data, {"black_lines": 2})
-    assert corruptset.score(data, predictions).profiles["black_lines"].first_below["0.9"].change == "level 3"
-    wrong = replace(predictions, outcomes={name: Outcome(np.zeros(COUNT, bool)) for name in predictions.outcomes})
-    first = corruptset.score(data, wrong).profiles["jpeg"].first_below["0.1"]
-    assert (first.level, first.change, first.changed) == (0, "unchanged", 0)
-
-
-def test_levels_that_only_some_have(tmp_path):
+def test_levels_that_only_some_have(tmp_path, data):
     some = {"black_lines/01", "black_lines/05", "posterize/05", "posterize/09", "clean"}
-    data = unbuilt.data_set(tmp_path, "image-degrade-30", COUNT, only=some.__contains__)
-    scores = corruptset.score(data, falling(data, {"black_lines": 4}))
+    few = unbuilt.data_set(tmp_path / "few", "image-degrade-30", COUNT, only=some.__contains__)
+    scores = corruptset.score(few, falling(few, {"black_lines": 4}))
     assert scores.profiles["black_lines"].levels == [0, 1, 5]
     assert scores.mean_profile.levels == [0, 5]
     assert scores.profiles["black_lines"].first_below["0.9"].changed is None
+    is_jpeg = {name for name in data.set_ids if name.startswith("jpeg")}
+    part = unbuilt.data_set(tmp_path / "jpeg", "image-degrade-30", COUNT, only=is_jpeg.__contains__, clean=False)
+    outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name in is_jpeg}
+    unclean = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
+    assert unclean.profiles["jpeg"].levels == list(range(1, 31))
 
 
-def test_without_clean_images_there_is_no_level_0(tmp_path, data):
-    part = unbuilt.data_set(tmp_path, "image-degrade-30", COUNT, only=lambda name: name.startswith("jpeg"), clean=False)
-    outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name.startswith("jpeg")}
-    scores = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
-    assert scores.profiles["jpeg"].levels == list(range(1, 31))
-
-
-@pytest.fixture(scope="module")
-def fifteen(tmp_path_factory):
-    return unbuilt.data_set(tmp_path_factory.mktemp("fifteen"), "image-degrade-30-model", COUNT, changed=changed)
-
-
-@pytest.mark.parametrize(("over", "left_out"), [("figures", "random_noise"), ("tables", "fade_grey")])
-def test_the_mean_of_the_papers_fourteen(data, fifteen, over, left_out):
-    steps = {left_out: 1, "model_gradient": 2}
-    scores = corruptset.score(fifteen, falling(fifteen, steps), profile_over=over)
-    assert len(scores.profiles) == 15
-    # model_gradient is one of the fourteen, and what is left out would fall too
-    assert scores.mean_profile.accuracy[10] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
-    assert (
-        f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {left_out}."
-        in scores.notes
-    )
-    lacking = corruptset.score(data, falling(data, steps), profile_over=over)
-    assert lacking.mean_profile is None
-    assert any(f"the paper's {over}: the data set has no levels of model_gradient." in note for note in lacking.notes)
-
-
-def test_the_mean_of_ours_is_over_what_is_there(data, fifteen):
+def test_the_means_of_the_papers_fourteen_and_of_what_is_there(data, tmp_path):
+    fifteen = unbuilt.data_set(tmp_path, "image-degrade-30-model", COUNT, changed=changed)
+    for over, left_out in (("figures", "random_noise"), ("tables", "fade_grey")):
+        steps = {left_out: 1, "model_gradient": 2}
+        scores = corruptset.score(fifteen, falling(fifteen, steps), profile_over=over)
+        assert len(scores.profiles) == 15
+        # model_gradient is one of the fourteen, and what is left out would fall too
+        assert scores.mean_profile.accuracy[10] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
+        assert any(f"the paper's {over}: all fifteen but {left_out}." in note for note in scores.notes)
+        lacking = corruptset.score(data, falling(data, steps), profile_over=over)
+        assert lacking.mean_profile is None
+        assert any(f"{over}: the data set has no levels of model_gradient." in note for note in lacking.notes)
     steps = {"random_noise": 1, "model_gradient": 2}
-    assert corruptset.score(data, falling(data, steps)).mean_profile.accuracy[10] == pytest.approx(
-        (13 + 1 - 10 / COUNT) / 14
-    )
-    assert corruptset.score(fifteen, falling(fifteen, steps)).mean_profile.accuracy[10] == pytest.approx(
-        (13 + 0.75 + 0.5) / 15
-    )
-    with pytest.raises(
-        corruptset.errors.ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"
-    ):
+    for of, wanted in ((data, (13 + 0.75) / 14), (fifteen, (13 + 0.75 + 0.5) / 15)):
+        assert corruptset.score(of, falling(of, steps)).mean_profile.accuracy[10] == pytest.approx(wanted)
+    with pytest.raises(ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"):
         corruptset.score(data, falling(data, steps), profile_over="mine")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import unbuilt
 
 from corruptset.corruptions.registry import get_corruption
@@ -29,19 +28,10 @@ def test_the_fifteen_and_the_four():
         assert corruption.family == family
 
 
-@pytest.mark.parametrize("name", ["imagenet-c", "imagenet-c-all"])
-def test_the_definition_is_that_of_the_shipped_recipe(name, tmp_path):
-    assert definition(unbuilt.data_set(tmp_path, name).manifest) == IMAGENET_C
-
-
-@pytest.mark.parametrize("name", ["imagenet-c-299", "tiny-imagenet-c", "cifar10-c", "two-factor-69"])
-def test_the_definition_is_of_no_other_recipe(name, tmp_path):
-    assert definition(unbuilt.data_set(tmp_path, name).manifest) != IMAGENET_C
-
-
 def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_path):
-    data = unbuilt.data_set(tmp_path, "imagenet-c")
-    manifest = data.manifest
+    for name in ("imagenet-c-299", "tiny-imagenet-c", "cifar10-c", "imagenet-c-all", "imagenet-c"):
+        manifest = unbuilt.data_set(tmp_path / name, name).manifest
+        assert (definition(manifest) == IMAGENET_C) == (name in ("imagenet-c", "imagenet-c-all")), name
     smaller = {**manifest.preprocessing, "crop": 96}
     png = {"format": "png", "containers": ["folder"]}
     recipe = {**manifest.recipe, "sets": manifest.recipe["sets"][:-1]}
@@ -52,12 +42,10 @@ def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_pa
         assert definition(manifest.model_copy(update=change)) == IMAGENET_C
 
 
-@pytest.mark.parametrize("name", sorted(published()["benchmarks"]))
-def test_benchmarks_are_as_their_recipes(name, tmp_path):
-    assert name in recipe_names()
-    recipe, found = load_recipe(name), benchmark(name)
-    assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration)
-    assert found.encoding == encoding_of(unbuilt.data_set(tmp_path, name).manifest)
-    if found.images is not None:
-        assert recipe.published is not None
-        assert found.images == recipe.published.images
+def test_benchmarks_are_as_their_recipes(tmp_path):
+    assert published()["benchmarks"].keys() <= set(recipe_names())
+    for name in published()["benchmarks"]:
+        recipe, found = load_recipe(name), benchmark(name)
+        assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration), name
+        assert found.encoding == encoding_of(unbuilt.data_set(tmp_path / name, name).manifest), name
+        assert found.images in (None, recipe.published and recipe.published.images), name

@@ -42,31 +42,20 @@ def enlarged(picture: np.ndarray, factor: int) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize(
-    ("shape", "factor"),
-    [((8, 8, 3), 12), ((8, 8, 1), 12), ((28, 28, 1), 4), ((32, 32, 3), 3), ((40, 8, 3), 3),
-     ((64, 80, 3), 2), ((95, 30, 1), 2), ((96, 20, 3), 1), ((224, 224, 3), 1)],
-)  # fmt: skip
-def test_pictures_are_whole_enlarged_by_whole_factors_and_edged(shape: tuple[int, int, int], factor: int) -> None:
-    pictures = [painted(*shape, which=i) for i in range(3)]
-    canvas = pixels(sheet([Line("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
-    corners = [place(canvas, enlarged(p, factor)) for p in pictures]
-    assert max(shape[:2]) * factor >= READABLE
-    for x, y in corners:
-        high, wide = factor * shape[0], factor * shape[1]
-        around = canvas[y - 1 : y + high + 1, x - 1 : x + wide + 1].copy()
-        around[1:-1, 1:-1] = EDGE
-        assert (around == EDGE).all()
-    assert len({y for _, y in corners}) == 1
-    assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= factor * shape[1] + GAP
-
-
-def test_a_white_picture_is_seen() -> None:
-    canvas = pixels(sheet([Line("", [("", np.full((96, 120, 3), 255, np.uint8))])]))
-    assert (canvas == EDGE).all(axis=2).sum() == 2 * (98 + 122) - 4
-
-
-def test_smaller_pictures_are_enlarged_as_far_as_they_fit_and_larger_ones_reduced() -> None:
+def test_pictures_are_whole_enlarged_by_whole_factors_and_edged() -> None:
+    shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
+    for shape, factor in shapes.items():
+        pictures = [painted(*shape, which=i) for i in range(3)]
+        canvas = pixels(sheet([Line("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
+        corners = [place(canvas, enlarged(p, factor)) for p in pictures]
+        assert max(shape[:2]) * factor >= READABLE
+        for x, y in corners:
+            high, wide = factor * shape[0], factor * shape[1]
+            around = canvas[y - 1 : y + high + 1, x - 1 : x + wide + 1].copy()
+            around[1:-1, 1:-1] = EDGE
+            assert (around == EDGE).all()
+        assert len({y for _, y in corners}) == 1
+        assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= factor * shape[1] + GAP
     small, large = painted(32, 32), painted(100, 100, which=1)
     canvas = pixels(sheet([Line("", [("", small), ("", large), ("", None), ("", BLANK)])]))
     place(canvas, enlarged(small, 3))
@@ -78,7 +67,7 @@ def test_smaller_pictures_are_enlarged_as_far_as_they_fit_and_larger_ones_reduce
     assert np.asarray(tile(steps, 20, 99))[0].tolist() == list(range(0, 200, 10))
 
 
-@pytest.mark.parametrize("side", [8, 28, 32, 224])
+@pytest.mark.parametrize("side", [28, 224])
 def test_names_are_whole_and_beside_nothing_else(side: int) -> None:
     """White pictures without an edge would leave names alone; what is no edge and no paper is letters."""
     names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
@@ -115,13 +104,10 @@ def test_names_are_whole_and_beside_nothing_else(side: int) -> None:
 
 def test_a_long_title_keeps_its_beginning_and_its_end() -> None:
     shown = fitted("imagenet-c 1.0.0, seed 0: " + "folder/" * 60 + "n0001.png", 464, 4, HEADING)
-    assert len(shown) == 4
-    assert shown[0].startswith("imagenet-c 1.0.0, seed 0: ")
-    assert shown[-1].endswith("/n0001.png")
+    assert (len(shown), shown[0][:26], shown[-1][-10:]) == (4, "imagenet-c 1.0.0, seed 0: ", "/n0001.png")
     cell = [("", painted(96, 96))]
-    heights = [pixels(sheet([Line("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
-    assert [h for h, _, _ in heights] == [heights[0][0] + LEADING * more for more in (0, 2, 3)]
-    assert {w for _, w, _ in heights} == {480}
+    shapes = [pixels(sheet([Line("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
+    assert [(h - shapes[0][0], w) for h, w, _ in shapes] == [(LEADING * more, 480) for more in (0, 2, 3)]
 
 
 def test_a_legend_says_what_colours_mean() -> None:
@@ -156,13 +142,11 @@ print(hashlib.sha256(sheet(lines, title="title: " + "n/" * 90, legend=legend)).h
 
 
 def test_the_same_bytes_in_every_process() -> None:
-    found = set()
-    for seed in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", MADE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
-        )
-        found.add(done.stdout.strip())
-    assert len(found) == 1
+    def made(seed: str) -> bytes:
+        environment = {"PYTHONHASHSEED": seed}
+        return subprocess.run([sys.executable, "-c", MADE], env=environment, capture_output=True, check=True).stdout
+
+    assert made("1") == made("2")
 
 
 def test_sheets_have_the_colours_of_the_page() -> None:

@@ -1,4 +1,4 @@
-"""How tables are written."""
+"""Tables: how they are written, and what stands in those of a comparison, against values worked out here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import io
 import re
 import sys
 
+import made_scores
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import corruptset
 from corruptset.errors import ScoreError
-from corruptset.scores.comparison.tables import Column, Table, latex_text, markdown_text
+from corruptset.manifests.records.markdown import markdown_text
+from corruptset.scores.published import EXTRA, FIFTEEN
+from corruptset.scores.records import Scores
+from corruptset.scores.tables import Column, Table, latex_text
 
 NASTY = '50%_of {a}\\b & c$ #1 ~x^2 <i> | "q" *[0]'
 TABLE = Table(
@@ -24,40 +29,50 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def test_csv_is_exact_and_empty_where_there_is_no_value():
-    rows = list(csv.reader(io.StringIO(TABLE.csv())))
-    assert rows == [
+def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
+    assert list(csv.reader(io.StringIO(TABLE.csv()))) == [
         ["model", "error %", "gain, points", "CV %", "level"],
         [NASTY, "12.346", "-3.21", "2.94", "7"],
         ["b", "", "50", "", "never"],
         ["c", "100", "-0.001", "0", ""],
     ]
     assert "\r" not in TABLE.csv()
-
-
-def test_markdown_rounds_and_aligns():
     lines = TABLE.markdown().splitlines()
-    assert lines[0] == "| model | error % | gain, points | CV % | level |"
-    assert lines[1] == "| --- | ---: | ---: | ---: | ---: |"
+    assert lines[:2] == ["| model | error % | gain, points | CV % | level |", "| --- | ---: | ---: | ---: | ---: |"]
     assert lines[2].endswith("| 12.35 | -3.21 | 2.940 | 7 |")
-    assert lines[3] == "| b | - | +50.00 | - | never |"
     # what rounds to nothing has no sign
-    assert lines[4] == "| c | 100.00 | 0.00 | 0.000 | - |"
+    assert lines[3:5] == ["| b | - | +50.00 | - | never |", "| c | 100.00 | 0.00 | 0.000 | - |"]
     assert lines[-1] == "a \\| b"
-    for line in lines[:5]:
-        assert len(re.findall(r"(?<!\\)\|", line)) == 6
-
-
-def test_latex_is_a_tabular_that_needs_no_package():
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:5]} == {6}
     lines = TABLE.latex().splitlines()
-    assert lines[:2] == ["% Title of 5 %", "% a | b"]
-    assert lines[2] == r"\begin{tabular}{lrrrr}"
+    assert lines[:3] == ["% Title of 5 %", "% a | b", r"\begin{tabular}{lrrrr}"]
     assert lines[4] == r"model & error \% & gain, points & CV \% & level \\"
     assert lines[7] == r"b & - & +50.00 & - & never \\"
     assert r"& $-$3.21 &" in lines[6]
     assert lines[-1] == r"\end{tabular}"
-    for row in lines[6:9]:
-        assert len(re.findall(r"(?<!\\)&", row)) == 4
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in lines[6:9]} == {4}
+    frame = TABLE.to_pandas()
+    assert list(frame.columns) == ["model", "error", "gain", "CV %", "level"]
+    assert frame["error"][0] == 0.12346
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ScoreError, match="pip install pandas"):
+        TABLE.to_pandas()
+
+
+def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
+    columns = [Column("model", "text"), Column("mCE"), Column("CV"), Column("l", end="low"), Column("h", end="high")]
+    table = Table("summary", "<Summary>", columns, [["<a>", None, 0.5, 0.4, 0.6], ["b", None, None, None, None]])
+    shown = table.on_page()
+    assert [column.title for column in shown.columns] == ["model", "CV"]
+    assert shown.rows == [[("<a>", ""), ("50.00", "40.00 to 60.00")], [("b", ""), ("-", "")]]
+    assert (len(table.on_page(2).rows), table.on_page(2).left_out) == (1, 1)
+    html = table._repr_html_()
+    assert "<td>&lt;a&gt; <small></small></td><td>50.00 <small>40.00 to 60.00</small></td>" in html
+    assert "&lt;Summary&gt;" in html
+    scores = Scores.model_validate(made_scores.full(0, "<net>"))
+    assert "&lt;net&gt; on small-c" in scores._repr_html_()
+    assert f"<td>{100 * scores.maude:.2f} <small></small></td>" in scores._repr_html_()
+    assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"])))
@@ -71,32 +86,104 @@ def test_escaped_text_says_what_the_text_says(text):
         assert plain == text
     assert not re.search(r"(?<!\\)[&%$#_~^]", written)
     assert not written.startswith(("[", "*"))
-    marked = markdown_text(text)
-    assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", marked))
+    assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", markdown_text(text)))
 
 
 def test_control_characters_are_written_as_escapes():
     name = "a\nb\x1b[2J"
-    for text in (
-        latex_text(name),
-        markdown_text(name),
-        Table("t", "t", [Column("m", "text")], [[name]]).csv().splitlines()[1],
-    ):
+    table = Table("t", "t", [Column("m", "text")], [[name]])
+    for text in (latex_text(name), markdown_text(name), table.csv().splitlines()[1]):
         assert text.isprintable()
         assert "x1b" in text
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"), [("gaussian_noise", "gaussian_noise"), ("_x_", r"\_x\_"), ("a__b", r"a\_\_b")]
-)
-def test_underscores_inside_words_stay_in_markdown(text, wanted):
-    assert markdown_text(text) == wanted
+def made(*compared):
+    return {table.name: table for table in corruptset.compare(list(map(Scores.model_validate, compared))).tables}
 
 
-def test_a_table_for_pandas(monkeypatch):
-    frame = TABLE.to_pandas()
-    assert list(frame.columns) == ["model", "error", "gain", "CV %", "level"]
-    assert frame["error"][0] == 0.12346
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ScoreError, match="pip install pandas"):
-        TABLE.to_pandas()
+def rows_of(table):
+    titles = [column.title for column in table.columns]
+    return [dict(zip(titles, row, strict=True)) for row in table.rows]
+
+
+@pytest.fixture(scope="module")
+def three():
+    return made(*map(made_scores.full, range(3)))
+
+
+def test_a_comparison_has_the_tables_that_its_scores_have(three):
+    bare = made(made_scores.bare("a"))
+    assert {name: table.rows for name, table in bare.items()} == {
+        "summary": [["a", 0.9, pytest.approx(0.88), pytest.approx(0.92)]],
+        "accuracy": [["clean", 0.9]],
+    }
+    names = "summary aude ce relative_ce families accuracy degradation degradation_levels two_factor correlations "
+    assert list(three) == (names + "order_effects fragile fragile_parts style differences").split()
+    both = made(made_scores.full(0), made_scores.bare("bare"))
+    assert both["families"].rows[0][1:] == [pytest.approx(0.54), None]
+    assert rows_of(both["aude"])[1]["mAUDE"] is None
+    curves = made(made_scores.bare("a", aude={"fog": 0.2, "fog+snow": 0.3, "mine": 0.1}), made_scores.bare("b"))
+    assert [c.title for c in curves["aude"].columns] == ["model", "clean error", "mAUDE", "relative mAUDE", "fog"]
+    assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
+
+
+def test_error_tables_are_laid_out_as_printed(three):
+    table = three["aude"]
+    assert [c.title for c in table.columns] == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
+    wanted, row = made_scores.full(1), rows_of(table)[1]
+    errors = [1 - wanted["sets"][name]["accuracy"] for name in ["clean", *(f"fog/{s}" for s in range(1, 6))]]
+    assert row["fog"] == pytest.approx((errors[0] / 2 + sum(errors[1:5]) + errors[5] / 2) / 5)
+    assert row["clean error"] == pytest.approx(errors[0])
+    assert row["mAUDE"] == pytest.approx(sum(row[name] for name in FIFTEEN) / 15)
+    assert row["relative mAUDE"] == pytest.approx(row["mAUDE"] - row["clean error"])
+    assert three["ce"].title == "CE by corruption, relative to alexnet"
+    assert [c.title for c in three["ce"].columns] == ["model", "clean error", "mCE", *FIFTEEN]
+    assert rows_of(three["relative_ce"])[0]["relative mCE"] == made_scores.full(0)["relative_mce"]
+
+
+def test_degradations_orders_fragile_rates_and_differences(three):
+    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
+    assert {name for name, _ in rows} == {*made_scores.DEGRADATIONS, "mean"}
+    for (name, threshold), row in rows.items():
+        for number in range(3):
+            scores = made_scores.full(number)
+            profile = scores["mean_profile"] if name == "mean" else scores["profiles"][name]
+            level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold / 100), "never")
+            assert row[f"net-{number}"] == level
+    assert "never" in [row["net-0"] for row in rows.values()]
+    levels = rows_of(three["degradation_levels"])
+    assert len({(r["degradation"], r["level"]) for r in levels}) == len(levels)
+    assert levels[0]["what the level does"] == f"{levels[0]['level']} randomly placed 1 pixel wide lines"
+    assert levels[0]["pixels changed"] == pytest.approx(levels[0]["level"] / 31, abs=1e-4)
+    effect = made_scores.full(2)["two_factor"]["order_effects"][0]
+    row = next(r for r in rows_of(three["order_effects"]) if r["first order"] == effect["first"])
+    assert (row["second order"], row["net-2"]) == (effect["second"], effect["difference"])
+    fragile = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
+    assert len(fragile) == 25
+    assert fragile["s16", "loose shrink"]["net-1"] == pytest.approx(1.2 * 0.17)
+    parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three["fragile_parts"])}
+    part = parts["net-1", "s16", "loose shrink"]
+    assert part["positive"] + part["negative"] == pytest.approx(part["rate"])
+    assert (part["anchors"], part["minimal images"]) == (400, 5)
+    found = [r for r in rows_of(three["differences"]) if r["score"] == "rb_index"]
+    assert [(r["model"], r["less"], round(r["difference"], 6), r["exceeds"]) for r in found] == [
+        ("net-0", "net-1", -0.05, "yes"), ("net-0", "net-2", -0.1, "yes"), ("net-1", "net-2", -0.05, "yes"),
+    ]  # fmt: skip
+    assert {r["exceeds"] for r in rows_of(three["differences"]) if r["score"] == "clean_accuracy"} == {"no interval"}
+
+
+def test_two_factor_by_hand():
+    compared = []
+    points = [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]
+    for model, cv, accuracy, clean in points:
+        two = made_scores.full(0)["two_factor"] | {"cv_percent": cv, "mean_accuracy": accuracy}
+        compared.append(made_scores.bare(model, two_factor=two, sets={"clean": made_scores.set_score(clean)}))
+    found = made(*compared)
+    rows = rows_of(found["two_factor"])
+    assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]
+    assert (rows[-1]["CV %"], rows[-1]["mean accuracy"]) == pytest.approx((2.94, 0.8831))
+    by = {(r["score"], r["and"]): r for r in rows_of(found["correlations"])}
+    assert set(by) == {("CV", "mean accuracy"), ("CV", "clean accuracy"), ("mean accuracy", "clean accuracy")}
+    # places of CV 1 4 2 3, of mean accuracy 4 3 1 2: 1 - 6 * (9 + 1 + 1 + 1) / 60
+    assert by["CV", "mean accuracy"]["Spearman"] == pytest.approx(-0.2)
+    assert by["CV", "mean accuracy"]["models"] == 4

@@ -1,0 +1,221 @@
+"""Tables, and how they are written: CSV for programs, Markdown, LaTeX and HTML for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal, NamedTuple
+
+from ..errors import ScoreError
+from ..manifests.records.markdown import markdown_text
+from ..manifests.records.report import printable
+
+Kind = Literal["text", "whole", "percent", "points", "number"]
+Cell = str | int | float | None
+"""None is a score that cannot be had."""
+
+MISSING = "-"
+MOST_CELLS, MOST_IN_A_NOTEBOOK = 20_000, 400
+"""Of a table of a page, and of one in a notebook."""
+DIGITS = {"percent": 2, "points": 2, "number": 3}
+"""After the point, for people; a CSV has twelve significant ones."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    kind: Kind = "percent"
+    """``percent``: a fraction, which is shown times 100. ``points``: a difference of fractions, times 100, with its
+    sign.
+    """
+    end: Literal["low", "high"] | None = None
+    """Which end of the interval of the column before it, where it is one: the low end comes first."""
+
+    @property
+    def heading(self) -> str:
+        """The title with its unit."""
+        return (
+            f"{self.title} %"
+            if self.kind == "percent"
+            else f"{self.title}, points"
+            if self.kind == "points"
+            else self.title
+        )
+
+    def shown(self, cell: Cell) -> str:
+        """Return a cell for people."""
+        if cell is None:
+            return MISSING
+        if isinstance(cell, str) or self.kind in ("text", "whole"):
+            return str(cell)
+        text = f"{self._factor * cell:{'+' if self.kind == 'points' else ''}.{DIGITS[self.kind]}f}"
+        return text.replace("-0.00", "0.00") if float(text) == 0 else text
+
+    def exact(self, cell: Cell) -> str:
+        """Return a cell for programs: empty where there is no value."""
+        if cell is None or isinstance(cell, str) or self.kind in ("text", "whole"):
+            return "" if cell is None else str(cell)
+        return f"{self._factor * cell:.12g}"
+
+    def between(self, low: Cell = None, high: Cell = None) -> str:
+        """Return an interval for people; empty where there is none."""
+        return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
+
+    @property
+    def _factor(self) -> int:
+        return 100 if self.kind in ("percent", "points") else 1
+
+
+def texts(*titles: str) -> list[Column]:
+    """Return columns of text."""
+    return [Column(title, "text") for title in titles]
+
+
+def with_ends(*columns: Column) -> list[Column]:
+    """Return columns, each with those of the ends of its interval behind it."""
+    return [
+        own
+        for c in columns
+        for own in (c, Column(f"{c.title}, low", c.kind, "low"), Column(f"{c.title}, high", c.kind, "high"))
+    ]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a name, which its files have too."""
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = field(default=())
+
+    def csv(self) -> str:
+        """Return the table as CSV: one line of headings, a comma between cells, empty where there is no value."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([printable(column.heading) for column in self.columns])
+        for row in self.rows:
+            writer.writerow([printable(column.exact(cell)) for column, cell in zip(self.columns, row, strict=True)])
+        return out.getvalue()
+
+    def markdown(self) -> str:
+        """Return the table for a page in Markdown (GitHub's), numbers aligned to the right."""
+        marks = ["---" if column.kind == "text" else "---:" for column in self.columns]
+        lines = [[markdown_text(column.heading) for column in self.columns], marks, *self._body(markdown_text)]
+        notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines) + notes
+
+    def latex(self) -> str:
+        """Return the table as LaTeX's ``tabular``, which needs no package; its title is a comment."""
+        columns = "".join("l" if column.kind == "text" else "r" for column in self.columns)
+        headings = [latex_text(column.heading) for column in self.columns]
+        head, *body = (" & ".join(line) + r" \\" for line in [headings, *self._body(_latex_cell)])
+        comments = "".join(f"% {line}\n" for text in (self.title, *self.notes) for line in printable(text).splitlines())
+        rows = "".join(f"{line}\n" for line in body)
+        return f"{comments}\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\n\\hline\n{rows}\\hline\n\\end{{tabular}}\n"
+
+    def on_page(self, most: int = MOST_CELLS) -> PageTable:
+        """Return the table as a page has it, with so many cells at most; a column without any value is left out."""
+        filled = [any(row[place] is not None for row in self.rows) for place in range(len(self.columns))]
+        places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
+        kept = self.rows[: max(1, most // len(places))]
+        rows = [[self._cell(row, place) for place in places] for row in kept]
+        return PageTable(self, [self.columns[place] for place in places], rows, len(self.rows) - len(kept))
+
+    def _cell(self, row: Sequence[Cell], place: int) -> tuple[str, str]:
+        """Return a cell, and its interval where the two ends of one follow."""
+        column, ends = self.columns[place], [column.end for column in self.columns[place + 1 : place + 3]]
+        low, high = row[place + 1 : place + 3] if ends == ["low", "high"] else (None, None)
+        return column.shown(row[place]), column.between(low, high)
+
+    def _repr_html_(self) -> str:
+        shown = self.on_page(MOST_IN_A_NOTEBOOK)
+        heads = "".join(f"<th>{escape(column.heading)}</th>" for column in shown.columns)
+        rows = [[f"<td>{escape(text)} <small>{between}</small></td>" for text, between in row] for row in shown.rows]
+        body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+        more = f"<small>and {shown.left_out} more rows</small>" if shown.left_out else ""
+        return f"<table><caption>{escape(self.title)}</caption><tr>{heads}</tr>{body}</table>{more}"
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, its columns by their titles; fractions are 0..1.
+
+        Raises
+        ------
+        ScoreError
+            pandas is not installed.
+        """
+        titles = [column.title for column in self.columns]
+        return data_frame([dict(zip(titles, row, strict=True)) for row in self.rows])
+
+    def _body(self, escape: Callable[[str], str]) -> list[list[str]]:
+        return [
+            [escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        ]
+
+
+class PageTable(NamedTuple):
+    """A table as a template writes it out."""
+
+    table: Table
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    """Of each cell the text, and the interval below it or nothing."""
+    left_out: int
+    """Rows that are not shown."""
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError as e:
+        raise ScoreError(
+            f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas"
+        ) from None
+    return pandas.DataFrame(rows)
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        # after the end of a row, LaTeX takes these for an argument and a variant of it
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+    }
+)
+
+
+def latex_text(text: str) -> str:
+    """Return text as LaTeX takes it.
+
+    Examples
+    --------
+    >>> latex_text("a_b & 5 %")
+    'a\\\\_b \\\\& 5 \\\\%'
+    """
+    return printable(text).translate(_LATEX)
+
+
+def _latex_cell(text: str) -> str:
+    return re.sub(r"^-(?=[0-9])", "$-$", latex_text(text))

@@ -1,0 +1,121 @@
+"""The matrix of sets: every set in one block, in order; the same on the page and on the contact sheet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from corruptset.generate.pixels.matrix import ALONE, ORDER, blocks_of, contact_sheet, sheet_lines, thinned
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.pages.sheets.sheet import MOST_PIXELS
+
+LEVELS = [f"black_lines/{level:02d}" for level in range(1, 31)]
+LADDERS = ["fog/2p25", "fog/1", "snow/1", "snow/5", "gaussian_noise/10", "gaussian_noise/02", "gaussian_noise/1"]
+
+
+def flat(value: int, height: int = 64, width: int = 96) -> np.ndarray:
+    return np.full((height, width, 3), value, np.uint8)
+
+
+def placed(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    """Return what stands where on a sheet: of each line its label, and of its cells the head and the set."""
+    pictures = {name: flat(30 + i) for i, name in enumerate(ids)}
+    found, heads = [], list[str]()
+    for line in sheet_lines(pictures, None if clean is None else flat(clean)):
+        heads = list(line.heads) or (heads if len(heads) == len(line.cells) else [""] * len(line.cells))
+        values = [None if cell is None or not cell.size else int(cell[0, 0, 0]) for _, cell in line.cells]
+        names = [None if v is None else "clean" if v == clean else ids[v - 30] for v in values]
+        found.append((line.label, list(zip(heads, names, strict=True)) if line.cells else []))
+    return found
+
+
+def test_ladders_stand_in_the_order_of_families_and_numbers() -> None:
+    blocks = blocks_of(["clean", *LADDERS, "unheard_of/3", "unheard_of/1", "odd"])
+    assert [(b.kind, b.name, b.sets) for b in blocks] == [
+        ("severities", "gaussian_noise", ["gaussian_noise/1"]),
+        ("severities", "fog", ["fog/1", "fog/2p25"]),
+        ("severities", "snow", ["snow/1", "snow/5"]),
+        ("severities", "unheard_of", ["unheard_of/1", "unheard_of/3"]),
+        ("levels", "gaussian_noise", ["gaussian_noise/02", "gaussian_noise/10"]),
+        ("others", "Other sets", ["odd"]),
+    ]
+    assert blocks_of(["odd", "clean"])[0].name == "Sets"
+
+
+def test_of_many_levels_five_are_pictured() -> None:
+    (block,) = blocks_of(reversed(LEVELS))
+    assert block.sets == LEVELS
+    assert block.pictured == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
+    (few,) = blocks_of(LEVELS[:7])
+    assert few.pictured == few.sets
+
+
+def test_grids_have_every_chain_once_and_orders_across_the_diagonal() -> None:
+    names = ["p-1", "q-2", "q-10"]
+    pairs = [f"{a}+{b}" for a in names for b in names if a != b and (a, b) != ("q-10", "q-2")]
+    late = ["s-1+t-1", "u-1+v-1", "u-1+t-1"]
+    ids = [*pairs, *late, "p/1", "v/1", "three-1+x-1+y-1", "q/2", "q/10", "q/3"]
+    grids = {tuple(b.rows): b for b in blocks_of(ids) if b.kind == "grid"}
+    assert list(grids) == [tuple(names), ("s-1", "u-1"), ("three-1+x-1",)]
+    square = grids[tuple(names)]
+    assert square.columns == [ALONE, *names]
+    for row, cells in square.rows.items():
+        wanted = [f"{row}+{c}" if f"{row}+{c}" in ids else None for c in names]
+        assert list(cells.values()) == [row.replace("-", "/"), *wanted]
+    # those that have severities beside them have a row of their own, and are only named in the grid
+    assert set(square.sets) == {*pairs, "p/1", "q/10"}
+    assert [b.sets for b in blocks_of(ids) if b.is_ladder] == [["q/2", "q/3"], ["v/1"]]
+    every = [name for b in blocks_of(ids) for name in b.sets]
+    assert sorted(every) == sorted(ids)
+
+
+def test_lines_of_a_sheet() -> None:
+    assert placed(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
+        ("fog", [("clean", "clean"), ("1", "fog/1"), ("2", "fog/2")]),
+        ("snow", [("clean", "clean"), ("1", "snow/1"), ("2", "snow/2")]),
+        ("", [("odd", "odd")]),
+    ]
+    levels = placed(LEVELS, clean=9)
+    assert [(label, len(cells)) for label, cells in levels] == [("black_lines", 11), ("", 11), ("", 11)]
+    assert [name for _, cells in levels for _, name in cells[1:]] == LEVELS
+    assert levels[2][1][:2] == [("", None), ("21", "black_lines/21")]
+    assert placed(["sp010", "sp010+fog-1", "sp020+fog-1"], clean=9) == [
+        ("clean", [("", "clean")]),
+        (ORDER, []),
+        ("sp010", [(ALONE, "sp010"), ("fog-1", "sp010+fog-1")]),
+        ("sp020", [(ALONE, None), ("fog-1", "sp020+fog-1")]),
+    ]
+    pictures = {name: flat(30) for name in ("fog/1", "fog/2", "snow/1")}
+    assert [bool(line.heads) for line in sheet_lines(pictures)] == [True, True]
+    pictures |= {"snow/2": flat(30)}
+    assert [bool(line.heads) for line in sheet_lines(pictures)] == [True, False]
+
+
+def test_the_sheets_of_large_recipes_are_bounded_and_whole() -> None:
+    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128), ("imagenet-c-all", 128)):
+        pictures = {one.id: flat(7, 224, 224) for one in load_recipe(recipe).resolve().sets}
+        lines = sheet_lines(pictures)
+        assert sum(cell is not None for line in lines for _, cell in line.cells) == len(pictures.keys() - {"clean"}), (
+            recipe
+        )
+        drawn = contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
+        sheet = np.asarray(Image.open(io.BytesIO(drawn)))
+        assert sheet.shape[0] * sheet.shape[1] <= MOST_PIXELS, recipe
+        assert (sheet == 9).all(axis=2).sum() >= least**2, recipe
+        assert drawn == contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
+        assert drawn != contact_sheet(pictures, clean=flat(9, 224, 224), title="another")
+
+
+def test_thinning_keeps_a_grid_whole() -> None:
+    severities = [f"{c}-{s}" for c in ("fog", "snow", "frost", "contrast", "pixelate") for s in range(1, 6)]
+    ids = [f"{a}+{b}" for a in severities for b in severities]
+    left = thinned(ids, 100)
+    rows = list(dict.fromkeys(name.partition("+")[0] for name in left))
+    assert left == [f"{a}+{b}" for a in rows for b in rows]
+    assert len(left) == 100
+    assert {r.partition("-")[0] for r in rows} == {"fog", "snow", "frost", "contrast", "pixelate"}
+    assert thinned(ids, 625) == ids
+    assert thinned(["clean", *LEVELS], 4) == ["clean", "black_lines/07", "black_lines/15", "black_lines/23"]

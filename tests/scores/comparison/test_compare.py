@@ -1,0 +1,187 @@
+"""Models side by side: which scores go together, their differences, files and notes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+
+import made_scores
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corruptset import compare
+from corruptset.errors import ScoreError
+from corruptset.scores.comparison.correlations import pearson, quadrant, spearman
+from corruptset.scores.records import Scores
+
+DRAWS = np.random.default_rng(0).normal(0, 0.05, 1000)
+VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12)
+
+
+def scores(model="a", maude=0.5, draws=None, *, seed=0, units=200, **changes):
+    values = {} if draws is None else {"maude": maude + draws}
+    resamples = made_scores.resamples(seed, units, **values)
+    return Scores.model_validate(made_scores.bare(model, maude=maude, resamples=resamples) | changes)
+
+
+def of_maude(*compared, **options):
+    done = compare(compared, **options)
+    return {(d.first, d.second): d for d in done.differences if d.score == "maude"}, done.notes
+
+
+def test_what_is_written(tmp_path):
+    lacking = {"profiles": {}, "mean_profile": None, "fragile": {}}
+    files = made_scores.write(tmp_path, *(made_scores.small(i) | lacking for i in range(2)))
+    done = compare(files, tmp_path / "out")
+    there = {p.relative_to(tmp_path / "out").as_posix(): p for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert set(there.values()) == set(done.files)
+    written = {f"tables/{table.name}.{kind}" for table in done.tables for kind in ("csv", "md", "tex")}
+    plots = ("accuracy_and_cv", "error_and_severity", "maude", "order_effects")
+    drawn = {f"plots/{name}.{kind}" for name in plots for kind in ("svg", "png")}
+    assert set(there) == written | drawn | {"comparison.md"}
+    page = there["comparison.md"].read_text()
+    for table in done.tables:
+        assert there[f"tables/{table.name}.md"].read_text().rstrip() in page
+    assert "](plots/maude.svg)" in page
+    assert made_scores.DIGEST in page
+    rows = list(csv.DictReader(there["tables/aude.csv"].read_text().splitlines()))
+    assert [row["model"] for row in rows] == ["net-0", "net-1"]
+    assert float(rows[1]["mAUDE %"]) == pytest.approx(100 * made_scores.small(1)["maude"])
+    assert json.loads(json.dumps(done.as_json()))["models"] == ["net-0", "net-1"]
+    assert done.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
+    compare(files, tmp_path / "again", plots=False)
+    for name in there.keys() - drawn - {"comparison.md"}:
+        assert (tmp_path / "again" / name).read_bytes() == there[name].read_bytes()
+    with pytest.raises(KeyError, match="there are summary"):
+        done.table("sumary")
+
+
+def test_files_folders_and_scores_are_taken_in_the_order_given(tmp_path):
+    (tmp_path / "folder").mkdir()
+    made_scores.write(tmp_path / "folder", made_scores.bare("b"))[0].rename(tmp_path / "folder" / "scores.json")
+    file = made_scores.write(tmp_path, made_scores.bare("c"))[0]
+    assert compare([scores("z"), tmp_path / "folder", str(file)]).models == ("z", "b", "c")
+    other = scores("a", digest=made_scores.OTHER)
+    named = ("a (small-c 1.0.0, 11111111)", "a (small-c 1.0.0, 22222222)")
+    assert compare([scores(), other], any_data=True).models == named
+    conditions = compare([scores(), scores(condition="correct@clean")]).models
+    assert conditions == ("a (all images)", "a (correct@clean)")
+    assert compare([scores(condition="correct@clean")]).models == ("a",)
+
+
+def test_all_problems_are_said_at_once(tmp_path):
+    good, other, twice = made_scores.write(
+        tmp_path, made_scores.bare("a"), made_scores.bare("b", digest=made_scores.OTHER), made_scores.bare("a")
+    )
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "wrong.json").write_text(json.dumps(json.loads(good.read_text()) | {"samples": "many", "surplus": 1}))
+    given = [good, other, twice, *(tmp_path / f"{name}.json" for name in ("broken", "wrong", "absent"))]
+    with pytest.raises(ScoreError) as raised:
+        compare(given, tmp_path / "out")
+    said = "broken.json wrong.json samples surplus absent.json 'a'_is_there_2_times 22222222 --any-data"
+    assert [one for one in said.split() if one.replace("_", " ") not in str(raised.value)] == []
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ScoreError, match="no scores were given"):
+        compare([])
+
+
+def test_differences_are_taken_resample_by_resample():
+    rng = np.random.default_rng(1)
+    found, notes = of_maude(
+        scores("a", 0.50, DRAWS), scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000)), scores("c", 0.6, DRAWS)
+    )
+    assert (list(found), notes) == ([("a", "b"), ("a", "c"), ("b", "c")], ())
+    one = found["a", "b"]  # the intervals alone would hide it
+    assert one.difference == pytest.approx(0.03)
+    assert 0.015 < one.low < 0.03 < one.high < 0.045
+    assert (one.exceeds, found["a", "c"].exceeds) == (True, True)
+    assert found["a", "c"].high < 0
+    other = np.random.default_rng(2).normal(0, 0.05, 1000)
+    one = of_maude(scores("a", 0.50, DRAWS), scores("b", 0.47, other))[0]["a", "b"]
+    assert (one.low, one.high) == pytest.approx(tuple(np.quantile(0.03 + DRAWS - other, [0.025, 0.975])))
+    assert one.exceeds is False
+    made = [made_scores.full(i) for i in range(2)]
+    for i, own in enumerate(made):
+        own["two_factor"]["cv_percent"] = 3.0 + i
+        own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
+    by = {d.score: d for d in compare(list(map(Scores.model_validate, made))).differences}
+    cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
+    assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01)] * 3, True)
+    assert {"clean_accuracy", "relative_mce", "style_gap", "fragile.s28.strict_shrink"} <= by.keys()
+
+
+def test_unpaired_models_have_differences_without_intervals():
+    for change, said in (
+        ({"seed": 1}, "other seeds"),
+        ({"units": 100}, "other numbers of images"),
+        ({"condition": "correct@clean"}, "different images count"),
+        ({"digest": made_scores.OTHER}, "different data sets"),
+        ({"resamples": None}, "scores without resamples"),
+    ):
+        found, (note,) = of_maude(scores("a", 0.5, DRAWS), scores("b", 0.4, DRAWS, **change), any_data=True)
+        (one,) = found.values()
+        assert (one.difference, one.low, one.high, one.exceeds) == (pytest.approx(0.1), None, None, None)
+        assert said in note
+    own = [scores(name, 0.5, DRAWS, condition="correct@clean") for name in "ab"]
+    assert "counts other images for each model" in of_maude(*own)[1][0]
+    assert of_maude(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
+
+
+@given(VALUES)
+def test_correlations_are_scipys(points):
+    x, y = ([p[i] / 10 for p in points] for i in (0, 1))
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert pearson(x, y) is spearman(x, y) is None
+    else:
+        assert pearson(x, y) == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-9)
+        assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-9)
+    # two models always lie on a line
+    assert pearson(x[:2], y[:2]) is spearman(x[:2], y[:2]) is None
+
+
+def test_a_model_on_a_line_counts_as_low_in_cv_and_high_in_accuracy():
+    points = [(3.0, 0.8), (3.0, 0.7), (3.5, 0.8), (3.5, 0.7), (np.nextafter(3.0, 4), 0.8)]
+    assert [quadrant(*point, (3.0, 0.8)) for point in points] == ["I", "III", "II", "IV", "II"]
+
+
+def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
+    """Table 3 of Dai & Berleant 2021: the networks that were trained on clean images, and one of one's own."""
+    printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
+    own = made_scores.full(0, "own")
+    own["two_factor"] |= {"cv_percent": 1.0, "mean_accuracy": 0.95}
+    names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
+    clean = [name for name in names if "(clean)" in name]
+    assert len(clean) == 3
+    done = compare([printed, Scores.model_validate(own)], tmp_path, plots=False, reference=clean)
+    *rows, point = done.table("two_factor").to_pandas().to_dict("records")
+    assert [row["model"] for row in rows] == [*names, "own"]
+    assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
+    assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", own["two_factor"]["names"])
+    assert all(math.isnan(row["names"]) for row in rows[:-1])
+    assert f"The reference point: mean of {', '.join(clean)}." in (tmp_path / "comparison.md").read_text()
+    assert "a printed table" not in (tmp_path / "comparison.md").read_text()
+    given = compare([printed], reference="2.94,88.31").table("two_factor")
+    assert [row[-1] for row in given.rows[:-1]] == [row["quadrant"] for row in rows[:-1]]
+    with pytest.raises(
+        ScoreError, match=r"--reference: no model with two-factor scores is called 'net-7'.* There are: AlexNet"
+    ):
+        compare([printed], reference="AlexNet (clean),net-7")
+
+
+def test_printed_tables_with_mistakes_are_refused(tmp_path):
+    path = tmp_path / "table.csv"
+    for text, said in (
+        ("model,cv,mean\na,1,90\n", "has no column clean; expected a line model,cv,mean,clean"),
+        ("", "has no column model and cv and mean and clean"),
+        ("model,cv,mean,clean\na,1,x,90\nb,1,190,90\n", "line 2: cv, mean and clean are numbers"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ScoreError, match=re.escape(said)) as refused:
+            compare([path])
+        assert ("line 3: two_factor, mean_accuracy is 1.9" in str(refused.value)) == ("190" in text)
