@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,9 +137,7 @@ def predict(
         images, file = data[name], folder / f"{name}.npz"
         arrays = _finished(file, kind, len(images), len(data.classes))
         if arrays is None:
-            arrays = _predictions(
-                loaded, images, kind, lambda now, before=done: tell("predicting", before + now, total)
-            )
+            arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
             written = io.BytesIO()
             np.savez(written, allow_pickle=False, **arrays)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +149,10 @@ def predict(
         tell("predicting", done, total)
         accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
     return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
+
+
+def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
+    tell("predicting", before + count, total)
 
 
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:

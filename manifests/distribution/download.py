@@ -36,8 +36,10 @@ Counted = Callable[[int], None]
 """Told how many bytes more (or, where a file begins again, fewer) are here."""
 
 
-def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> None:
-    """Bring a file to `path`; what is there already is kept if it is the beginning of the file.
+def download(
+    remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event
+) -> tuple[IndexedFile, Path]:
+    """Bring a file to `path`, and return both; its beginning that is there already is kept.
 
     VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS`
     times in a row; what is here stays for the next call. ReleaseError: it refuses.
@@ -59,7 +61,7 @@ def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, st
             _wait(e, failures, stop)
             continue
         if stop.is_set() or (sha256 := sha256_file(path)) == file.sha256:
-            return
+            break
         with path.open("ab") as out:
             _empty(out, counted)
         if begun_again or not joined:
@@ -67,6 +69,7 @@ def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, st
                 f"{remote.name}/{file.path} has {sha256}, recorded is {file.sha256}. Its bytes were not kept."
             )
         begun_again = True  # pieces of two versions of the file
+    return file, path
 
 
 def _receive(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> int:
@@ -139,12 +142,7 @@ def download_all(
     remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, told: Counted
 ) -> Generator[tuple[IndexedFile, Path], None, None]:
     """Bring files to their places, several at once; yield each that is whole, as they come."""
-
-    def bring(file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> tuple[IndexedFile, Path]:
-        download(remote, file, path, counted, stop)
-        return file, path
-
-    return in_threads([partial(bring, file, path) for file, path in files], connections, told)
+    return in_threads([partial(download, remote, file, path) for file, path in files], connections, told)
 
 
 def in_threads(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +179,14 @@ def publish(
         if publication.to_send:
             with place.sending(total):
                 for f in publication.to_send:
-                    place.put(f, lambda sent, before=done: shown("bytes", before + sent, total))
+                    place.put(f, partial(_tell, shown, done, total))
                     done += f.bytes
                     shown("bytes", done, total)
     return publication
+
+
+def _tell(shown: Progress, before: int, total: int, sent: int) -> None:
+    shown("bytes", before + sent, total)
 
 
 def _day(given: str) -> str:

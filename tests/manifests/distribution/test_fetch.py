@@ -316,6 +316,16 @@ def resumed(root: Path, bag: Bag, server: FileServer, out: Path, moments: list[i
     assert tree(out) == {f"{TOP}/{path}": sha256 for path, sha256 in tree(root).items()}
 
 
+def test_what_was_unpacked_is_not_fetched_again(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server, last = serve(bag.path), bag.archives[-1].name
+    server.faults.status = {last: [404]}
+    with pytest.raises(ReleaseError, match="answers 404"):
+        fetch(server.url, tmp_path, connections=1)
+    fetch(server.url, tmp_path, connections=1)
+    assert tree(tmp_path / TOP) == tree(root)
+    assert server.times() == {"archives.json": 2, **{a.name: 1 for a in bag.archives}, last: 2}
+
+
 def test_a_killed_fetch_goes_on(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
     resumed(root, bag, serve(bag.path), tmp_path, [1, 3, 5])
 
