@@ -59,9 +59,7 @@ def main() -> None:
 
 
 def packages(out: Path) -> None:
-    """Build sdist and wheel of every package in a copy of this checkout, let twine check them, and add hashes and the
-    changes.
-    """
+    """Build sdist and wheel of every package, checked by twine, with hashes and changes."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "tree"  # setuptools leaves a build folder behind, and reuses a stale one
@@ -92,9 +90,7 @@ def newest_changes(text: str) -> str:
 
 
 def archives(sources: Path, out: Path, jobs: int | None) -> None:
-    """Build, verify and pack the data set of every recipe, with its records alone beside it; publish both where the
-    file says so.
-    """
+    """Build, verify, pack and publish the data set and the records of every recipe."""
     tables = read_sources(sources)
     place = tables.pop("publish", None)
     for recipe, table in tables.items():

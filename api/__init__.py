@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .generate.catalogue import recipes as recipes
     from .generate.commit.abandon import abandon as abandon
     from .generate.contract import check_corruption as check_corruption
-    from .generate.plan.plan import plan as plan
+    from .generate.planning import plan as plan
     from .generate.preview import preview as preview
     from .generate.recipes.two_factor import pairs as pairs
     from .generate.show import show as show
@@ -71,7 +71,7 @@ _HOMES = {
     "show": "generate.show",
     "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
-    "plan": "generate.plan.plan",
+    "plan": "generate.planning",
     "rebuild": "generate.again.rebuild",
     "compare": "scores.compare",
     "predict": "scores.predict",
@@ -112,7 +112,7 @@ def _found(home: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(f".{home}", __name__), name)
     except ModuleNotFoundError as e:
-        from .installation import not_installed
+        from .errors import not_installed
 
         raise not_installed(e) or e from None
 

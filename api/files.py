@@ -1,4 +1,4 @@
-"""Files that a user names: read where they are regular files, and up to a limit.
+"""Files that a user names: read where they are regular files, and up to a limit; TOML that a person writes.
 
 A pipe would hang whoever waits for it, and ``/dev/zero`` fills the memory. A link to a regular file is one.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .errors import CorruptsetError
+from .errors import CorruptsetError, RecipeError
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -65,6 +66,16 @@ def read_text(path: Path, most: int = MOST_TEXT) -> str:
     except UnicodeDecodeError as e:
         raise UnfitFile(errno.EILSEQ, f"it is not UTF-8 text: {e}", os.fspath(path)) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Return the values of a TOML text; `where` is what the `RecipeError` of a mistake calls it."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise RecipeError(f"{where} is nested too deeply to be read as TOML.") from None
+    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
+        raise RecipeError(f"{where} is not TOML: {e}.") from None
 
 
 def reason(error: OSError) -> str:

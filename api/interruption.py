@@ -142,14 +142,5 @@ def main_thread_interruption() -> Interruption | None:
     return _current if _in_main_thread() else None
 
 
-def interrupted() -> bool:
-    """Whether a KeyboardInterrupt that is raised now can be a person's, in place of a plugin's own."""
-    if not _in_main_thread():
-        return False
-    if _current is not None and _current._before:
-        return _current.came is not None
-    return signal.getsignal(signal.SIGINT) != signal.SIG_IGN  # as workers have it
-
-
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()

@@ -1,7 +1,9 @@
-"""Signatures that show what a function takes, where its source says ``**options``."""
+"""Functions that take the fields of a dataclass as ``**options``: what their signatures and the command line show."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from inspect import Parameter, signature
@@ -32,3 +34,10 @@ def showing(options: type) -> Callable[[F], F]:
         return function
 
     return shown
+
+
+def sentences(options: type) -> dict[str, str]:
+    """Return the first paragraph on each parameter of a numpydoc docstring, as one line."""
+    text = inspect.cleandoc(options.__doc__ or "") + "\n"
+    found = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", text, re.MULTILINE)
+    return {name: " ".join(said.split()).replace("``", "'") for name, said in found}

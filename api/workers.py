@@ -157,33 +157,6 @@ class Workers:
                     raise
                 done(left.pop(number), result)
 
-    def later(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Callable[[], T]:
-        """Begin a task in a worker if any is running, and return what waits for its result.
-
-        It is done in this process, when it is asked for, where there are no workers or they were killed.
-        """
-
-        def here() -> T:
-            return call(*arguments, **keywords)
-
-        if self._pool is None:
-            return here
-        # imported here: a process that works alone needs no multiprocessing
-        from concurrent.futures.process import BrokenProcessPool
-
-        try:
-            future = self.submit(call, *arguments, **keywords)
-        except BrokenProcessPool:
-            return here
-
-        def result() -> T:
-            try:
-                return future.result()
-            except BrokenProcessPool:
-                return here()
-
-        return result
-
     def end(self) -> None:
         """Let the workers, which are done, end by themselves."""
         if self._pool is not None:

@@ -36,6 +36,8 @@ class Case:
     images: int
     format: str
     options: dict[str, Any] = field(default_factory=dict)
+    view: str | None = None
+    """Which export is measured too, and with it a build by two processes."""
 
     @property
     def name(self) -> str:
@@ -48,7 +50,7 @@ CASES = (
     Case("imagenet-c-all", sources.photographs, 256, "folder"),
     Case("image-degrade-30", sources.photographs, 12, "folder"),
     Case("two-factor-69", sources.cifar, 500, "hdf5"),
-    Case("cifar10-c", sources.cifar, 10_000, "hdf5"),
+    Case("cifar10-c", sources.cifar, 10_000, "hdf5", view="cifar-c"),
     Case("mnist-c", sources.mnist, 10_000, "hdf5"),
 )
 
@@ -56,6 +58,7 @@ CASES = (
 def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
     """Return the medians of a build and its floor, in seconds, and what else was seen."""
     builds, floors = [], []
+    seen: dict[str, float] = {}
     for repeat in range(repeats):
         out, floor_out = work / f"{case.name} {repeat}", work / f"floor of {case.name} {repeat}"
         task = {
@@ -70,6 +73,8 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         floors.append(
             child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"]
         )
+        if case.view is not None and repeat == 0:
+            seen = also(case, task, builds[-1], work)
         if case.format != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
@@ -79,14 +84,36 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         "floor": statistics.median(floors),
         "ratio": statistics.median(b["seconds"] for b in builds) / statistics.median(floors),
         "samples": case.images,
+        **seen,
     }
+
+
+def also(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) -> dict[str, float]:
+    """Return the seconds of the same build by two processes, and of an export of it."""
+    two, exported = work / f"{case.name} by two", work / f"{case.name} exported"
+    by_two = child("job", {**task, "out": str(two), "jobs": 2})
+    export = {"what": "export", "view": case.view, "directory": built["directory"], "out": str(exported)}
+    figures = {"two": by_two["seconds"], "export": child("job", export)["seconds"]}
+    for folder in (two, exported):
+        shutil.rmtree(folder)
+    return figures
 
 
 def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
     """Print what was measured."""
     show(
         f"whole builds, one process, medians of {repeats}",
-        ("what", "sets x images", "ms an image", "us an output", "floor", "build / floor", "peak MB"),
+        (
+            "what",
+            "sets x images",
+            "ms an image",
+            "us an output",
+            "floor",
+            "build / floor",
+            "two, s",
+            "export, s",
+            "peak MB",
+        ),
         [
             (
                 name,
@@ -95,6 +122,7 @@ def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
                 f"{r['seconds'] / r['images'] * 1e6:.1f}",
                 f"{r['floor'] / r['samples'] * 1e3:.2f}",
                 f"{r['ratio']:.2f}",
+                *(f"{r[name]:.1f}" if name in r else "-" for name in ("two", "export")),
                 f"{r['peak'] / 1e6:.0f}",
             )
             for name, r in results.items()

@@ -12,19 +12,8 @@ def main() -> None:
         from ..processes import prepare_process
 
         prepare_process()
-        from .guardian import ended, watched
+        from .app import run
 
-        watched()
-        code = 1
-        try:
-            from .app import run
-
-            run()
-            code = 0
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else int(left.code is not None)
-            raise
-        finally:
-            ended(code)
+        run()
     finally:
         interruption.forget()

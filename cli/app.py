@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -10,7 +9,6 @@ from typing import Annotated
 import typer
 
 from ..corruptions.add_ons import installed, where_to_get
-from ..documentation import docstring
 from ..errors import ParameterError, PluginError
 from .build import build, plan
 from .compare import compare, report
@@ -31,7 +29,6 @@ EPILOG = (
     "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine "
     "failed; 130 interrupted."
 )
-HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
     predict, score, score_table, compare, report,
@@ -43,7 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": HELP},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
 
@@ -69,7 +66,7 @@ def corruptset(
 def add(name: str, command: Callable[..., None]) -> None:
     """Add a function as a command of this name; its docstring is the help."""
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
-    paragraphs = [" ".join(paragraph.split()) for paragraph in docstring(command).split("\n\n")]
+    paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
     app.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
 
 
@@ -102,8 +99,7 @@ def run() -> None:
     prepare_streams()
     try:
         add_installed(sys.argv[1:])
-        if not help_shown(sys.argv[1:]):
-            app(prog_name="corruptset")
+        app(prog_name="corruptset")
     except (ParameterError, PluginError) as e:
         sys.exit(fail(e))
     except KeyboardInterrupt:
@@ -112,26 +108,3 @@ def run() -> None:
         silence(sys.stdout)
     except OSError as e:  # of what typer itself prints: help, the version
         sys.exit(fail(unwritable(e)))
-
-
-def help_shown(arguments: list[str]) -> bool:
-    """Print the help that the arguments ask for, if they do.
-
-    Typer 0.29 loads pydantic to look at an option's type first, even at ``--help``: 0.51 s of CPU time in place of 0.30
-    s.
-    """
-    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if not set(HELP) & set(before):
-        return False
-    command = typer.main.get_command(app)
-    context = typer.Context(command, info_name="corruptset")
-    names = [a for a in before if not a.startswith("-")]
-    if names:
-        if names[0] not in command.commands:  # type: ignore[attr-defined]
-            return False
-        command = command.commands[names[0]]  # type: ignore[attr-defined]
-        context = typer.Context(command, info_name=names[0], parent=context)
-    # rich leaves with 1 when the reader of a pipe has left; help has no other way to fail
-    with contextlib.suppress(SystemExit):
-        typer.echo(command.get_help(context))
-    return True

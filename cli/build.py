@@ -15,6 +15,7 @@ from ..errors import RecipeError, first_few
 from ..quantities import duration, size, spans
 from . import completion
 from .options import (
+    ALONE_OPTIONS,
     BUILD_OPTIONS,
     EXAMPLE,
     PAIR_OPTIONS,
@@ -22,49 +23,15 @@ from .options import (
     Source,
     argument,
     option,
-    options_of,
     with_options,
 )
 from .output import chain, progress_of, put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
     from ..generate.built import PartBuilt
-    from ..generate.plan.plan import Plan
+    from ..generate.planning import Plan
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
-
-
-class _OfBuildAlone:
-    """The options that `plan` has not."""
-
-    disjoint_from: list[Path] | None = option(
-        "--disjoint-from DIR",
-        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be "
-        "repeated.",
-        None,
-    )
-    scheduler: str | None = option(
-        "--scheduler ADDRESS",
-        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and "
-        "the source.",
-        None,
-    )
-    part: str | None = option(
-        "--part I/N",
-        "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
-        None,
-    )
-    finish: bool = option(
-        "--finish",
-        "Make no part: put the manifest together from the parts that --part made, or say what is missing.",
-        False,
-    )
-    abandon: bool = option(
-        "--abandon",
-        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was "
-        "finished.",
-        False,
-    )
 
 
 RecipeName = Annotated[
@@ -96,21 +63,38 @@ def plan(
     **given: Any,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
+    given["source"] = source
     options = _build_options(given)
-    from ..generate.plan.plan import plan as make_plan
+    from ..generate.planning import plan as make_plan
 
-    planned = make_plan(chosen_recipe(recipe, {**given, "source": source}), source, out=out, **options)
+    planned = make_plan(chosen_recipe(recipe, given), source, out=out, **options)
     if as_json:
         put_json(planned.as_json())
     else:
         _print_plan(planned, list_sets=list_sets)
 
 
-@with_options(BUILD_OPTIONS | PAIR_OPTIONS | options_of(_OfBuildAlone))
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS | ALONE_OPTIONS)
 def build(
     recipe: RecipeName = None,
     source: Source = "sample",
     out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
+    part: str | None = option(
+        "--part I/N",
+        "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
+        None,
+    ),
+    finish: bool = option(
+        "--finish",
+        "Make no part: put the manifest together from the parts that --part made, or say what is missing.",
+        False,
+    ),
+    abandon: bool = option(
+        "--abandon",
+        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it is "
+        "finished.",
+        False,
+    ),
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
@@ -118,21 +102,18 @@ def build(
 
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
-    given = {**given, "source": source, "part": _share(given["part"])}
-    ways = [f"--{name}" for name in ("part", "finish", "abandon") if given[name]]
+    given["source"] = source
+    ways = [f"--{way}" for way, on in (("part", part is not None), ("finish", finish), ("abandon", abandon)) if on]
     if len(ways) > 1:
         raise typer.BadParameter(
             f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0]
         )
-    if given["abandon"]:
-        _build_options(given)
-        return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    options |= {
-        name: given[name]
-        for name in ("disjoint_from", "scheduler", "part", "finish")
-        if given[name] or given[name] == ""
-    }
+    if abandon:
+        return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
+    # a scheduler without an address is a mistake, which the build names
+    options |= {name: given[name] for name in ALONE_OPTIONS if given[name] is not None}
+    options |= {"part": _share(part)} if part is not None else {"finish": True} if finish else {}
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
@@ -140,7 +121,7 @@ def build(
         from ..manifests.disk_size import disk_size
         from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
 
-    if given["part"]:
+    if part is not None:
         return _put_part(built, as_json=as_json)
     manifest = built.manifest
     disk = disk_size(built.directory, manifest)
@@ -174,10 +155,8 @@ def build(
     put(f"Digest:        {built.digest}")
 
 
-def _share(text: str | None) -> tuple[int, int] | None:
+def _share(text: str) -> tuple[int, int]:
     """Return what ``--part`` says."""
-    if text is None:
-        return None
     if not re.fullmatch(r"[0-9]+/[0-9]+", text):
         raise typer.BadParameter(f"{text!r} is not I/N, job I (from 0) of N, such as 0/16.", param_hint="'--part'")
     from ..generate.plan.parts import check_share
@@ -316,7 +295,7 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
     first, second = given["first_stages"], given["second_stages"]
     if recipe == PAIRS:
         if not first or not second:
-            raise RecipeError(f"The recipe 'pairs' is made of --first-stages and --second-stages, as in: {EXAMPLE}")
+            raise RecipeError(f"The recipe 'pairs' is made of first-stages and second-stages, as in: {EXAMPLE}")
         from ..generate.recipes.two_factor import calibration_for, pairs
 
         calibration = given["calibration"] or calibration_for(given["source"].partition(":")[0])

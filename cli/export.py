@@ -5,12 +5,13 @@ again.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option
+from .options import REMAKE_OPTIONS, AnyShape, AsJson, FinishedBuild, Sets, argument, option, with_options
 from .output import progress_of, put, put_json, put_notes
 
 
@@ -75,14 +76,12 @@ def export(
     put(f"Digest: {done.digest}")
 
 
+@with_options({name: REMAKE_OPTIONS[name] for name in ("source", "labels", "images", "groups")})
 def page(
     directory: FinishedBuild,
-    source: OriginalSource = None,
     out: Path | None = option("--out -o FILE", "Write the page there, and leave the data set as it is.", None),
-    labels: Labels = None,
-    images: Images = None,
-    groups: Groups = None,
     as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Make the page of a finished data set, index.html: what it is, every set with pictures and curves, how to load it.
 
@@ -91,7 +90,7 @@ def page(
     with progress_of("page") as progress:
         from ..generate.again.page_again import page as make_page
 
-        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups, progress=progress)
+        made = make_page(directory, out=out, progress=progress, **given)
     if as_json:
         return put_json(
             {"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest}

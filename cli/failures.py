@@ -14,16 +14,11 @@ from typing import Any
 
 import typer
 
-from .. import foreign
-from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts
-from ..installation import not_installed
+from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed
 from ..interruption import interruption
-from . import guardian
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-FOREIGN_CODE = ("plugins", "surrogate", "model")
-"""Options of commands that name foreign code."""
 # What a person can mend in the command itself. Every other OSError is the fault of the machine.
 _MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
@@ -37,41 +32,24 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
-        code = 0
         with interruption() as signals:
             try:
                 with warnings.catch_warnings():
                     warnings.showwarning = functools.partial(_show, warnings.showwarning)
-                    code = _run(command, *args, **kwargs)
+                    command(*args, **kwargs)
+            except BrokenPipeError:
+                silence(sys.stdout)
+            except CorruptsetError as e:
+                sys.exit(fail(e, as_json=as_json))
             except BaseException as e:
                 # A signal that comes while a module is imported, or while Python holds a lock, may end in any error.
-                if (signals.came is not None or isinstance(e, KeyboardInterrupt)) and not isinstance(e, Interrupted):
+                if signals.came is not None or isinstance(e, KeyboardInterrupt):
                     sys.exit(stop(as_json=as_json))
-                if isinstance(e, BrokenPipeError):
-                    silence(sys.stdout)
-                elif (
-                    isinstance(e, Exception)
-                    and not isinstance(e, CorruptsetError)
-                    and (hasattr(e, "exit_code") or isinstance(e, typer.Abort))
-                ):
+                if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
                     raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
-                else:
-                    sys.exit(fail(e, as_json=as_json))
-        if code:
-            sys.exit(code)
+                sys.exit(fail(e, as_json=as_json))
 
     return run
-
-
-def _run(command: Callable[..., None], *args: Any, **kwargs: Any) -> int:
-    """Run a command here; or, before it runs foreign code, in a second process, whose exit code is returned."""
-    try:
-        if any(kwargs.get(option) for option in FOREIGN_CODE):
-            foreign.watch("")  # before anything is done that would be done again
-        command(*args, **kwargs)
-    except guardian.StartAgain:
-        return guardian.run_again()
-    return 0
 
 
 def _show(show_other: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
@@ -110,8 +88,6 @@ def describe(error: BaseException) -> tuple[str, int]:
         ), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
-    if not isinstance(error, Exception):
-        return f"Code of a plugin or a model ended the command ({foreign.described(error)}): its work is not done.", 2
     next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."
     if isinstance(error, MemoryError):
         remedy = "Use fewer --jobs" if resume else "Free some of it"

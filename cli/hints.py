@@ -28,15 +28,19 @@ OPTIONS = {
 
 
 PANELS = {
-    "Selection": "samples first per-class ids per-super-category skip-bad any-shape labels split groups hold-out "
-    "train images "
-    "disjoint-from",
-    "Sets and tables": "optimize view page calibration scale coupling metrics store frost-textures plugin",
-    "The recipe 'pairs'": "first-stages second-stages severities levels orders",
-    "Model": "surrogate device surrogate-batch",
+    "Selection": "samples first per-class ids skip-bad any-shape disjoint-from",
+    "Sets and tables": "calibration metrics view page frost-textures plugin",
+    "Model": "surrogate",
     "Machines": "scheduler part finish abandon",
 }
 """Heading in the help of a command with many options -> names of options; all others stand under Options."""
+SETTINGS = {
+    "source": "per-super-category labels split groups images hold-out train",
+    "recipe": "first-stages second-stages severities levels orders coupling scale store optimize",
+    "surrogate": "device surrogate-batch",
+}
+"""What stands behind a question mark, ``cifar100:PATH?labels=coarse``. Each is also an option, which no help shows."""
+WRITTEN = "Settings, behind a question mark: --source 'cifar100:PATH?labels=coarse'"
 LONGEST = 26
 """Characters of a name that has its meaning beside it in the help, not below."""
 MANY = 20
@@ -53,38 +57,56 @@ class HintedCommand(TyperCommand):
         super(TyperCommand, self).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, under the headings of `PANELS` where there are many."""
-        panel_of = (
-            {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()}
-            if len(self.params) > MANY
-            else {}
-        )
-        rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS)}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                own = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                names, words = record
-                rows[panel_of.get(max(parameter.opts, key=len), own)].append((names, words.replace("  [x>=1]", "")))
+        """Write arguments and options, under the headings of `PANELS` where there are many; then the settings."""
+        panel_of = {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()}
+        rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS, WRITTEN)}
+        shown = [parameter for parameter in self.get_params(ctx) if not getattr(parameter, "hidden", False)]
+        for parameter in shown:
+            names, words = parameter.get_help_record(ctx) or ("", "")
+            panel = panel_of.get(max(parameter.opts, key=len)) if len(shown) > MANY else None
+            own = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            rows[panel or own].append((names, words.replace("  [x>=1]", "")))
+        rows[WRITTEN] = [(f"{of.upper()}?...", ", ".join(taken)) for of, taken in settings(self).items()]
         for panel, found in rows.items():
             if found:
                 with formatter.section(panel):
                     formatter.write_dl(found, col_max=LONGEST)
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
-        """Parse the arguments; a usage error gets a hint."""
-        given = list(args)
+        """Parse the arguments, settings behind a question mark as options; a usage error gets a hint."""
+        taken = "|".join(name for names in settings(self).values() for name in names)
+        given: list[str] = []
+        for word in args:
+            found = re.fullmatch(rf"(.*?)\?((?:(?:{taken})(?:=[^&]*)?&?)+)", word) if taken else None
+            given += [word] if found is None else [found[1], *(f"--{one}" for one in found[2].split("&") if one)]
         try:
-            return super().make_context(info_name, args, *more, **options)
+            return super().make_context(info_name, list(given), *more, **options)
         except UsageError as e:
             e.message = hinted(self, e, given)
             raise
 
 
+def is_setting(name: str) -> bool:
+    """Whether a parameter is said behind a question mark."""
+    return name.replace("_", "-") in " ".join(SETTINGS.values()).split()
+
+
+def settings(command: TyperCommand) -> dict[str, list[str]]:
+    """Return what a command takes behind a question mark: of its source, its recipe, its surrogate."""
+    hidden = [parameter for parameter in command.params if getattr(parameter, "hidden", False)]
+    takes = {name.removeprefix("--") for parameter in hidden for name in parameter.opts}
+    found = {of: [name for name in names.split() if name in takes] for of, names in SETTINGS.items()}
+    return {of: names for of, names in found.items() if names}
+
+
 def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
     """Return the message of a usage error, with what may have been meant."""
     message = error.message.replace("Value error, ", "")
-    if message.startswith("Input should be "):
-        message = _expected(command, error, given)
+    if message.startswith("Input should be "):  # pydantic's words, of what it was given
+        from ..error_lines import expected
+
+        (details,) = error.__cause__.errors()
+        message = f"{details['input']!r}; expected {expected(details)}."
     if option := getattr(error, "option_name", None):
         if option in OPTIONS:
             error.possibilities = None  # they are spelled alike, and mean something else
@@ -102,26 +124,3 @@ def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
         known = [choice.strip().strip("'.") for choice in choices.split(",")]
         return f"{message}{suggest(word.strip().strip(chr(39)), known)}"
     return str(message)
-
-
-def _expected(command: TyperCommand, error: Any, given: list[str]) -> str:
-    """Return what was given and what was expected, where pydantic's words say only what a value should be."""
-    words = error.message
-    kind = "a number" if "valid number" in words else "a whole number"
-    if bound := re.search(r"(greater|less) than or equal to (\S+)", words):
-        kind += f" from {bound[2]} upwards" if bound[1] == "greater" else f" up to {bound[2]}"
-    return f"{_value(error.param.opts, given)!r}; expected {kind}."
-
-
-def _value(names: list[str], given: list[str]) -> str:
-    """Return the last value of an option on a command line: ``--seed abc``, ``--seed=abc``, ``-j4``."""
-    value = ""
-    for word, following in zip(given, [*given[1:], ""], strict=True):
-        for name in names:
-            if word == name:
-                value = following
-            elif word.startswith(f"{name}="):
-                value = word.removeprefix(f"{name}=")
-            elif not name.startswith("--") and word.startswith(name):
-                value = word.removeprefix(name)
-    return value

@@ -1,9 +1,8 @@
-"""Options that several commands share, each described once; those of a build, of pairs and of what is made again as one
-mapping.
-"""
+"""Options that several commands share; those of a build have their defaults and sentences from `BuildOptions`."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,12 +11,18 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from ..generate.plan.options import BuildOptions
+from ..signatures import sentences
 from . import completion
+from .hints import is_setting
 
-EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
+EXAMPLE = "corruptset build 'pairs?first-stages=fog,rotate&second-stages=gaussian_noise&severities=1,3,5'"
+SAID = sentences(BuildOptions)
+"""Field of `BuildOptions` -> its sentence in every help."""
+LISTED, REPEATED = " Repeated, or separated by commas.", " Can be repeated."
 
 
-def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
+def option(words: str, help: str | None = None, default: Any = ..., **more: Any) -> Any:
     """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a
     default.
     """
@@ -108,149 +113,64 @@ OriginalSource = Annotated[
         autocompletion=completion.sources,
     ),
 ]
-Labels = Annotated[
-    Path | None,
-    option(
-        "--labels LABELS",
-        "Where labels come from: for a flat folder a CSV (file,label); for imagenet the devkit or a list; for cifar100 "
-        "fine or coarse; for hdf5 a dataset.",
-    ),
-]
-Groups = Annotated[
-    str | None,
-    option(
-        "--groups GROUPS",
-        "What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or "
-        "subtype.",
-    ),
-]
-Images = Annotated[
-    str | None,
-    option(
-        "--images NAME|PATTERN",
-        "For hdf5 the dataset of images, by default images; for tree which files are images: 'val2017/*.jpg'.",
-    ),
-]
-Seed = Annotated[int, option("--seed N", "What random draws start from: 0 to 2**53 - 1.")]
-Jobs = Annotated[int | None, option("--jobs -j N", "Worker processes; by default one a core.", min=1)]
-Sets = Annotated[
-    list[str] | None,
-    option(
-        "--sets GLOB",
-        "Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
-        autocompletion=completion.sets,
-        callback=split_globs,
-    ),
-]
-Samples = Annotated[int | None, option("--samples N", "Only N samples, spread evenly over the source's order.", min=1)]
-Calibration = Annotated[
-    str | None,
-    option(
-        "--calibration NAME",
-        "The table of severities: imagenet, inception, tiny, cifar, mnist, or a table file (.toml).",
-        autocompletion=completion.calibrations,
-    ),
-]
-Coupling = Annotated[
-    Literal["independent", "severity"],
-    option("--coupling", "'independent': every severity draws anew; 'severity': severities share their draws."),
-]
-Scale = Annotated[
-    Literal["none", "side"] | None,
-    option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side."),
-]
-FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures.")]
-AnyShape = Annotated[
-    bool,
-    option(
-        "--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others."
-    ),
-]
-Plugins = Annotated[
-    list[str] | None,
-    option(
-        "--plugin MODULE", "A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated."
-    ),
-]
 Force = Annotated[bool, option("--force", "Overwrite the output file if it exists.")]
+
+Seed = Annotated[int, option("--seed N", SAID["seed"])]
+Jobs = Annotated[int | None, option("--jobs -j N", SAID["jobs"], min=1)]
+Sets = Annotated[
+    list[str] | None, option("--sets GLOB", SAID["sets"] + LISTED, autocompletion=completion.sets, callback=split_globs)
+]
+Samples = Annotated[int | None, option("--samples N", SAID["samples"], min=1)]
+Calibration = Annotated[
+    str | None, option("--calibration NAME", SAID["calibration"], autocompletion=completion.calibrations)
+]
+Coupling = Annotated[Literal["independent", "severity"], option("--coupling", SAID["coupling"])]
+Scale = Annotated[Literal["none", "side"] | None, option("--scale", SAID["scale"])]
+FrostTextures = Annotated[Path | None, option("--frost-textures DIR", SAID["frost_textures"])]
+AnyShape = Annotated[bool, option("--any-shape", SAID["any_shape"])]
+Plugins = Annotated[list[str] | None, option("--plugin MODULE", SAID["plugins"] + REPEATED)]
 
 
 class _Build:
-    """The fields of `BuildOptions`, in the order of the help; a test compares names and defaults."""
+    """How the command line writes the fields of `BuildOptions`, in the order of the help."""
 
-    seed: Seed = 0
-    jobs: Jobs = None
-    sets: Sets = None
-    samples: Samples = None
-    first: int | None = option("--first N", "Only the first N samples of the source.", None, parser=first_samples)
-    per_class: int | None = option("--per-class N", "Only the first N samples of every class.", None, min=1)
-    ids: Path | None = option("--ids FILE", "Only the samples that this text file names, one id a line.", None)
-    per_super_category: str | None = option(
-        "--per-super-category FILE",
-        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with "
-        "corruptset.",
-        None,
-    )
-    format: Literal["folder", "hdf5", "both"] | None = option(
-        "--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says).", None
-    )
-    optimize: bool = option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.", False)
-    skip_bad: bool = option(
-        "--skip-bad", "Build without images that cannot be used, and record them in the manifest.", False
-    )
-    calibration: Calibration = None
-    coupling: Coupling = "independent"
-    scale: Scale = None
-    metrics: str | None = option(
-        "--metrics N|all",
-        "How many images PSNR, SSIM and changed pixels are measured on; by default 64.",
-        None,
-        callback=count_or_all,
-    )
-    labels: Labels = None
-    split: Literal["test", "train", "all"] | None = option(
-        "--split", "Of cifar10, cifar100 and mnist; by default test.", None
-    )
-    groups: Groups = None
-    hold_out: list[str] | None = option(
-        "--hold-out group=NAME",
-        "Only the images of this group, which is held out of training; a pattern will do, and it can be repeated.",
-        None,
-    )
-    train: bool = option(
-        "--train",
-        "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.",
-        False,
-    )
-    images: Images = None
-    frost_textures: FrostTextures = None
-    surrogate: Path | None = option(
-        "--surrogate FILE", "The file (.toml) of the model whose gradients pgd and model_gradient follow.", None
-    )
-    device: str | None = option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.", None)
-    surrogate_batch: int | None = option(
-        "--surrogate-batch N",
-        "Images that the model takes at once; only 1, the default, gives the same bytes in any order.",
-        None,
-        min=1,
-    )
-    view: str | None = option(
-        "--view VIEW",
-        "Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, "
-        "openood, "
-        "flageval, source-tree.",
-        None,
-        autocompletion=completion.views,
-    )
-    any_shape: AnyShape = False
-    store: Literal["images", "table"] | None = option(
-        "--store",
-        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default "
-        "what plan says.",
-        None,
-    )
-    page: bool = option("--page/--no-page", "Write index.html, which shows what was built.", True)
-    plugins: Plugins = None
+    seed: Seed
+    jobs: Jobs
+    sets: Sets
+    samples: Samples
+    first: Annotated[int | None, option("--first N", parser=first_samples)]
+    per_class: Annotated[int | None, option("--per-class N", min=1)]
+    ids: Annotated[Path | None, option("--ids FILE")]
+    per_super_category: Annotated[str | None, option("--per-super-category FILE")]
+    format: Annotated[Literal["folder", "hdf5", "both"] | None, option("--format")]
+    optimize: Annotated[bool, option("--optimize")]
+    skip_bad: Annotated[bool, option("--skip-bad")]
+    calibration: Calibration
+    coupling: Annotated[Literal["independent", "severity"], option("--coupling")]
+    scale: Annotated[Literal["none", "side"] | None, option("--scale")]
+    metrics: Annotated[str | None, option("--metrics N|all", callback=count_or_all)]
+    labels: Annotated[Path | None, option("--labels LABELS")]
+    split: Annotated[Literal["test", "train", "all"] | None, option("--split")]
+    groups: Annotated[str | None, option("--groups GROUPS")]
+    hold_out: Annotated[list[str] | None, option("--hold-out group=NAME")]
+    train: Annotated[bool, option("--train")]
+    images: Annotated[str | None, option("--images NAME|PATTERN")]
+    frost_textures: FrostTextures
+    surrogate: Annotated[Path | None, option("--surrogate FILE")]
+    device: Annotated[str | None, option("--device DEVICE")]
+    surrogate_batch: Annotated[int | None, option("--surrogate-batch N", min=1)]
+    view: Annotated[str | None, option("--view VIEW", autocompletion=completion.views)]
+    any_shape: AnyShape
+    store: Annotated[Literal["images", "table"] | None, option("--store")]
+    page: Annotated[bool, option("--page/--no-page")]
+    plugins: Plugins
+
+
+class _BuildAlone:
+    """Those that `plan` has not."""
+
+    disjoint_from: Annotated[list[Path] | None, option("--disjoint-from DIR")]
+    scheduler: Annotated[str | None, option("--scheduler ADDRESS")]
 
 
 class _Pairs:
@@ -263,6 +183,7 @@ class _Pairs:
         None,
         autocompletion=completion.corruptions,
         callback=split_globs,
+        hidden=True,
     )
     second_stages: list[str] | None = option(
         "--second-stages STAGES",
@@ -270,25 +191,38 @@ class _Pairs:
         None,
         autocompletion=completion.corruptions,
         callback=split_globs,
+        hidden=True,
     )
     severities: str | None = option(
-        "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
+        "--severities LIST",
+        "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.",
+        None,
+        callback=numbers,
+        hidden=True,
     )
     levels: str | None = option(
-        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers
+        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers, hidden=True
     )
     orders: Literal["both", "given"] | None = option(
-        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
+        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None, hidden=True
     )
 
 
 def options_of(group: type) -> dict[str, tuple[Any, Any]]:
-    """Return the options that a class body declares: name -> annotation and default."""
-    return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
+    """Return the options that a class body declares, with what `BuildOptions` says: name -> annotation and default."""
+    defaults = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
+    options = {}
+    for name, kind in get_type_hints(group, include_extras=True).items():
+        (info,) = kind.__metadata__
+        info.help = info.help or SAID[name] + REPEATED * ("list[" in str(kind))
+        info.hidden = is_setting(name)
+        options[name] = kind, None if defaults[name] == () else defaults[name]
+    return options
 
 
 BUILD_OPTIONS = options_of(_Build)
-PAIR_OPTIONS = options_of(_Pairs)
+ALONE_OPTIONS = options_of(_BuildAlone)
+PAIR_OPTIONS = {name: (kind, vars(_Pairs)[name]) for name, kind in get_type_hints(_Pairs).items()}
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
 REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {

@@ -77,10 +77,7 @@ def pack(
             progress=progress,
         )
     if as_json:
-        archives = [
-            {"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)}
-            for a in done.archives
-        ]
+        archives = [{"path": a.path, "bytes": a.bytes, "sha256": a.sha256, "sets": list(a.sets)} for a in done.archives]
         record = {
             "ok": True,
             "path": done.path,
@@ -91,7 +88,7 @@ def pack(
         }
         return put_json(record)
     for a in done.archives:
-        put(f"{digits(a.file.sha256)}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
+        put(f"{digits(a.sha256)}  {a.path}  {size(a.bytes)}, {len(a.sets)} sets")
     kept = f", {done.kept} of them stood already" if done.kept else ""
     put(f"{len(done.archives)} archives, {size(done.bytes)}{kept}")
     put(f"Path:   {done.path}")

@@ -4,7 +4,7 @@ papers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,7 +14,8 @@ from .options import AsJson, FinishedBuild, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
-    from ..scores.records import Fragile, FragileRate, Interval, Profile, Scores, TwoFactor
+    from ..scores.comparison.tables import Cell, Table
+    from ..scores.records import Interval, Profile, Scores
 
 Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]
 
@@ -53,19 +54,13 @@ def predict(
     put(f"Directory: {done.directory}")
 
 
-HEADLINES = {
-    "mAUDE": "maude",
-    "relative mAUDE": "relative_maude",
-    "mCE": "mce",
-    "relative mCE": "relative_mce",
-    "mean accuracy": "mean_accuracy",
-    "RB-index": "rb_index",
-}
-"""Words of the first table -> score."""
-PER_CENT = ("maude", "relative_maude", "mce", "relative_mce", "mean_accuracy")
+SHOWN = (
+    "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor", "order_effects",
+    "fragile", "style",
+)  # fmt: skip
+"""Tables of a comparison that are printed of its one model, below those by severity and by level."""
 SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
 """Of a degradation profile; --json has all."""
-MOST_EFFECTS = 8
 MOST_SETS = 40
 
 
@@ -153,39 +148,44 @@ def put_scores(scores: Scores) -> None:
     counted = next(iter(scores.sets.values())).n if scores.sets else 0
     only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
     put(f"{len(scores.sets)} set{'s' * (len(scores.sets) != 1)} of {scores.samples} images{only}\n")
-    _put_headlines(scores)
+    from ..scores.compare import compare
+
+    tables = {table.name: table for table in compare([scores], plots=False).tables}
+    _put_of_one(tables["summary"], scores.model)
     _put_corruptions(scores)
     _put_profiles(scores)
-    if scores.two_factor is not None:
-        _put_two_factor(scores.two_factor)
-    _put_styles(scores)
-    _put_fragile(scores.fragile)
+    for name in SHOWN:
+        if name in tables:
+            _put_of_one(tables[name], scores.model)
     _put_other_sets(scores)
     put_notes(scores.notes)
     put(f"Digest:    {scores.digest}")
 
 
-def _put_headlines(scores: Scores) -> None:
-    rows = []
-    if "clean" in scores.sets:
-        clean = scores.sets["clean"]
-        rows.append(["clean accuracy", _percent(clean.accuracy), _interval(clean.interval)])
-    for words, name in HEADLINES.items():
-        number = getattr(scores, name)
-        if number is not None:
-            words += f" (over {scores.baseline})" if name.endswith("mce") else ""
-            show = _percent if name in PER_CENT else "{:.4f}".format
-            rows.append([words, show(number), _interval(scores.intervals.get(name), show)])
-    rows += [[f"{family} accuracy", _percent(accuracy), ""] for family, accuracy in scores.families.items()]
-    shown = {name: worst for name, worst in scores.worst_case.items() if name == "all" or name.startswith("pgd")}
-    rows += [
-        [f"right under {worst.sets} sets ({name})", _percent(worst.share), _interval(worst.interval)]
-        for name, worst in shown.items()
-    ]
-    rows += [
-        [f"greatest loss ({name})", f"{worst.loss:.4f}", ""] for name, worst in shown.items() if worst.loss is not None
-    ]
-    put_table(["score", "value", "95 % interval"], rows, right=["value"])
+def _put_of_one(table: Table, model: str) -> None:
+    """Print a comparison's table for its one model, intervals beside their scores."""
+    columns = [column for column in table.columns if column.end is None and column.title != "model"]
+    lines = [_with_intervals(table, row) for row in table.rows]
+    headings = [column.heading.replace(model, "this model") for column in columns]
+    if len(lines) == 1 or table.name == "two_factor":  # one line a score; the second row is the mean over models
+        pairs = zip(headings, lines[0], strict=True)
+        return put_table([table.name.replace("_", " "), "value"], [pair for pair in pairs if pair[1] != "-"])
+    right = [heading for heading, column in zip(headings, columns, strict=True) if column.kind != "text"]
+    put_rows(headings, lines[:MOST_SETS], right=right)
+    _put_more(len(lines))
+
+
+def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
+    """Return a row's cells, each interval behind its score; the name of the model is left out."""
+    cells: list[str] = []
+    for column, cell in zip(table.columns, row, strict=True):
+        if column.end == "low" and cell is not None:
+            cells[-1] += f" ({column.shown(cell)} to "
+        elif column.end == "high" and cell is not None:
+            cells[-1] += f"{column.shown(cell)})"
+        elif column.end is None and column.title != "model":
+            cells.append(column.shown(cell))
+    return cells
 
 
 def _put_corruptions(scores: Scores) -> None:
@@ -232,80 +232,10 @@ def _put_profiles(scores: Scores) -> None:
         ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()),
         right=columns[1:],
     )
-    rows = [
-        [
-            name,
-            f"{float(threshold):.0%}",
-            str(below.level),
-            below.change,
-            "-" if below.changed is None else f"{below.changed:.0%}",
-        ]
-        for name, profile in profiles.items()
-        for threshold, below in profile.first_below.items()
-        if below is not None
-    ]
-    if rows:
-        put_table(["first below", "", "level", "what it does", "pixels"], rows, right=["", "level", "pixels"])
 
 
 def _at(levels: Sequence[int], values: Sequence[float], wanted: Iterable[int]) -> list[str]:
     return [_short(values[levels.index(level)]) if level in levels else "-" for level in wanted]
-
-
-def _put_two_factor(scored: TwoFactor) -> None:
-    rows = [
-        [
-            f"{scored.names} names",
-            _percent(scored.mean_accuracy),
-            _interval(scored.mean_accuracy_interval),
-            _cv(scored.cv_percent),
-        ],
-        [f"{scored.distinct} sets", _percent(scored.distinct_mean_accuracy), "", _cv(scored.distinct_cv_percent)],
-    ]
-    put_table(["two factors: over", "mean accuracy", "95 % interval", "CV"], rows, right=["mean accuracy", "CV"])
-    effects = sorted(scored.order_effects, key=lambda effect: -abs(effect.difference))
-    if effects:
-        kept = [
-            [e.first, e.second, f"{100 * e.difference:+.1f}", _interval(e.interval, lambda v: f"{100 * v:+.1f}")]
-            for e in effects
-        ]
-        put_rows(["order: first", "against", "points", "95 % interval"], kept[:MOST_EFFECTS], right=["points"])
-        _put_more(len(effects), MOST_EFFECTS)
-
-
-def _put_styles(scores: Scores) -> None:
-    if scores.style:
-        put_rows(
-            ["group", "accuracy"],
-            ([group, _percent(share)] for group, share in list(scores.style.items())[:MOST_SETS]),
-            right=["accuracy"],
-        )
-        _put_more(len(scores.style))
-    if scores.style_gap is not None:
-        put(f"Gap between groups: {_percent(scores.style_gap)}  {_interval(scores.intervals.get('style_gap'))}\n")
-
-
-def _put_fragile(groups: Mapping[str, Fragile]) -> None:
-    rates: list[tuple[str, str, FragileRate]] = []
-    for group, scored in groups.items():
-        rates += [
-            (group, kind, rate) for kind in type(scored).model_fields if (rate := getattr(scored, kind)) is not None
-        ]
-    if rates:
-        cells = (
-            [
-                group,
-                kind.replace("_", " "),
-                _percent(r.rate),
-                _short(r.positive),
-                _short(r.negative),
-                _interval(r.interval),
-                str(r.anchors),
-            ]
-            for group, kind, r in rates
-        )
-        columns = ["fragile", "", "rate", "pos. %", "neg. %", "95 % interval", "anchors"]
-        put_table(columns, cells, right=["rate", "pos. %", "neg. %", "anchors"])
 
 
 def _put_other_sets(scores: Scores) -> None:
@@ -334,9 +264,5 @@ def _short(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _cv(percent: float | None) -> str:
-    return "-" if percent is None else f"{percent:.2f} %"
-
-
-def _interval(interval: Interval | None, show: Callable[[float], str] = _percent) -> str:
-    return "" if interval is None else f"{show(interval[0])} to {show(interval[1])}"
+def _interval(interval: Interval | None) -> str:
+    return "" if interval is None else f"{_percent(interval[0])} to {_percent(interval[1])}"

@@ -138,17 +138,34 @@ def show(
 
 
 def _put_corruption(record: Mapping[str, Any]) -> None:
-    _put_heading(record)
-    for calibration, rows in record["tables"].items():
+    from ..generate.show import of_severities
+
+    put(f"{record['corruption']} ({record['family']}, {record['role']}, revision {record['revision']})\n", style="bold")
+    put(record["documentation"] + "\n")
+    for calibration, rows in record.get("tables", {}).items():
         put(f"calibration {calibration}", style="bold")
         _put_parameters("severity", rows)
-    if not record["tables"]:
+    if "levels" in record:
+        _put_levels(record)
+    elif not record["tables"]:
         put("No severities were published: its parameters are always given.\n")
-    _put_facts(record)
+    draws = "; ".join(f"{name} ({about})" if about else name for name, about in record["draws"].items())
+    if not record["preserves_geometry"]:
+        put("Geometry: content moves, and boxes and masks of the clean image do not fit any more")
+    put("Draws at random: " + ("nothing" if record["deterministic"] else draws or "values for each pixel only"))
+    options = [
+        f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]
+    ]
+    if options:
+        put("Options: " + "; ".join(options))
+    put(f"Reference: {record['reference']}")
+    for source in record["sources"]:
+        which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
+        put(f"Tables: {which}{source}")
 
 
-def _put_gradual(record: Mapping[str, Any]) -> None:
-    _put_heading(record)
+def _put_levels(record: Mapping[str, Any]) -> None:
+    """Print the ladders of a gradual degradation, and what each of its levels changes."""
     put(
         f"Levels 1 to {record['levels']}, "
         f"{'each from the one before' if record['accumulates'] else 'each from the clean image'}\n"
@@ -173,31 +190,6 @@ def _put_gradual(record: Mapping[str, Any]) -> None:
             "changes."
         )
     put()
-    _put_facts(record)
-
-
-def _put_heading(record: Mapping[str, Any]) -> None:
-    put(f"{record['corruption']} ({record['family']}, {record['role']}, revision {record['revision']})\n", style="bold")
-    put(record["documentation"] + "\n")
-
-
-def _put_facts(record: Mapping[str, Any]) -> None:
-    """Print what stands below the tables."""
-    from ..generate.show import of_severities
-
-    draws = "; ".join(f"{name} ({about})" if about else name for name, about in record["draws"].items())
-    if not record["preserves_geometry"]:
-        put("Geometry: content moves, and boxes and masks of the clean image do not fit any more")
-    put("Draws at random: " + ("nothing" if record["deterministic"] else draws or "values for each pixel only"))
-    options = [
-        f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]
-    ]
-    if options:
-        put("Options: " + "; ".join(options))
-    put(f"Reference: {record['reference']}")
-    for source in record["sources"]:
-        which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
-        put(f"Tables: {which}{source}")
 
 
 def _put_calibration(record: Mapping[str, Any]) -> None:
@@ -313,7 +305,7 @@ def _put_sets(
 
 PRINTERS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "corruption": _put_corruption,
-    "gradual": _put_gradual,
+    "gradual": _put_corruption,
     "calibration": _put_calibration,
     "recipe": _put_recipe,
     "build": _put_build,

@@ -9,6 +9,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -84,7 +85,9 @@ def kernel_folder() -> Path:
 
 
 def _compiler() -> str:
-    return "-".join(f"{name}{version(name)}" for name in ("numba", "llvmlite", "numpy"))
+    # kernels are named by their bytecode, which is a Python's own
+    releases = (f"{name}{version(name)}" for name in ("numba", "llvmlite", "numpy"))
+    return "-".join([str(sys.implementation.cache_tag), *releases])
 
 
 @functools.cache

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import ParameterError, RecipeError, mistakes, suggest
-from ..files import read_text, reason
-from ..toml import parse_toml
+from ..files import parse_toml, read_text, reason
 from .add_ons import installed_files, where_to_get
 from .registry import PLUGIN, corruption_names, family_of, get_corruption, is_corruption
 from .rows import Row, row_between, severity_number

@@ -171,7 +171,7 @@ def _within(module: str, package: str) -> bool:
 
 def _of_name(name: str) -> ModuleType:
     try:
-        with Foreign(f"The plugin {name}"):
+        with Foreign():
             return importlib.import_module(name)
     except ModuleNotFoundError as e:
         if e.name is None or not _within(name, e.name):
@@ -202,7 +202,7 @@ def _of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with Foreign(f"The plugin {path}"):
+        with Foreign():
             spec.loader.exec_module(module)
     except Exception as e:
         del sys.modules[name]
@@ -276,7 +276,7 @@ def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> 
     """
     images.flags.writeable = False
     try:
-        with Foreign(f"The plugin {corruption.module}: {corruption.name}"):
+        with Foreign():
             made = corruption.function(images, keys, **given)
             fault = fault_of(made, images, keeps_shape=corruption.keeps_shape)
         cause = None

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..documentation import docstring
 from ..errors import ParameterError, PluginError, UnknownCorruption, suggest
 from .add_ons import where_to_get
 from .keys import Keys
@@ -256,7 +255,6 @@ class corruption(Declaration):
         registered = Corruption(**vars(self), name=function.__name__, family=family, function=function)
         if not shipped:
             _refuse_name(registered)
-        function.__doc__ = docstring(function)  # also under python -OO
         _registered[registered.name] = registered
         return function
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol, Unpack, overload
+from typing import Any, Literal, Protocol, overload
 
 from ..errors import BuildError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
@@ -27,7 +27,7 @@ from .commit.state import BuildState, begin, read_state, remove_strays
 from .page.page_of_build import page_of, with_page
 from .plan.builds import Build
 from .plan.job import Job
-from .plan.options import BuildKeywords, BuildOptions
+from .plan.options import BuildOptions
 from .plan.parts import Part, check_share, missing, parts
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
@@ -54,7 +54,7 @@ def build(
     part: None = ...,
     finish: bool = ...,
     progress: Progress | bool | None = ...,
-    **options: Unpack[BuildKeywords],
+    **options: Any,
 ) -> Built: ...
 
 
@@ -67,7 +67,7 @@ def build(
     part: tuple[int, int],
     finish: Literal[False] = ...,
     progress: Progress | bool | None = ...,
-    **options: Unpack[BuildKeywords],
+    **options: Any,
 ) -> PartBuilt: ...
 
 
@@ -81,7 +81,7 @@ def build(
     progress: Progress | bool | None = None,
     part: tuple[int, int] | None = None,
     finish: bool = False,
-    **options: Unpack[BuildKeywords],
+    **options: Any,
 ) -> Built | PartBuilt:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
 
@@ -287,8 +287,9 @@ class _Making:
             inspector.parts(sorted(set(state.sidecars.values())))
         from .commit.finish import finish  # the reader is needed by nobody before
 
+        self.workers.end()
         page = page_of(self.build) if self.build.page else None
-        return finish(job, state, self.build, page, self.workers), sum(p.images for p in left)
+        return finish(job, state, self.build, page), sum(p.images for p in left)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
         """Make what is missing of a share of the parts; return the share, and how many images each part had that this

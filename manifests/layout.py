@@ -97,17 +97,13 @@ def is_begun(directory: Path) -> bool:
 
 
 def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of
-    it.
+    """Return set id -> where its images are, as the manifest's view says it where the build wrote one.
 
-    The manifest's view says it where the build wrote its images as a view; a place that is no list of paths is ignored.
+    That is the folder of its single images, or the arrays (.npy) that hold rows of it.
     """
     places = {s.id: [image_folder(s.id)] for s in manifest.sets}
-    if manifest.encoding["containers"] == ["view"] and manifest.views:
-        view_sets = manifest.views[0].get("sets")
-        for set_id, paths in view_sets.items() if isinstance(view_sets, dict) else ():
-            if set_id in places and are_paths(paths):
-                places[set_id] = paths
+    for view in manifest.views[:1]:
+        places |= {set_id: paths for set_id, paths in view.get("sets", {}).items() if set_id in places}
     return places
 
 
@@ -120,23 +116,20 @@ def is_own(path: str) -> bool:
 
 def own_names(manifest: Manifest) -> bool:
     """Return whether the images keep the paths that they have in their source."""
-    return any(view.get("own_names") is True for view in manifest.views)
+    return any(view.get("own_names") for view in manifest.views)
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where it
-    is.
+    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where
+    it is.
     """
     used = {stage.corruption for s in manifest.sets for stage in s.stages}
-    named = [view.get("moves_content") for view in manifest.views]
-    return sorted(
-        used.intersection(name for names in named if isinstance(names, list) for name in names if isinstance(name, str))
-    )
+    return sorted(used.intersection(name for view in manifest.views for name in view.get("moves_content", ())))
 
 
-def are_paths(paths: object) -> bool:
-    """Return whether this is a list of relative paths, and not an empty one."""
+def is_path(path: str) -> bool:
+    """Return whether a path is relative and stays inside its directory."""
     try:
-        return isinstance(paths, list) and bool(paths) and all(isinstance(p, str) and safe_path(p) for p in paths)
+        return bool(safe_path(path))
     except ValueError:
         return False

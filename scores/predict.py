@@ -1,4 +1,4 @@
-"""`predict`: what a model says of every image of a data set, a file a set."""
+"""Predictions made here: what a model says of every image of a data set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +72,9 @@ def predict(
     kind: Kind = "logits",
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Predicted:
-    """Write what a model says of every image of a data set: ``<set id>.npz`` for each set, and ``predictions.json``.
+    """Write what a model says of every image of a data set, a file a set.
+
+    Beside ``<set id>.npz`` stands ``predictions.json``.
 
     The same call goes on where it was stopped: files that are there and fit are kept.
 
@@ -129,13 +130,15 @@ def predict(
         )
     folder = Path(out)
     _begin(folder, loaded, data, kind)
-    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), list[str]()
-    made = 0
+    total, done, made = sum(len(data[name]) for name in chosen), 0, 0
+    accuracy, kept = dict[str, float](), list[str]()
     for name in chosen:
         images, file = data[name], folder / f"{name}.npz"
         arrays = _finished(file, kind, len(images), len(data.classes))
         if arrays is None:
-            arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
+            arrays = _predictions(
+                loaded, images, kind, lambda now, before=done: tell("predicting", before + now, total)
+            )
             written = io.BytesIO()
             np.savez(written, allow_pickle=False, **arrays)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -149,10 +152,6 @@ def predict(
     return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
 
 
-def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
-    tell("predicting", before + count, total)
-
-
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
     if not isinstance(model, (str, Path)):
         return model
@@ -163,9 +162,7 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
-    """Write predictions.json, whose predictions these are and of what, or find that the one that is there says the
-    same.
-    """
+    """Write predictions.json, or find that the one that is there says the same."""
     record = model.record()
     network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     head = {"model": model.name, "digest": data.digest, "kind": kind, **network}

@@ -59,7 +59,7 @@ def published() -> dict[str, Any]:
 
 def encoding_of(manifest: Manifest) -> list[str | int]:
     """Return a manifest's encoding as `Benchmark` has it: what changes pixels."""
-    encoding = manifest.encoding
+    encoding: dict[str, Any] = {**manifest.encoding}
     return [encoding[key] for key in ("format", "quality", "subsampling") if key in encoding]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
-from ..errors import UnknownCorruption, suggest
 from ..manifests.reader import DataSet
+from ..manifests.set_choice import matching_sets
 
 
 def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
@@ -14,18 +13,12 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
 
     Raises
     ------
-    UnknownCorruption
+    UnknownSet
         A pattern fits no set.
     """
     if globs is None:
         return data.set_ids
-    names = {name: {name} for name in data.set_ids}
+    names = {name: [name] for name in data.set_ids}
     for alias, name in data.aliases.items():
-        names[name].add(alias)
-    every = {name for group in names.values() for name in group}
-    unfit = [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]
-    if unfit:
-        raise UnknownCorruption(
-            "; ".join(f"{glob!r} matches no set of {data.path}.{suggest(glob, every)}" for glob in unfit)
-        )
-    return [name for name, group in names.items() if any(fnmatchcase(one, glob) for one in group for glob in globs)]
+        names[name].append(alias)
+    return matching_sets(names, globs, data.path)

@@ -10,9 +10,13 @@ import struct
 import tarfile
 
 import numpy as np
+import pytest
 import scipy.io
 import skimage.data
 from PIL import Image
+
+from corruptset.errors import SourceError
+from corruptset.generate.sources.source import open_source
 
 TEN = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 FINE = [f"fine_{i:02d}" for i in range(100)]
@@ -87,6 +91,15 @@ def protocol0_meta(names, rows):
     text = f"(dp1\nS'num_cases_per_batch'\np2\nI{rows}\nsS'label_names'\np3\n(lp4\n"
     text += "".join(f"S'{name}'\np{5 + i}\na" for i, name in enumerate(names))
     return (text + "sS'num_vis'\np40\nI3072\ns.").encode()
+
+
+def saved(value, protocol=4):
+    """A .npy file of an object as numpy.save writes it, its pickle under another protocol."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
+    whole = np.empty((), object)
+    whole[()] = value
+    return out.getvalue() + pickle.dumps(whole, protocol)
 
 
 def five(train):
@@ -276,6 +289,13 @@ def wnid_folders(count=7):
     return {
         f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in zip(truth(count), val_images(count).items(), strict=True)
     }
+
+
+def refuses(source, said, **options):
+    """Demand that a source is refused with a message that a pattern is found in; return the message."""
+    with pytest.raises(SourceError, match=said) as error:
+        open_source(str(source), **options)
+    return str(error.value)
 
 
 def facts(source):

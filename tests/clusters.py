@@ -23,7 +23,7 @@ START_S = 60.0
 NURSERY = """
 import json, os, signal, sys
 import distributed.cli.dask_scheduler, distributed.cli.dask_worker
-import corruptset.generate.build, corruptset.generate.work.dask_tasks, corruptset.generate.sources.folder
+import corruptset.generate.build, corruptset.generate.work.dask_workers, corruptset.generate.sources.folder
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 exec(sys.argv[1])
 for line in sys.stdin:

@@ -7,7 +7,7 @@ import os
 import signal
 import tarfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -91,14 +91,30 @@ def usage_of(free: int) -> Callable[[object], Any]:
     return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
-def write_archive(path: Path, members: list[tuple[str, bytes]]) -> Path:
-    """Write an archive of members of any name, without the checks of the writer under test."""
+def members_of(archive: Path) -> list[tuple[str, bytes]]:
+    """Return the members of an archive, in order."""
+    with tarfile.open(archive) as t:
+        return [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+
+
+def write_archive(path: Path, members: Sequence[tuple[str | tarfile.TarInfo, bytes]]) -> Path:
+    """Write an archive of members of any name, without the checks of the writer under test; a header stands as it
+    is.
+    """
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as t:
         for name, data in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            t.addfile(info, io.BytesIO(data))
+            info = name if isinstance(name, tarfile.TarInfo) else tarfile.TarInfo(name)
+            info.size = info.size or len(data)
+            t.addfile(info, io.BytesIO(data) if data else None)
     return path
+
+
+def header(name: str, **fields: Any) -> tarfile.TarInfo:
+    """Return the header of a member that is no plain file, or lies."""
+    info = tarfile.TarInfo(name)
+    for field, value in {"linkname": "/etc/passwd", **fields}.items():
+        setattr(info, field, value)
+    return info
 
 
 def refused(archive: Path, tmp_path: Path, match: str) -> None:

@@ -61,33 +61,14 @@ def test_no_arrow_runs_up(room):
         assert rooms <= ALLOWED[room], f"{path.relative_to(ROOT)} imports {sorted(rooms - ALLOWED[room])}"
 
 
-def test_the_arrow_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    (tmp_path / "corruptions" / "blur").mkdir(parents=True)
-    for text in (
-        "from ...manifests.models import Manifest",
-        "from corruptset.manifests import models",
-        "import corruptset.manifests",
-    ):
-        (tmp_path / "corruptions" / "blur" / "x.py").write_text(text)
-        assert imported_rooms(tmp_path / "corruptions" / "blur" / "x.py", "corruptions") == {"manifests"}
-    (tmp_path / "corruptions" / "blur" / "x.py").write_text("from ...errors import ImageError\nfrom ..keys import Keys")
-    assert imported_rooms(tmp_path / "corruptions" / "blur" / "x.py", "corruptions") == {"api"}
-
-
 def test_every_folder_with_code_is_a_package_of_the_distribution():
     packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
     for room in ALLOWED:
         for init in (ROOT / room).rglob("*.py"):
             inside = init.parent.relative_to(ROOT).parts
-            found.add(
-                ".".join(
-                    ("corruptset", *inside[1:])
-                    if room == "api" or inside == Path(COMPAT).parts
-                    else ("corruptset", *inside)
-                )
-            )
+            own = inside[1:] if room == "api" or inside == Path(COMPAT).parts else inside
+            found.add(".".join(("corruptset", *own)))
     assert found == packages
 
 
@@ -113,27 +94,24 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 
 
 def test_public_names_are_those_promised():
-    out = run(
-        "import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], "
-        "corruptset.__version__)"
-    )
-    assert out.startswith(
-        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', "
-        "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', "
-        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'score', 'score_table', 'show', "
-        "'unpack', "
-        "'verify'] 0."
-    )
+    names = """
+        Corrupt RandomCorrupt abandon build check_corruption compare corrupt export fetch load_plugin load_surrogate
+        names open pack page pairs plan predict preview publish rebuild recipes report score score_table show unpack
+        verify
+    """
+    out = run("import corruptset; print(*[n for n in corruptset.__all__ if callable(getattr(corruptset, n))])")
+    assert out.split() == names.split()
 
 
 FLOORS = {
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "estimate",
+        "planning", "built",
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished",
-        "partial", "reading",
+        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "set_choice", "images", "regions",
+        "unfinished", "partial", "reading",
         "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
@@ -170,20 +148,6 @@ def test_a_floor_uses_only_those_below(room):
         floor = order.index(inside.parts[0].removesuffix(".py"))
         above = used_floors(path, room) & set(order[floor + 1 :])
         assert not above, f"{path.relative_to(ROOT)} uses {sorted(above)}, which stand above it"
-
-
-def test_the_floor_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    (tmp_path / "generate" / "plan").mkdir(parents=True)
-    for text in (
-        "from ..work.worker import process",
-        "from ..work import worker",
-        "from .. import work",
-        "from ..build import build",
-    ):
-        (tmp_path / "generate" / "plan" / "x.py").write_text(text)
-        assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate") <= {"work", "build"}
-        assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate")
 
 
 @pytest.mark.parametrize("room", sorted(ALLOWED))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.call import corrupt as corrupt_image
-from ..corruptions.image_mistakes import no_array, no_image
+from ..corruptions.image_mistakes import no_image
+from ..corruptions.stages import check_images
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 
 _NOISE = ["gaussian_noise", "shot_noise", "impulse_noise"]
@@ -148,9 +149,11 @@ def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
 
 def _colour(image: Any) -> NDArray[np.uint8]:
     """Return an image that imagecorruptions takes, with three channels."""
-    if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
-        raise NoImage(no_array(image))
-    if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
+    try:
+        check_images(image)
+    except ImageError as e:
+        raise NoImage(str(e)) from None
+    if image.ndim == 4:
         raise NoImage(no_image(image.shape))
     if min(image.shape[:2]) < _LEAST_SIDE:
         raise NoImage(

@@ -213,7 +213,7 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
 def _made(file: ModelFile, folder: Path) -> Any:
     """Call the factory; its own random weights leave PyTorch's random state as it was."""
     torch = import_torch()
-    running = Foreign(f"The model {file.name}")
+    running = Foreign()
     module_name, _, attribute = (file.factory or "").partition(":")
     try:
         with _importable(folder), running:
@@ -285,7 +285,7 @@ def fault(error: BaseException) -> str:
 def model_called(name: str) -> Iterator[None]:
     """Run code of a model; whatever it raises, and whatever would end the process, becomes a `ModelError`."""
     try:
-        with Foreign(f"The model {name}"):
+        with Foreign():
             yield
     except (CorruptsetError, MemoryError):
         raise

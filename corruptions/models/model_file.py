@@ -12,8 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...canonical import canonical
 from ...error_lines import mistake_lines
 from ...errors import ModelError, RecipeError, mistakes
-from ...files import read_text, reason
-from ...toml import parse_toml
+from ...files import parse_toml, read_text, reason
 
 WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

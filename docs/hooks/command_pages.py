@@ -5,14 +5,15 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import typer
 from mkdocs.structure.files import File, Files
 
 from corruptset.cli.app import app
+from corruptset.cli.hints import settings
 
 PAGE = "command-line.md"
 SECTION = re.compile(r"^## `corruptset ([a-z-]+) ?([^`]*)`\n(.*?)(?=^## |\Z)", re.M | re.S)
@@ -25,9 +26,10 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
     group = typer.main.get_command(app)
     for name, argument, text in SECTION.findall((Path(config.docs_dir) / PAGE).read_text("utf-8")):
         text = re.sub(r"\]\((?!https?:|#)", "](../", text)
-        rows = "\n".join(_rows(group.commands[name]))  # type: ignore[attr-defined]
-        content = f"# `corruptset {name}{argument and ' ' + argument}`\n{text}\n## Options\n\n{rows}\n"
-        files.append(File.generated(config, f"commands/{name}.md", content=content))
+        command = group.commands[name]  # type: ignore[attr-defined]
+        content = f"# `corruptset {name}{argument and ' ' + argument}`\n{text}\n## Options\n\n{_table(command)}"
+        taken = (f"\n## Settings of the {of}\n\n{_table(command, names)}" for of, names in settings(command).items())
+        files.append(File.generated(config, f"commands/{name}.md", content=content + "".join(taken)))
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
@@ -42,24 +44,14 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
     return markdown
 
 
-def _rows(command: Any) -> Iterator[str]:
-    """Yield the table of a command's options."""
-    yield "| option | default | meaning |\n|---|---|---|"
+def _table(command: Any, taken: Collection[str] = ()) -> str:
+    """Return the table of a command's options; or of its settings, which stand behind a question mark."""
+    rows = ["| setting | meaning |" if taken else "| option | meaning |", "|---|---|"]
     for option in command.params:
-        if option.param_type_name == "option" and option.name != "help":
-            words = sorted(
-                [*option.opts, *option.secondary_opts], key=lambda word: (word in option.secondary_opts, -len(word))
-            )
-            # typer before 0.28 says it elsewhere
-            kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
-            value = option.metavar or ("|".join(get_args(kind)) if get_origin(kind) is Literal else option.name.upper())
-            default = (
-                ""
-                if option.is_flag or option.default is None
-                else f"`{getattr(option.default, 'value', option.default)}`"
-            )
-            names = ", ".join(
-                [f"`{words[0]}{'' if option.is_flag else ' ' + value}`", *(f"`{word}`" for word in words[1:])]
-            )
-            meaning = DOCUMENT.sub(r"[\1](../\1.md)", option.help or "")
-            yield f"| {names} | {default} | {meaning.replace('|', '&#124;')} |"
+        name = max(option.opts, key=len).removeprefix("--")
+        if option.param_type_name == "option" and (name in taken if taken else not option.hidden):
+            option.hidden = False  # a hidden one has no line in a help
+            names, meaning = option.get_help_record(typer.Context(command))
+            meaning = DOCUMENT.sub(r"[\1](../\1.md)", meaning).replace("  [", " [").replace("|", "&#124;")
+            rows.append(f"| `{names.removeprefix('--') if taken else names}` | {meaning} |")
+    return "\n".join(rows) + "\n"

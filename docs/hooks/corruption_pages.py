@@ -4,7 +4,6 @@ source.
 
 from __future__ import annotations
 
-import inspect
 import io
 import re
 from collections.abc import Iterator, Mapping
@@ -16,12 +15,10 @@ from mkdocs.structure.files import File, Files
 from PIL import Image, ImageDraw, ImageFont
 
 import corruptset
-from corruptset.corruptions.calibrations import LADDERS, SHIPPED, get_calibration, ladder
 from corruptset.corruptions.registry import FAMILIES, Corruption, corruption_names, get_corruption
-from corruptset.corruptions.rows import Row
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
-from corruptset.generate.show import of_severities, source_rows
+from corruptset.generate.show import of_severities
 from corruptset.generate.sources.source import open_source
 
 TITLES = {
@@ -47,10 +44,11 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         parts = [f"# {_title(family)}\n"]
         for name, known in declared.items():
             if known.family == family:
-                pictures = dict(_pictures(known))
+                record = corruptset.show(name).record
+                pictures = dict(_pictures(known, record.get("tables", {})))
                 for file, picture in pictures.items():
                     files.append(File.generated(config, f"corruptions/pictures/{file}", content=picture))
-                parts += _entry(known, list(pictures), _sentence(seen[name]))
+                parts += _entry(known, record, list(pictures), _sentence(seen[name]))
         files.append(File.generated(config, f"corruptions/{family}.md", content="\n".join(parts)))
     files.append(File.generated(config, "corruptions/index.md", content=_index(declared)))
 
@@ -95,9 +93,9 @@ def _index(declared: Mapping[str, Corruption]) -> str:
     return "\n".join(text)
 
 
-def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
+def _entry(known: Corruption, record: Mapping[str, Any], pictures: list[str], seen: str) -> Iterator[str]:
     """Yield the parts of one corruption's section."""
-    written, *rest = SECTION.split(inspect.cleandoc(known.function.__doc__ or ""))
+    written, *rest = SECTION.split(record["documentation"])
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     yield f"## `{known.name}` {{ #{known.name} }}\n\n{written.strip()}\n"
     if pictures:
@@ -106,21 +104,17 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
         yield "![Clean, attacked, and what changed](../pictures/adversarial.png)\n"
     if seen:
         yield f"**Seen.** {seen}\n"
-    yield from _tables(known)
+    yield from _tables(record)
     yield from _parameters(known)
     if notes := sections.get("Notes"):
         yield f"**Oddities and notes.** {notes.strip()}\n"
     drawn = "nothing is drawn" if known.deterministic else "draws at random"
     moves = "pixels stay in place" if known.preserves_geometry else "pixels move"
     yield f"**Facts.** {known.family}, {ROLES[known.role]}; revision {known.revision}; {drawn}; {moves}.\n"
-    ladders = () if known.gradual is None else LADDERS
-    tables = _rows(known)
-    sources = {source: of_severities(rows, tables) for source, rows in source_rows(tables).items()}
-    sources |= {ladder(which)[known.name].source: "" for which in ladders}
     yield f"**Source.** {' '.join([f'{known.reference}.', *sections.get('References', '').split()])}\n"
-    yield "".join(
-        f"* Its table, {which}{source}\n" if which else f"* Its table: {source}\n" for source, which in sources.items()
-    )
+    for source in record["sources"]:
+        which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
+        yield f"* Its table{', ' if which else ': '}{which}{source}\n"
 
 
 def _tile(file: str) -> str:
@@ -130,27 +124,18 @@ def _tile(file: str) -> str:
     )
 
 
-def _rows(known: Corruption) -> dict[str, Mapping[int, Row]]:
-    """Return the corruption's rows by severity, in each calibration that has it."""
-    tables = {name: get_calibration(name).rows.get(known.name, {}) for name in SHIPPED}
-    return {name: rows for name, rows in tables.items() if rows}
-
-
-def _tables(known: Corruption) -> Iterator[str]:
+def _tables(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the parameters at each severity, by calibration, or of each ladder."""
-    if known.gradual is not None:
-        tables: dict[str, tuple[str, Mapping[Any, Row]]] = {
-            f"levels 1 to {known.gradual.most}": ("ladder", {which: ladder(which)[known.name] for which in LADDERS})
-        }
-    else:
-        tables = {f"calibration `{name}`": ("severity", rows) for name, rows in _rows(known).items()}
+    tables = {f"calibration `{name}`": ("severity", rows) for name, rows in record.get("tables", {}).items()}
+    if "ladders" in record:
+        tables = {f"levels 1 to {record['levels']}": ("ladder", record["ladders"])}
     for heading, (first, rows) in tables.items():
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row.parameters))
+        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
         if columns:
             yield f'???{"+" if "`imagenet`" in heading else ""} note "Parameters, {heading}"\n'
             yield f"    | {first} | {' | '.join(columns)} |\n    |{'---|' * (len(columns) + 1)}"
             for number, row in rows.items():
-                yield f"    | {number} | {' | '.join(_value(row.parameters.get(column, '')) for column in columns)} |"
+                yield f"    | {number} | {' | '.join(_value(row.get(column, '')) for column in columns)} |"
             yield ""
 
 
@@ -176,9 +161,8 @@ def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
+def _pictures(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a corruption's pictures, as `corruptset.corrupt` makes them; a model's are not made here."""
-    tables = _rows(known)
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
     given: dict[str, Any] = {}
@@ -190,7 +174,7 @@ def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
         strengths = UNTABLED[known.name]
     else:
         table = "mnist" if small else "imagenet" if "imagenet" in tables else next(iter(tables))
-        strengths = [("severity", severity) for severity in tables[table]]
+        strengths = [("severity", int(severity)) for severity in tables[table]]
         given["calibration"] = table
     for word, value in strengths:
         made = Image.fromarray(corruptset.corrupt(clean, known.name, key="docs", **{word: value}, **given).squeeze())

@@ -1,5 +1,5 @@
-"""Site hook: CHANGELOG.md, DATASETS.md and the README of each add-on are pages of the site; links to files that are
-pages lead there.
+"""Site hook: CHANGELOG.md, DATASETS.md, the README of each add-on and the tutorial's notebook are pages of the site;
+links to files that are pages lead there.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from mkdocs.structure.files import File, Files
+from nbconvert import MarkdownExporter
 
 PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md"}
 """File of the repository's root -> page of the site."""
@@ -19,8 +21,12 @@ SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {
 """What pages link to -> the page of the site that shows it."""
 
 
+HEAD = "[Download this notebook](tutorial.ipynb){ .md-button download }\n\n"
+
+
 def on_files(files: Files, config: Any, **_: Any) -> None:
     """Add the pages; their links into docs/ become links between pages."""
+    _add_notebook(files, config)
     root = Path(config.config_file_path).parent
     for name, page in PAGES.items():
         text = (root / name).read_text("utf-8").replace("](docs/", "](")
@@ -37,6 +43,16 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         )
         for picture in sorted(readme.parent.glob("*.jpg")):
             files.append(File.generated(config, f"add-ons/{picture.name}", content=picture.read_bytes()))
+
+
+def _add_notebook(files: Files, config: Any) -> None:
+    """Add notebook.md, with the outputs that the notebook was stored with, and their pictures."""
+    notebook = nbformat.read(Path(config.docs_dir, "tutorial.ipynb"), as_version=4)
+    text, resources = MarkdownExporter().from_notebook_node(notebook)
+    title, _, rest = text.lstrip().partition("\n")
+    for name, content in resources["outputs"].items():
+        files.append(File.generated(config, name, content=content))
+    files.append(File.generated(config, "notebook.md", content=f"{title}\n\n{HEAD}{rest}"))
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:

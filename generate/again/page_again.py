@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from ...corruptions.registry import Images
-from ...errors import BuildError, MachineError, SourceError, VerificationError
+from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.listing import plain_file
@@ -26,9 +26,9 @@ from ..page.pictures import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
-from .agreement import clean_difference
+from .agreement import clean_difference, held_to_records
 from .from_manifest import opened_source
-from .remake_options import RemakeKeywords, RemakeOptions
+from .remake_options import RemakeOptions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def page(
     *,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Unpack[RemakeKeywords],
+    **options: Any,
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 
@@ -128,19 +128,13 @@ def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
     if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None
     source = opened_source(data, options)
-    by_id = {sample.id: sample for sample in source.samples}
+    samples = held_to_records(data, source)
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
 
     def clean_of(index: int) -> Images:
         record = data.sample(index)
-        if record.id not in by_id:
-            raise SourceError(
-                f"The source is not the one that {data.path} was made from: it has no sample {record.id}. Name that "
-                "one."
-            )
-        image = load_clean(
-            source, CheckedSample(by_id[record.id], record.sha256, record.width, record.height), preprocessing
-        )
+        chosen = CheckedSample(samples[index], record.sha256, record.width, record.height)
+        image = load_clean(source, chosen, preprocessing)
         if difference := clean_difference(data, index, image):
             raise VerificationError(f"{data.path}: {difference}")
         return image

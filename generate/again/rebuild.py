@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from blake3 import blake3
@@ -31,7 +31,7 @@ from ..work.sidecars import read_sidecar
 from .agreement import PIXEL_LIBRARIES, library_advice
 from .from_manifest import recorded_build, specs_of
 from .release_folder import release_folder
-from .remake_options import RemakeKeywords, RemakeOptions
+from .remake_options import RemakeOptions
 
 ENOUGH = 1000
 """After so many images that differ, the rest is not made."""
@@ -76,7 +76,7 @@ def rebuild(
     *,
     sets: Sequence[str] | None = None,
     progress: Progress | bool | None = None,
-    **options: Unpack[RemakeKeywords],
+    **options: Any,
 ) -> Rebuilt:
     """Make a data set again from its source and its records, and check every image against them.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...errors import ParameterError
-from ...installation import require_build
+from ...errors import ParameterError, require_build
 from ...manifests.disk.remote import data_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
@@ -16,7 +15,7 @@ from ...progress import shows_progress, told
 from ...signatures import showing
 from ..sources.source import Source
 from ..views.view_check import check_view, is_view, verify_view
-from .remake_options import RemakeKeywords, RemakeOptions
+from .remake_options import RemakeOptions
 
 if TYPE_CHECKING:
     from .mending import Mending
@@ -34,7 +33,7 @@ def verify(
     calibration_side: int | None = None,
     view: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Unpack[RemakeKeywords],
+    **options: Any,
 ) -> VerificationReport:
     """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
 

@@ -64,6 +64,7 @@ def made_again(
     chosen = build.chosen(build.asked)
     tree, followers = build.maker.tree(chosen), {s.id: [(0, 0, 0)] for s in chosen if s.needs_surrogate}
     hashes = {set_id: blake3() for set_id in alone}
+    stored_sets = {set_id: data[set_id] for set_id in followers}  # each reads its rows once
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample, record = build.selected[index], data.samples[index]
@@ -80,8 +81,9 @@ def made_again(
             continue
         for set_id, (made, *_) in build.maker.images(tree, clean[None], [record.id], [record.label]):
             if set_id in followers:
-                stored = encoding_of(data[set_id].rows[index].files[0].path, build.encoding)
-                followers[set_id].append(_deviation(data[set_id].image(index), made, stored))
+                images = stored_sets[set_id]
+                encoding = encoding_of(images.rows[index].files[0].path, build.encoding)
+                followers[set_id].append(_deviation(images.image(index), made, encoding))
             elif set_id not in alone:
                 for path, difference in differences(data, set_id, index, made, build.encoding, raw=True):
                     yield _problem(path, difference)

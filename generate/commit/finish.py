@@ -11,19 +11,16 @@ from blake3 import blake3
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
 from ...manifests.layout import (
     CONTACT,
     LICENSE,
-    MANIFEST,
     PAGE,
     README,
     REGIONS,
     SAMPLES,
     SETS,
-    SHA256SUMS,
     SHARDS,
     set_path,
 )
@@ -31,7 +28,6 @@ from ...manifests.manifest_file import manifest_bytes, parse_manifest
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord
-from ...workers import Workers
 from ..pixels.metrics import mean_metrics
 from ..plan.builds import Build
 from ..plan.job import CheckedSample, Job, load_clean
@@ -62,38 +58,17 @@ class NearlyFinished(DataSet):
         return self._aside.get(path) or super().record_file(path)
 
 
-def _page(page_of: Callable[[DataSet], bytes], *nearly: Any) -> bytes:
-    return page_of(NearlyFinished(*nearly))
-
-
-def finish(
-    job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None, workers: Workers
-) -> Manifest:
+def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
-    Parameters
-    ----------
-    job : Job
-        With all sets that are in the build.
-    state : BuildState
-        With the sidecars of all parts.
-    build : Build
-    page_of : callable or None
-        Makes index.html; without it the data set has none, also where the one that is extended had one.
-    workers : Workers
-        One of those that are running makes the page.
-
-    Raises
-    ------
-    BuildError
-        Parts disagree on the clean pixels: the libraries changed between them.
-    MachineError
-        A sidecar is damaged.
+    `job` has all sets of the build, and `state` the sidecars of all parts. `page_of` makes index.html;
+    without it the data set has none, also where the one that is extended had one.
+    `BuildError`: parts disagree on the clean pixels, as the libraries changed between them.
     """
     directory = job.directory
     base_files = {r.path: r for r in state.base.files} if state.base is not None else {}
     rows = {set_id: _SetRows(directory, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
-    clean = _gather(directory, rows, state.sidecars, build)
+    clean = _gather(directory, rows, state.sidecars)
     samples = b"".join(
         json_line(sample_record(job.classes, i, chosen, pixels))
         for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True))
@@ -115,25 +90,18 @@ def finish(
         files.append(last.add(REGIONS, build.region_rows))
     assert state.unfinished is not None
     manifest = _with_files(_manifest(job, build, state.unfinished.identity, sorted(sets, key=lambda s: s.id)), files)
-    page = None if page_of is None else workers.later(_page, page_of, directory, manifest, last.aside)
-    files.append(last.add(CONTACT, contact_of(job, NearlyFinished(directory, manifest, last.aside))))
+    data = NearlyFinished(directory, manifest, last.aside)
+    files.append(last.add(CONTACT, contact_of(job, data)))
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
-    if page is not None:
-        files.append(last.add(PAGE, page()))
+    if page_of is not None:
+        files.append(last.add(PAGE, page_of(data)))
     # a page that is not wanted, a file that the source has no more
     for path in base_files.keys() - {f.path for f in files}:
         last.remove(path)
-    workers.end()
     manifest = _with_files(manifest, files)
-    # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS
-    # would not be.
-    data = manifest_bytes(manifest)
-    manifest_file = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
-    last.add(SHA256SUMS, sha256sums_bytes([*manifest.files, manifest_file]))
-    last.add(MANIFEST, data)
-    last.finish()
+    last.finish_with(manifest)
     return manifest
 
 
@@ -195,7 +163,7 @@ class _SetRows:
         self._counts = [n + more for n, more in zip(self._counts, (entry.count, entry.files, entry.bytes), strict=True)]
         self._measured += [m[1:] for m in entry.metrics]
         if entry.shard is not None:
-            self.shards.append(FileRecord.model_validate(entry.shard))
+            self.shards.append(entry.shard)
 
     def close(self) -> SetRecord:
         """Put the rows in place; return the set's record."""
@@ -206,10 +174,7 @@ class _SetRows:
         metrics = mean_metrics(self._measured)
         return SetRecord.model_validate(
             {
-                "id": self.spec.id,
-                "aliases": list(self.spec.aliases),
-                "stages": [t.as_json() for t in self.spec.stages],
-                "role": self.spec.role,
+                **self.spec.as_json(),
                 **dict(zip(("count", "files", "bytes"), self._counts, strict=True)),
                 "pixel_digest": digest_of(self._pixels),
                 "metrics": None if metrics is None else metrics.as_json(),
@@ -218,21 +183,19 @@ class _SetRows:
         )
 
 
-def _gather(
-    directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path], build: Build
-) -> list[str]:
+def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]) -> list[str]:
     """Read every sidecar once, run by run, into the rows of sets; return the clean pixels' digests."""
     clean: list[str] = []
-    for run in build.runs:
+    for run in sorted({run for _, run in sidecars}):
         run_clean: list[str] = []
-        for path in sorted({sidecars[s, run.number] for s in rows}):
+        for path in sorted({sidecars[s, run] for s in rows}):
             sidecar = read_sidecar(path)
-            if run_clean and list(sidecar.clean) != run_clean:
-                raise _other_pixels(directory, f"parts of samples {run.first} to {run.stop - 1}")
-            run_clean = list(sidecar.clean)
+            if run_clean and sidecar.clean != run_clean:
+                raise _other_pixels(directory, f"parts of samples {sidecar.first} to {sidecar.stop - 1}")
+            run_clean = sidecar.clean
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
-                if set_id in rows and sidecars[set_id, run.number] == path:
+                if set_id in rows and sidecars[set_id, run] == path:
                     rows[set_id].add(entry)
         clean += run_clean
     return clean

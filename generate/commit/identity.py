@@ -37,22 +37,13 @@ IDENTITY = (
 )
 
 
-def difference(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
-    """Return what differs, one line a field.
-
-    Examples
-    --------
-    >>> difference({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}})
-    ['seed: here 0, asked for 1', "source.name: here 'sample', asked for 'folder'"]
-    """
-    return list(_differences("", present, asked))
-
-
 def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build) -> None:
     """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their
     resources.
     """
-    problems = difference(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
+    problems = list(
+        differences(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
+    )
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build.made_of)
     _refuse(directory, problems)
@@ -62,7 +53,7 @@ def refuse_other_resources(directory: Path, recorded: Mapping[str, Any], resourc
     """Raise `BuildError` if both builds have textures, or a surrogate, and not the same."""
     for field, records in resources.items():
         if (present := recorded.get(field)) and records:
-            _refuse(directory, difference({field: present}, {field: records}))
+            _refuse(directory, list(differences({field: present}, {field: records})))
 
 
 def _without_resources(identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,26 +73,18 @@ def _changed_samples(directory: Path, samples: Sequence[tuple[str, int | None, s
     """Return how the source changed since the build was started, one line a sample; nothing where the samples were not
     recorded.
     """
-    before: dict[str, tuple[int | None, str]]
+    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in samples}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
-            before = {id: (label, sha256) for id, label, sha256 in json.loads(recorded)}
+            rows = json.loads(recorded)
         else:
-            before = {s.id: (s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)}
+            rows = [(s.id, s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)]
+        before = {id: f"label {label}, {sha256}" for id, label, sha256 in rows}
     except (ValueError, VerificationError):
         return []
-    now = {id: (label, sha256) for id, label, sha256 in samples}
-    lines = []
-    for id in sorted(before.keys() | now.keys()):
-        if id not in now:
-            lines.append(f"source: {id} was in it and is not any more")
-        elif id not in before:
-            lines.append(f"source: {id} was not in it before")
-        elif before[id][1] != now[id][1]:
-            lines.append(f"source: {id} holds other bytes ({before[id][1]} before, {now[id][1]} now)")
-        elif before[id] != now[id]:
-            lines.append(f"source: {id} had the label {before[id][0]} and has {now[id][0]}")
-    return lines
+    ids = sorted(before.keys() | now.keys())
+    changed = [(id, before.get(id, "not a sample"), now.get(id, "not a sample")) for id in ids]
+    return [f"source: {id}: {then} before, {here} now" for id, then, here in changed if then != here]
 
 
 def identity_of(manifest: Manifest) -> dict[str, Any]:
@@ -112,18 +95,20 @@ def identity_of(manifest: Manifest) -> dict[str, Any]:
     return {key: record.get(key, []) for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
 
 
-def _differences(where: str, present: Any, asked: Any) -> Iterator[str]:
+def differences(present: Any, asked: Any, where: str = "") -> Iterator[str]:
+    """Yield what differs, one line a field.
+
+    Examples
+    --------
+    >>> list(differences({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}}))
+    ['seed: here 0, asked for 1', "source.name: here 'sample', asked for 'folder'"]
+    """
     if isinstance(present, Mapping) and isinstance(asked, Mapping):
         for key in [*present, *(k for k in asked if k not in present)]:
-            yield from _differences(f"{where}.{key}" if where else str(key), present.get(key), asked.get(key))
+            yield from differences(present.get(key), asked.get(key), f"{where}.{key}" if where else str(key))
     elif isinstance(present, list) and isinstance(asked, list) and len(present) == len(asked):
         for i, (one, other) in enumerate(zip(present, asked, strict=True)):
             name = one.get("id", i) if isinstance(one, Mapping) else i
-            yield from _differences(f"{where}[{name}]", one, other)
+            yield from differences(one, other, f"{where}[{name}]")
     elif present != asked:
-        yield f"{where}: here {_short(present)}, asked for {_short(asked)}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+        yield f"{where}: here {present!r:.100}, asked for {asked!r:.100}"

@@ -12,11 +12,13 @@ import os
 import shutil
 from pathlib import Path
 
+from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import FINISH, NEXT
+from ...manifests.layout import FINISH, MANIFEST, NEXT, SHA256SUMS
+from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import sha256_bytes, sha256_file
-from ...manifests.records.models import FileRecord
+from ...manifests.records.models import FileRecord, Manifest
 
 
 class LastFiles:
@@ -56,6 +58,17 @@ class LastFiles:
             for n, (path, sha256) in enumerate(self._files.items())
             if sha256 is not None
         }
+
+    def finish_with(self, manifest: Manifest) -> None:
+        """Put the files in place, with SHA256SUMS, and at the end the manifest.
+
+        A build without manifest.json is resumed; one without SHA256SUMS would not be.
+        """
+        data = manifest_bytes(manifest)
+        own = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
+        self.add(SHA256SUMS, sha256sums_bytes([*manifest.files, own]))
+        self.add(MANIFEST, data)
+        self.finish()
 
     def finish(self) -> None:
         """Put the files in place, the one that was added last at the end."""

@@ -38,29 +38,15 @@ def extended(directory: Path) -> Unfinished | None:
 
 @contextlib.contextmanager
 def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
-    """Hold the build's lock; it is released when the process ends, however that happens.
+    """Hold the build's lock, or raise `BuildError`; it is released when the process ends, however that happens.
 
     The jobs of an array (`array`) hold it together. Otherwise a finished build is left without `.corruptset/`, unless
     it is being extended.
-
-    Raises
-    ------
-    BuildError
-        Another build works in this directory, or it cannot be written to.
     """
-    refuse_place(directory)
-    why = (
-        " A job of an array makes parts beside other jobs, but not beside a command that makes all of them, or ends "
-        "the build." * array
-    )
-    wait = "stop {0}, or choose another --out. (The lock goes when {1}.)"
-    busy = f"Another build is working in {directory}.{why} Wait for it, {wait.format('it', 'that process ends')}"
-    jobs = (
-        f"Jobs of an array (--part) are working in {directory}; no other command may write there meanwhile, and "
-        "--finish comes after them."
-    )
-    busy_shared = f"{jobs} Wait for them, {wait.format('them', 'those processes end')}"
-    with lock.locked(directory / LOCK, busy, shared=array, busy_shared=None if array else busy_shared):
+    shared = f"Jobs of an array (--part) are working in {directory}, and only others of them may write there meanwhile."
+    alone = f"Another build is working in {directory}{', and it is no job of an array' * array}."
+    next_step = "Wait until it has ended, stop it, or choose another --out."
+    with lock.locked(directory / LOCK, f"{alone} {next_step}", shared=array, busy_shared=f"{shared} {next_step}"):
         try:
             yield
         finally:
@@ -87,25 +73,16 @@ def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
         pass
 
 
-def refuse_place(directory: Path) -> None:
-    """Raise `BuildError` if a directory cannot be made or written to."""
-    nearest = directory.absolute()
-    while not os.path.lexists(nearest):
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        raise BuildError(f"{nearest} is not a folder, so {directory} cannot lie in it. Choose another --out.")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise BuildError(
-            f"{nearest} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
-            "Mend the path's permissions, or choose another --out."
-        )
-
-
 def refuse_foreign(directory: Path) -> None:
     """Raise `BuildError` if a directory cannot be made, or is there and is neither empty nor a build."""
     if (directory / MANIFEST).exists():
         return
-    refuse_place(directory)
+    nearest = directory.absolute()
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        what = "cannot be written to" if nearest.is_dir() else "is not a folder"
+        raise BuildError(f"{nearest} {what}, so {directory} cannot lie in it. Choose another --out.")
     names = sorted(p.name for p in directory.iterdir()) if directory.exists() else []
     # in this order: a job of the same array may begin it now
     if names and names != [WORK_FOLDER] and not is_begun(directory):

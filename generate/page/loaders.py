@@ -15,9 +15,9 @@ from typing import Any
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
+from ..views.contents import Contents, ViewOptions
 from ..views.fits import placed, unexpected
 from ..views.layouts import Layout, get_layout
-from ..views.subject import SetRef, Subject, ViewOptions
 from ..views.view import View
 
 _TOKEN = re.compile(r"@(\w+)@")
@@ -57,13 +57,10 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
     shape : (height, width, channels)
         Of an image.
     """
-    refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in manifest.sets)
-    subject = Subject(
-        manifest.name, manifest.version, refs, samples, tuple(manifest.classes), manifest.encoding["format"], manifest
-    )
-    corrupted = [ref for ref in refs if ref.stages]
+    contents = Contents.of(manifest, samples)
+    corrupted = [ref for ref in contents.sets if ref.stages]
     tabled = [ref for ref in corrupted if ref.severity is not None]
-    example = next(iter(tabled or corrupted or refs))
+    example = next(iter(tabled or corrupted or contents.sets))
     values = {
         "folder": f"{manifest.name}-{manifest.version}",
         "set": example.id,
@@ -74,7 +71,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
     }
     loaders = []
     for entry in loader_table():
-        more = _fit(entry, manifest, subject, shape, bool(tabled))
+        more = _fit(entry, manifest, contents, shape, bool(tabled))
         if more is not None:
             steps = [{**step, "text": filled(step["text"], values | more)} for step in entry["steps"]]
             loaders.append(Loader(entry["id"], entry["name"], steps))
@@ -82,7 +79,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
 
 
 def _fit(
-    entry: Mapping[str, Any], manifest: Manifest, subject: Subject, shape: tuple[int, int, int], tabled: bool
+    entry: Mapping[str, Any], manifest: Manifest, contents: Contents, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
     """Return further values for a loader's lines; None where the data set does not go into it."""
     encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
@@ -91,23 +88,23 @@ def _fit(
         and entry.get("format", encoding["format"]) == encoding["format"]
         and entry.get("samples", count) == count
         and (tabled or not entry.get("severities"))
-        and ("has" not in entry or any(ref.corruption == entry["has"] for ref in subject.sets))
+        and ("has" not in entry or any(ref.corruption == entry["has"] for ref in contents.sets))
     )
     if not fits or "view" not in entry:
         return {} if fits else None
     layout = get_layout(entry["view"])
-    tabled_sets = [ref for ref in subject.sets if ref.severity is not None]
-    for sets, globs in ((placed(layout, subject.sets), ""), (tabled_sets, " --sets '*/*'")):
-        if (top := _top(layout, subject.only(ref.id for ref in sets), shape)) is not None:
+    tabled_sets = [ref for ref in contents.sets if ref.severity is not None]
+    for sets, globs in ((placed(layout, contents.sets), ""), (tabled_sets, " --sets '*/*'")):
+        if (top := _top(layout, contents.only(ref.id for ref in sets), shape)) is not None:
             return {"top": top, "globs": globs} if entry.get("top", top) == top else None
     return None
 
 
-def _top(layout: Layout, subject: Subject, shape: tuple[int, int, int]) -> str | None:
+def _top(layout: Layout, contents: Contents, shape: tuple[int, int, int]) -> str | None:
     """Return the top folder of a view of some sets, or None where it refuses them."""
-    named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in subject.samples]
+    named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in contents.samples]
     try:
-        top = View(layout, subject, ViewOptions(allow_missing_classes=layout.numbers_classes)).top
+        top = View(layout, contents, ViewOptions(allow_missing_classes=layout.numbers_classes)).top
     except CorruptsetError:
         return None
     return top if unexpected(layout, named) is None else None

@@ -325,13 +325,14 @@ class Build:
     def _refuse_several_shapes(self) -> None:
         """Raise where images of several shapes were to go where only one fits."""
         limited = next((sink.equal_shapes for sink in self.asked_sinks if sink.equal_shapes is not None), None)
-        if limited is not None and len(self.shapes) > 1:
+        channels = {c.channels for c in self.samples if self.preprocessing.channels == "keep"}
+        if limited is not None and (len(self.shapes) > 1 or len(channels) > 1):
             shapes = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
             instead = "--format folder" if self.view is None else "a view of image files"
             raise BuildError(
-                f"The images come out in {len(self.shapes)} shapes (height x width: {shapes} ...), which do not fit "
-                f"into {limited} of "
-                f"pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
+                f"The images come out in several shapes (height x width: {shapes} ...; {len(channels) or 1} numbers of "
+                f"channels), which do not fit into {limited} of pixels. Use {instead}, or a recipe whose preprocessing "
+                "makes all images equal. Nothing was written."
             )
 
     def _refuse_overlap(self, images: Sequence[CheckedSample]) -> None:

@@ -1,4 +1,4 @@
-"""The options of a build, each described once."""
+"""The options of a build, each described once: the command line, signatures and docs take them from here."""
 
 from __future__ import annotations
 
@@ -6,54 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...corruptions.calibrations import Calibration
-from ...corruptions.keys import check_seed
-from ...corruptions.stages import COUPLINGS, SCALES, Coupling, Scale
 from ...errors import BuildError, listed
 from ...processes import workers_at_most
-from ..sinks.containers import Format
-from ..sources.groups import hold_out_problem
+
+if TYPE_CHECKING:  # the command line takes its options from here, and shows its help without these
+    from ...corruptions.calibrations import Calibration
+    from ...corruptions.stages import Coupling, Scale
+    from ..sinks.containers import Format
 
 Split = Literal["test", "train", "all"]
-
-
-class BuildKeywords(TypedDict, total=False):
-    """The fields of `BuildOptions`, as keyword arguments of `build` and `plan`."""
-
-    seed: int
-    jobs: int | None
-    sets: Sequence[str] | None
-    samples: int | None
-    first: int | None
-    per_class: int | None
-    ids: str | Path | Sequence[str] | None
-    per_super_category: str | Path | None
-    format: Format | None
-    optimize: bool
-    skip_bad: bool
-    calibration: str | Path | Calibration | None
-    coupling: Coupling
-    scale: Scale | None
-    metrics: int | Literal["all"] | None
-    frost_textures: str | Path | None
-    surrogate: str | Path | None
-    device: str | None
-    surrogate_batch: int | None
-    labels: str | Path | None
-    split: Split | None
-    groups: str | Path | None
-    hold_out: str | Sequence[str] | None
-    train: bool
-    images: str | None
-    view: str | None
-    any_shape: bool
-    store: Literal["images", "table"] | None
-    page: bool
-    plugins: Sequence[str | Path] | None
-    disjoint_from: Sequence[str | Path]
-    scheduler: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,77 +26,89 @@ class BuildOptions:
     Parameters
     ----------
     seed : int
-        0..2**53 - 1.
+        What random draws start from: 0 to 2**53 - 1.
     jobs : int, optional
-        Processes; by default one a core. 1 works in this process. No byte depends on it.
+        Worker processes; by default one a core.
+
+        1 works in this process. No byte depends on it.
     sets : sequence of str, optional
-        Globs over set ids and aliases; by default all of the recipe's. ``clean`` must be named.
-    samples, first : int, optional
-        So many samples spread evenly over the source's order; the first so many.
+        Only these sets: ids, aliases or patterns such as ``fog/*``; by default all of the recipe's. ``clean`` must be
+        named.
+    samples : int, optional
+        Only N samples, spread evenly over the source's order.
+    first : int, optional
+        Only the first N samples of the source.
     per_class : int, optional
-        The first so many of every class.
+        Only the first N samples of every class.
     ids : path or sequence of str, optional
-        Just these samples: a text file with an id a line, or the ids.
+        Only the samples that this text file names, one id a line.
+
+        In Python also the ids themselves.
     per_super_category : path or str, optional
-        The first so many of every super-category, as a file of them says; ``fragile-imagenet`` is one that comes with
-        corruptset.
+        Only the first samples of every super-category, as many as a file says (.toml); ``fragile-imagenet`` is one
+        that comes with corruptset.
     format : {"folder", "hdf5", "both"}, optional
-        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a
-        folder where images of several sizes are stored without loss.
+        Image folders, HDF5 shards or both; by default what fits the size (plan says).
+
+        Both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
+        where images of several sizes are stored without loss.
     optimize : bool
-        Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
+        Smaller JPEG files (the same pixels, optimised Huffman tables), written more slowly.
     skip_bad : bool
-        Leave bad images out and record them, instead of stopping before anything is written.
+        Build without images that cannot be used, and record them in the manifest, instead of stopping before anything
+        is written.
     calibration : str, path or Calibration, optional
-        In place of the recipe's.
+        The table of severities in place of the recipe's: imagenet, inception, tiny, cifar, mnist, or a file (.toml).
     coupling : {"independent", "severity"}
-        Whether severities draw anew or share their draws.
+        ``independent``: every severity draws anew; ``severity``: severities share their draws.
     scale : {"none", "side"}, optional
-        In place of the recipe's.
+        In place of the recipe's. ``none``: lengths as in the table; ``side``: lengths grow with the image's short side.
     metrics : int or "all", optional
-        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for
-        none.
+        How many images, the first by id, PSNR, SSIM and changed pixels are measured on; by default 64, 0 for none.
     frost_textures : path, optional
-        A directory of the user's own frost textures.
+        A folder of your own frost textures.
     surrogate : path, optional
-        The file of the model whose gradients pgd and model_gradient follow (docs/models.md); in place of the recipe's.
+        The file (.toml) of the model whose gradients pgd and model_gradient follow (docs/models.md), in place of the
+        recipe's.
     device : str, optional
-        Where the model computes: ``cpu`` by default, ``cuda``, ``cuda:1``.
+        Where the model computes: cpu (the default), cuda or cuda:1.
     surrogate_batch : int, optional
-        Images that the model takes at once, 1 by default. Only one at a time gives the same bytes in any order.
+        Images that the model takes at once; only 1, the default, gives the same bytes in any order.
     labels : path, optional
-        CSV with the columns file,label for a flat folder; the devkit or a file of labels for ``imagenet``; ``fine`` or
-        ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
+        Where labels come from: for a flat folder a CSV (file,label); for imagenet the devkit or a list; for cifar100
+        fine or coarse; for hdf5 a dataset.
     split : {"test", "train", "all"}, optional
-        Of ``cifar10``, ``cifar100`` and ``mnist``; test by default.
+        Of cifar10, cifar100 and mnist; by default test.
     groups : path, optional
-        CSV with the columns file,group for ``folder`` and ``imagenet``; ``style`` or ``subtype`` for ``icons50``.
+        What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or
+        subtype.
     hold_out : str or sequence of str, optional
-        ``group=NAME``, once for each group that is held out of training: the samples of these groups are taken. NAME
-        may be a shell pattern. In place of the recipe's ``[hold_out]``.
+        Only the images of this group (``group=NAME``), which is held out of training; a pattern will do. In place of
+        the groups that the recipe holds out.
     train : bool
-        Take the samples of all other groups instead, which are those to train with; the sets have the role ``train``.
+        Only the images of all groups that are not held out; the sets' role is train.
     images : str, optional
-        The name of the dataset of images, for ``hdf5``; for ``tree`` a shell pattern over the paths of files,
-        ``val2017/*.jpg``: these are the images, and all other files are copied as they are.
+        For hdf5 the dataset of images, by default images; for tree which files are images: ``val2017/*.jpg``. All
+        other files are copied as they are.
     view : str, optional
-        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c,
-        imagefolder, openood flageval or source-tree.
+        Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder,
+        openood, flageval, source-tree.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional
-        Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what
-        `plan` says.
+        Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what
+        plan says.
     page : bool
         Write index.html, which shows what was built.
     plugins : sequence of str or path, optional
-        Modules with corruptions of your own, or their files (docs/plugins.md), beside those that the recipe names.
+        A module with corruptions of your own, or its file (.py), beside those that the recipe names. Its code is run.
     disjoint_from : sequence of path
-        Directories of finished builds with which this one must have no sample in common: a training set and its test
-        set.
+        A finished build with which this one must have no sample in common (a test set, for a training set).
     scheduler : str or distributed.Client, optional
-        A Dask scheduler, by its address (``tcp://host:8786``) or by a client of it: its workers make the parts, in
-        place of this machine's.
+        A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see the output
+        and the source.
+
+        In Python also a client of it.
     """
 
     seed: int = 0
@@ -171,12 +146,21 @@ class BuildOptions:
 
     def check(self) -> None:
         """Raise for every option that is not what it can be."""
+        from ...corruptions.keys import check_seed
+        from ...corruptions.stages import COUPLINGS, SCALES
+        from ..sources.groups import hold_out_problem
+
         check_seed(self.seed)
         problems = []
-        if self.jobs is not None and not _is_whole(self.jobs, 1):
-            problems.append(f"jobs is {self.jobs!r}; expected a whole number of processes, at least 1")
+        for name, number, least in (
+            ("jobs", self.jobs, 1),
+            ("metrics", None if self.metrics == "all" else self.metrics, 0),
+            ("surrogate_batch", self.surrogate_batch, 1),
+        ):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
+                problems.append(f"{name} is {number!r}; expected a whole number, at least {least}")
         for name, value, known in (
-            ("format", self.format, (None, *get_args(Format))),
+            ("format", self.format, (None, "folder", "hdf5", "both")),
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
             ("store", self.store, (None, "images", "table")),
@@ -185,10 +169,6 @@ class BuildOptions:
                 problems.append(
                     f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}"
                 )
-        if self.metrics not in (None, "all") and not _is_whole(self.metrics, 0):
-            problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
-        if self.surrogate_batch is not None and not _is_whole(self.surrogate_batch, 1):
-            problems.append(f"surrogate_batch is {self.surrogate_batch!r}; expected a number of images, at least 1")
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
         if self.view is not None and self.format is not None:
@@ -207,10 +187,6 @@ class BuildOptions:
     def workers(self) -> int:
         """How many processes."""
         return worker_count(self.jobs)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def worker_count(jobs: int | None) -> int:

@@ -78,7 +78,11 @@ def runs(count: int, image_bytes: int) -> list[Run]:
     ([1, 8, 8, 113], 8)
     """
     length = min(RUN_BYTES // max(1, image_bytes), MOST_SAMPLES, max(LEAST_SAMPLES, -(-count // RUNS_WANTED)))
-    length = max(1, length)
+    return runs_of(count, max(1, length))
+
+
+def runs_of(count: int, length: int) -> list[Run]:
+    """Return runs of a length that cover so many samples."""
     return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
@@ -140,23 +144,14 @@ def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> lis
 
 def check_share(part: Any) -> tuple[int, int]:
     """Return (job, jobs), or raise `BuildError` where that cannot be a share: jobs count from 0."""
-    whole = (
-        isinstance(part, tuple | list)
-        and len(part) == 2
-        and all(isinstance(k, int) and not isinstance(k, bool) for k in part)
+    match part:
+        case [int(job), int(jobs)] if 0 <= job < jobs <= MOST_JOBS and bool not in (type(job), type(jobs)):
+            return job, jobs
+    raise BuildError(
+        f"part is {part!r}; expected job i of n, as two whole numbers: n from 1 to {MOST_JOBS:,}, i from 0 to n-1, "
+        "such "
+        "as 0/16."
     )
-    if not whole:
-        raise BuildError(f"part is {part!r}; expected (i, n): job i of n, as whole numbers, such as (0, 16).")
-    job, jobs = part
-    if not 1 <= jobs <= MOST_JOBS:
-        raise BuildError(
-            f"part {job}/{jobs}: {jobs} jobs cannot share a build. Expected i/n with n from 1 to {MOST_JOBS:,} and i "
-            "from 0 to n-1."
-        )
-    if not 0 <= job < jobs:
-        last = f"the {jobs} jobs are 0/{jobs} to {jobs - 1}/{jobs}" if jobs > 1 else "the only job is 0/1"
-        raise BuildError(f"part {job}/{jobs}: jobs count from 0, so {last}.")
-    return job, jobs
 
 
 def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:

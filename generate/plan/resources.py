@@ -4,7 +4,6 @@ followed.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -14,9 +13,8 @@ from ...corruptions.models.surrogate import load_surrogate
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, scaled_parameters
 from ...corruptions.weather.textures import TextureSet, differences, load_textures
-from ...errors import BuildError, listed
+from ...errors import BuildError, first_few, listed
 from ...manifests.records.models import ClassRecord
-from ..recipes.recipe import load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
 from .tree import SetMaker
 
@@ -31,18 +29,10 @@ def load_resources(
     surrogate_batch: int | None = None,
     sized: bool = False,
 ) -> Mapping[str, Any]:
-    """Return resource -> what corruptions are given.
+    """Return resource -> what corruptions are given, for sets that are asked for and the classes of a data set.
 
-    Parameters
-    ----------
-    sets : sequence of SetSpec
-        Those that are asked for.
-    classes : sequence of ClassRecord
-        The data set's, in its order.
-    frost_textures, surrogate, device, surrogate_batch
-        As of `BuildOptions`; a device that is not named is the CPU.
-    sized : bool
-        Whether clean images have the surrogate's size.
+    Textures, model, device and batch are as of `BuildOptions`; a device that is not named is the CPU. `sized` says that
+    clean images have the model's size.
 
     Raises
     ------
@@ -64,40 +54,15 @@ def load_resources(
                     f"device is {device!r}, where a model computes, and there is none here. Leave --device out."
                 )
             return resources
-        more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
-        use = (
-            f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}"
-            if followers
-            else "Images have a model's size"
-        )
+        use = "Images have a model's size"
+        if followers:
+            use = f"These sets follow the gradients of a model: {first_few(followers)}"
         raise BuildError(
             f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is "
-            "written)"
-            f"{_without_model(sets, sized)}."
+            f"written), or choose {'another recipe' if sized else 'other --sets'}."
         )
     model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
     return resources | {"surrogate": model.for_classes([c.folder for c in classes])}
-
-
-def _without_model(sets: Sequence[SetSpec], sized: bool) -> str:
-    """Return how the sets that follow no model are built without one; `sized` is whether images have a model's size."""
-    rest = [spec for spec in sets if not spec.needs_surrogate and spec.stages]
-    names = _corruptions(rest)
-    if sized:
-        # without a model nobody knows the size, so another recipe it is
-        others = [name for name in recipe_names() if names and _corruptions(load_recipe(name).resolve().sets) == names]
-        return (
-            f", or build the other corruptions without a model: corruptset build {' or '.join(others)}"
-            if others
-            else ""
-        )
-    globs = dict.fromkeys(f"{spec.stages[0].corruption}/*" if len(spec.stages) == 1 else spec.id for spec in rest)
-    chosen = " ".join(f"--sets {shlex.quote(glob)}" for glob in globs)
-    return f", or leave them out: {chosen}" if rest else ", or choose other --sets"
-
-
-def _corruptions(sets: Iterable[SetSpec]) -> set[str]:
-    return {stage.corruption for spec in sets for stage in spec.stages}
 
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:

@@ -21,8 +21,7 @@ from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
 from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest
-from ...files import read_text, reason
-from ...toml import parse_toml
+from ...files import parse_toml, read_text, reason
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
 from .expectations import Expects

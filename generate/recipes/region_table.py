@@ -61,35 +61,26 @@ class RegionTable(RecipeTable):
 
     @model_validator(mode="after")
     def _agrees(self) -> RegionTable:
-        problems = [*self._problems_of_kind(), *self._problems_of_sides()]
+        needed, foreign = ("canvas", ("fractions", "out", "fit")) if self.kind == "embed" else ("out", ("canvas",))
+        problems = [f'{name} is not of kind = "{self.kind}"' for name in foreign if getattr(self, name) is not None]
+        if getattr(self, needed) is None:
+            problems.append(f"{needed} is missing: the side, in pixels, of what comes out")
+        given = [name for name in ("fractions", "sides") if getattr(self, name) is not None]
+        if len(given) != 1:
+            what = " and ".join(given) or "neither fractions nor sides"
+            problems.append(f"has {what}; expected exactly one of fractions and sides")
+        sizes: tuple[float, ...] = self.fractions or self.sides or ()
+        problems += [
+            f"{size:g} stands in {given[0]} twice" for size in sorted({s for s in sizes if sizes.count(s) > 1})
+        ]
+        most = self.out if self.fit == "pad" else self.canvas
+        if most is not None and (beyond := [str(side) for side in self.sides or () if side > most]):
+            problems.append(f"sides: {', '.join(beyond)} do not fit on the {most} pixels of the canvas")
         if self.mode == "exhaustive" and (self.blocks is not None or self.block is not None):
             problems.append('blocks and block go with mode = "sampled"; exhaustive takes every position')
         if problems:
             raise ValueError("; ".join(problems))
         return self
-
-    def _problems_of_kind(self) -> list[str]:
-        if self.kind == "embed":
-            unused = [name for name in ("fractions", "out", "fit") if getattr(self, name) is not None]
-            problems = [f"{name} is not of kind embed, which has sides and a canvas" for name in unused]
-            return problems + ["canvas is missing: the side, in pixels, of what images are embedded in"] * (
-                self.canvas is None
-            )
-        problems = ['canvas goes with kind = "embed"'] * (self.canvas is not None)
-        return problems + ["out is missing: the side of the crops, in pixels"] * (self.out is None)
-
-    def _problems_of_sides(self) -> list[str]:
-        given = [name for name in ("fractions", "sides") if getattr(self, name) is not None]
-        if len(given) != 1 and not (self.kind == "embed" and self.sides is not None):
-            return [
-                f"has {' and '.join(given) or 'neither fractions nor sides'}; expected exactly one of fractions and "
-                "sides"
-            ]
-        sizes: tuple[float, ...] = self.fractions or self.sides or ()
-        problems = [f"{size:g} stands in {given[0]} twice" for size in sorted({s for s in sizes if sizes.count(s) > 1})]
-        most = self.canvas if self.kind == "embed" else self.out if self.fit == "pad" else None
-        beyond = [str(side) for side in self.sides or () if most is not None and side > most]
-        return problems + [f"sides: {', '.join(beyond)} do not fit on the {most} pixels of the canvas"] * bool(beyond)
 
     def groups(self, width: int, height: int) -> list[RegionGroup]:
         """Return the groups of regions of an image, in the table's order.
@@ -117,34 +108,30 @@ class RegionTable(RecipeTable):
 
     def problem(self, width: int, height: int) -> str | None:
         """Return why an image of this size has no such regions, or None."""
-        groups, (across, down) = self.groups(width, height), self.area(width, height)
-        problems = [f"side {g.side} of {g.name} is below {LEAST_REGION}" for g in groups if g.side < LEAST_REGION]
-        problems += [f"side {g.side} of {g.name} is above the image's" for g in groups if g.side > min(across, down)]
-        if self.fit == "pad":
-            problems += [
-                f"side {g.side} of {g.name} does not fit on a canvas of {self.out}"
-                for g in groups
-                if g.side > self.size
-            ]
-        if (block := self.block) is not None:
-            problems += [
-                f"it has {across - g.side + 1}x{down - g.side + 1} positions of side {g.side}, fewer than a block of "
-                f"{block}x{block}"
-                for g in groups
-                if min(across, down) - block + 1 < g.side <= min(across, down)
-            ]
-        by_side: dict[int, list[str]] = {}
-        for group in groups:
-            by_side.setdefault(group.side, []).append(group.name)
-        problems += [
-            f"{' and '.join(names)} fall on one side, {side}" for side, names in by_side.items() if len(names) > 1
-        ]
+        groups, area = self.groups(width, height), self.area(width, height)
+        problems = [f"side {g.side} of {g.name} {why}" for g in groups if (why := self._misfit(g.side, area))]
+        for side in {g.side for g in groups}:
+            names = [g.name for g in groups if g.side == side]
+            problems += [f"{' and '.join(names)} fall on one side, {side}"] * (len(names) > 1)
         if not problems:
             return None
         return (
             f"is {width}x{height}, too small for the recipe's regions ({'; '.join(problems)}): leave it out, or "
             "change the recipe"
         )
+
+    def _misfit(self, side: int, area: tuple[int, int]) -> str | None:
+        """Return why regions of a side have no places, or too few, in an area; or None."""
+        across, down = (length - side + 1 for length in area)
+        if side < LEAST_REGION:
+            return f"is below {LEAST_REGION}"
+        if min(across, down) < 1:
+            return "is above the image's"
+        if self.fit == "pad" and side > self.size:
+            return f"does not fit on a canvas of {self.out}"
+        if self.block is not None and min(across, down) < self.block:
+            return f"has {across}x{down} positions, fewer than a block of {self.block}x{self.block}"
+        return None
 
     def all_taken(self, width: int, height: int) -> list[tuple[RegionGroup, int]]:
         """Return the groups that have no more places for a block than blocks are asked for, and how many they have."""

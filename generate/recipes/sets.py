@@ -77,14 +77,9 @@ class _Resolver:
         if name in corruption_names() or name == "clean":
             kind = "the clean set" if name == "clean" else "a corruption"
             self.problems.append(f"{where}: is also the name of {kind}; choose another")
-            return
-        try:
-            stage = self._stage(entry)
-        except CorruptsetError as e:
-            self.problems.append(f"{where}: {e}")
-            return
-        self._named[name] = stage
-        self._refuse_others_id(where, name, (stage,))
+        elif (stages := self._table_stage(where, entry)) is not None:
+            (self._named[name],) = stages
+            self._refuse_others_id(where, name, stages)
 
     def add_entry(self, where: str, entry: SetEntry) -> None:
         """Add the sets of a ``[[sets]]``."""
@@ -111,15 +106,12 @@ class _Resolver:
                     continue
                 # with a stage at 0 the pair is the other stage alone, or the clean images, and has its own name as an
                 # alias
-                alone = (
-                    name
-                    if len(chain) == 2
-                    else set_id(chain)
-                    if all(s.number for s in chain)
-                    else first_name
-                    if first
-                    else second_name
-                )
+                if len(chain) == 2:
+                    alone = name
+                elif all(stage.number for stage in chain):
+                    alone = set_id(chain)
+                else:
+                    alone = first_name if first else second_name
                 called = [name] if alone in names else list(dict.fromkeys([alone, name]))
                 names.update(called)
                 self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
@@ -136,10 +128,25 @@ class _Resolver:
             self.problems += [problem] * (problem not in self.problems)
         return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
-    def _stage(self, entry: StageEntry) -> Stage:
-        return resolve_stage(
-            entry.corruption, self._table, severity=entry.severity, level=entry.level, parameters=entry.parameters
-        )
+    def _table_stage(self, where: str, entry: StageEntry) -> tuple[Stage, ...] | None:
+        """Return a stage that is written as a table; None where it has a mistake, which is noted."""
+        options = {"severity": entry.severity, "level": entry.level, "parameters": entry.parameters}
+        try:
+            return (resolve_stage(entry.corruption, self._table, **options),)
+        except CorruptsetError as e:
+            self.problems.append(f"{where}: {e}")
+            return None
+
+    def _text_stages(self, where: str, text: str) -> tuple[Stage, ...] | None:
+        """Return the stages that a text means; None where it, or the stage that it names, has a mistake."""
+        if text in self._named:
+            named = self._named[text]
+            return None if named is None else (named,)
+        try:
+            return tuple(parse_chain(text, self._table))
+        except CorruptsetError as e:
+            self.problems.append(f"{where}: {e}{suggest(text, self._named)}")
+            return None
 
     def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
         """Yield the chains of an entry, each with the id that it is given, if it is given one."""
@@ -156,32 +163,21 @@ class _Resolver:
                     yield chain, None
         if entry.chain is None:
             return
-        stages: list[Stage] = []
-        names: list[str] = []
-        failed = False
-        for item in entry.chain:
-            try:
-                if isinstance(item, StageEntry):
-                    stages.append(self._stage(item))
-                    continue
-                named = self._named.get(item)
-                failed = failed or (item in self._named and named is None)
-                stages += (
-                    parse_chain(item, self._table) if item not in self._named else [] if named is None else [named]
-                )
-                names.append(item)
-            except CorruptsetError as e:
-                failed = True
-                self.problems.append(f"{where}: {e}{suggest(item, self._named) if isinstance(item, str) else ''}")
+        found = [
+            self._text_stages(where, item) if isinstance(item, str) else self._table_stage(where, item)
+            for item in entry.chain
+        ]
+        stages = tuple(stage for part in found for stage in part or ())
         try:
             check_length(len(stages))
         except CorruptsetError as e:
-            failed = True
             self.problems.append(f"{where}: {e}")
-        if not failed:
+            return
+        if None not in found:
             # A chain with a stage of the recipe's own is called by the names of its stages.
+            names = [item for item in entry.chain if isinstance(item, str)]
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)
-            yield tuple(stages), entry.id or ("+".join(names) if called else None)
+            yield stages, entry.id or ("+".join(names) if called else None)
 
     def _of_corruption(
         self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None
@@ -203,26 +199,19 @@ class _Resolver:
                 self.problems.append(f"{where}: {e}")
 
     def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
-        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there
-        is none.
+        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there is
+        none.
         """
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):
-            if item in self._named:
-                named = self._named[item]
-                if named is not None:
-                    yield item, (named,)
-            elif is_corruption(item):
+            if item not in self._named and is_corruption(item):
                 yield from self._of_corruption(where, item, severities, levels)
-            else:
-                try:
-                    link = parse_chain(item, self._table)
-                    (name,) = [stage.name for stage in link] or [item]
-                    yield name, link
-                except (CorruptsetError, ValueError) as e:
-                    problem = str(e) if isinstance(e, CorruptsetError) else f"{item!r} is not one stage."
-                    self.problems.append(f"{where}, {side}: {problem}{suggest(item, self._named)}")
+            elif (link := self._text_stages(f"{where}, {side}", item)) is not None:
+                if len(link) > 1:
+                    self.problems.append(f"{where}, {side}: {item!r} is not one stage.")
+                else:
+                    yield item if item in self._named or not link else link[0].name, link
 
     def _refuse_others_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
         """Note a given id that reads as a chain of severities and is not that chain."""

@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
-from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder, write_large
 from ...manifests.images.arrays import npy_header
 from ...manifests.layout import shard_path
 from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import FileRecord
 from ...pixels import pixel_hashes
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
 from .containers import Sink
-from .sink import Run, file_record, free_block, json_text, keep_block, row_records, rows_at
+from .sink import Run, file_record, json_text, row_records, rows_at
 
 _BINARY = os.O_CREAT | getattr(os, "O_BINARY", 0)
 
@@ -49,8 +49,8 @@ class SetWriter:
         """BLAKE3 of each image's pixels, hexadecimal, without a prefix; complete after `finish`."""
         self.metrics: dict[int, MeasuredRow] = {}
         """Sample -> its metrics, of some."""
-        self.shard: dict[str, object] | None = None
-        """path, bytes and sha256 of the set's shard."""
+        self.shard: FileRecord | None = None
+        """The set's shard."""
         self.byte_count = 0
         """Of the images, as they are stored."""
         self.file_count = len(sinks) * run.count
@@ -70,30 +70,16 @@ class SetWriter:
         self._missing = run.count
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
-        """Put images away.
-
-        Parameters
-        ----------
-        positions : sequence of int
-            Where they stand in the run.
-        images, clean : (N, H, W, C) ndarray of uint8
-
-        Raises
-        ------
-        BuildError
-            Images of different shapes were to go into one array.
-        MachineError
-            An image cannot be encoded.
-        OSError
-            The disk is full or fails.
-        """
+        """Put images away, (N, H, W, C) of uint8, of some positions in the run."""
         images = np.ascontiguousarray(images)
         if self._encoding is not None:
             for position, image in zip(positions, images, strict=True):
                 name = self._samples[position].path or "" if self._own_names else ""
                 self._put(position, encoding_of(name, self._encoding).encode(image))
         if any(not sink.encodes for sink, _ in self._sinks):  # `finish` hashes all of them, while the next set is made
-            self._keep(positions, images)
+            if self._rows is None:
+                self._rows = np.empty((self._run.count, *images.shape[1:]), np.uint8)
+            self._rows[rows_at(positions)] = images
         else:
             for position, digest in zip(positions, pixel_hashes(images), strict=True):
                 self.pixels[position] = digest
@@ -129,23 +115,6 @@ class SetWriter:
             records[position] = file_record(json_text(path), row, len(data), sha256)
             self.byte_count += len(data)
 
-    def _keep(self, positions: Sequence[int], images: Images) -> None:
-        """Keep pixels in memory that is the kernel's: malloc would keep freed blocks in pieces, and a worker would hold
-        a quarter more.
-        """
-        if self._rows is None:
-            shape = (self._run.count, *images.shape[1:])
-            self._block = free_block(math.prod(shape))
-            self._rows = np.frombuffer(self._block, np.uint8, math.prod(shape)).reshape(shape)
-        elif self._rows.shape[1:] != images.shape[1:]:
-            shapes = sorted([self._rows.shape[1:], images.shape[1:]])
-            raise BuildError(
-                f"Set {self._set_id}, samples {self._run.first} to {self._run.stop - 1}: images of several shapes "
-                f"({shapes}) do not fit "
-                "into one array of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal."
-            )
-        self._rows[rows_at(positions)] = images
-
     @property
     def whole(self) -> bool:
         """Say whether all images are there."""
@@ -163,9 +132,7 @@ class SetWriter:
                 self._write_arrays(sink, records, rows)
             elif sink.kind == "shards":
                 self._write_shard(sink, records, rows)
-        if rows is not None:
-            self._rows = None
-            keep_block(self._block)
+        self._rows = None
 
     def _write_arrays(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8]) -> None:
         """Write the rows of each array of a view."""
@@ -199,7 +166,7 @@ class SetWriter:
         target = self._directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         size, sha256 = write_large(target, pieces)
-        self.shard, self._encoded = {"path": path, "bytes": size, "sha256": sha256}, []
+        self.shard, self._encoded = FileRecord(path=path, bytes=size, sha256=sha256), []
 
     def lines(self) -> bytes:
         """Return the rows of the set's records: JSON lines, in sample order."""
@@ -230,15 +197,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) -> None:
-    """Write rows of an array of `total` rows, from the `first` on, and wait until they are on disk.
-
-    Raises
-    ------
-    BuildError
-        The array is of images of another shape.
-    OSError
-        The disk is full or fails.
-    """
+    """Write rows of an array of `total` rows, from the `first` on, and wait until they are on disk."""
     shape = images.shape[1:]
     header = npy_header((total, *shape), np.uint8)
     size = len(header) + total * math.prod(shape)
@@ -246,16 +205,8 @@ def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) 
     new = not target.exists()
     with open(os.open(target, os.O_RDWR | _BINARY, 0o666), "r+b") as file:
         # Every part writes the same header and size, so it does not matter which is first, or whether two are.
-        present = file.read(len(header))
-        if present.strip(b"\0") and present != header:
-            raise BuildError(
-                f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not "
-                "fit into one array. "
-                "Choose a view of image files, or a recipe whose preprocessing makes all images equal."
-            )
         if os.fstat(file.fileno()).st_size != size:
             file.truncate(size)
-        file.seek(0)
         file.write(header)
         file.seek(len(header) + first * images[0].nbytes)
         file.write(np.ascontiguousarray(images).data)

@@ -1,13 +1,11 @@
-"""What sinks share: a run of samples, memory for its pixels, the records of images, and about how many bytes
+"""What sinks share: a run of samples, the records of images, and about how many bytes
 one takes.
 """
 
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
@@ -38,30 +36,6 @@ class Run:
     def count(self) -> int:
         """How many samples."""
         return self.stop - self.first
-
-
-_blocks: list[mmap.mmap] = []
-"""Free blocks, for the next sets: a page that the kernel has to clear and map anew costs more than the copy into it."""
-
-
-def free_block(size: int) -> mmap.mmap:
-    """Return memory of at least `size` bytes; what it holds is not defined."""
-    with suppress(IndexError):  # no block is free
-        while True:
-            block = _blocks.pop()
-            if size <= len(block) <= 2 * size:
-                return block
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-
-def keep_block(block: mmap.mmap) -> None:
-    """Give memory to the next set; nobody may look at what it holds any more."""
-    _blocks.append(block)
-
-
-def free_all_blocks() -> None:
-    """Return the memory kept for rows to the system."""
-    _blocks.clear()
 
 
 def rows_at(positions: Sequence[int]) -> slice | list[int]:

@@ -5,6 +5,7 @@ wrong.
 from __future__ import annotations
 
 import copy
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from .source import BadSample, Sample, Source
 
 BATCH = 64
 """Images that one task of the check looks at: some 100 ms of work, much more than the cost of sending it."""
+
+TIMED = 2
+"""Batches that are looked at in this process, to learn how long one takes."""
 
 WORTH_WORKERS_S = 4.0
 """Seconds of remaining work above which workers are started: to start them takes a second or two."""
@@ -74,51 +78,32 @@ def check(
         In the order of `chosen`, whatever the number of workers.
     """
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
-    found, done, start = Checked(), 0, 0.0
-
-    def add(batch: Checked) -> None:
-        nonlocal done
-        found.good.extend(batch.good)
-        found.bad.extend(batch.bad)
-        done += 1
-        seen(min(done * BATCH, len(chosen)))
-
-    while done < len(batches):
-        seconds_each = (time.perf_counter() - start) / (done - 1) if done > 1 else 0.0
-        if workers is not None and workers.most > 1 and seconds_each * (len(batches) - done) > worth_workers_s:
-            _in_workers(source, batches[done:], judge, workers, add)
-            workers = None  # where one was killed, what is left is done here
-            continue
-        add(_check_batch(source, batches[done], judge))
-        if done == 1:
-            start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
-    return found
-
-
-def _in_workers(
-    source: Source,
-    batches: Sequence[Sequence[Sample]],
-    judge: Judge | None,
-    workers: Workers,
-    add: Callable[[Checked], None],
-) -> None:
-    """Add what workers find in batches, until one of them is killed."""
-    from concurrent.futures.process import BrokenProcessPool
-
+    found: dict[int, Checked] = {}
     lean = copy.copy(source)  # without its list of samples, which would travel with every batch
     lean.samples = lean.notes = ()
     lean.other_files = {}
-    try:
-        workers.start(len(batches))
-        for future in [workers.submit(_check_batch, lean, batch, judge) for batch in batches]:
-            add(future.result())
-    except BrokenProcessPool:
-        workers.stop()
+    look = functools.partial(_check_batch, lean, judge)
+
+    def add(batch: tuple[int, Sequence[Sample]], checked: Checked) -> None:
+        found[batch[0]] = checked
+        seen(min(len(found) * BATCH, len(chosen)))
+
+    seconds = 0.0
+    for numbered in enumerate(batches[:TIMED]):  # the first may unpack an archive up to its rows
+        started = time.perf_counter()
+        add(numbered, look(numbered))
+        seconds = time.perf_counter() - started
+    left = list(enumerate(batches))[TIMED:]
+    if workers is None or seconds * len(left) <= worth_workers_s:
+        workers = Workers(1)
+    workers.run(look, left, add)
+    parts = [found[number] for number in range(len(batches))]
+    return Checked([entry for part in parts for entry in part.good], [entry for part in parts for entry in part.bad])
 
 
-def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
+def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
     checked = Checked()
-    for sample in batch:
+    for sample in batch[1]:
         try:
             probe = source.probe(sample)
             problem = judge(probe.width, probe.height) if judge is not None else None

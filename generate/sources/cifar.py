@@ -9,7 +9,6 @@ Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +24,12 @@ from .source import Source
 from .tarred import named_files, reading
 
 PIXELS = 3 * 32 * 32
+MOST_NAMES = 1000
+"""Classes that a file may name: it has a hundred at most."""
 
 
 @dataclass(frozen=True)
-class DataSet:
+class Published:
     """One of the two data sets: the names of its files."""
 
     title: str
@@ -44,14 +45,14 @@ class DataSet:
 
 
 SETS = {
-    "cifar10": DataSet(
+    "cifar10": Published(
         "CIFAR-10",
         ("cifar-10-batches-bin", "cifar-10-batches-py", "cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"),
         "batches.meta",
         {"labels": ("label_names", "batches.meta.txt")},
         {"test": ("test_batch",), "train": tuple(f"data_batch_{i}" for i in range(1, 6))},
     ),
-    "cifar100": DataSet(
+    "cifar100": Published(
         "CIFAR-100",
         ("cifar-100-binary", "cifar-100-python", "cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"),
         "meta",
@@ -62,7 +63,6 @@ SETS = {
         {"test": ("test",), "train": ("train",)},
     ),
 }
-WANTED = re.compile(r".*label_names\.txt|(batches\.)?meta(\.txt)?|(test|train|test_batch|data_batch_[1-5])(\.bin)?")
 
 
 def open_ten(path: Path, *, split: str | None = None) -> Source:
@@ -78,60 +78,60 @@ def open_hundred(path: Path, *, labels: str = "fine", split: str | None = None) 
 
 
 def _open(scheme: str, path: Path, which: str, split: str | None) -> Source:
-    data_set = SETS[scheme]
-    if path.is_dir() and not any((path / meta).exists() for meta in (data_set.meta, data_set.names[which][1])):
-        path = next((path / name for name in data_set.places if (path / name).exists()), path)
+    published = SETS[scheme]
+    if path.is_dir() and not any((path / meta).exists() for meta in (published.meta, published.names[which][1])):
+        path = next((path / name for name in published.places if (path / name).exists()), path)
     files = sorted(path.iterdir()) if path.is_dir() else []
     return row_source(scheme, files or [path], _read, scheme, path, wanted_splits(split), which)
 
 
 def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
-    data_set = SETS[scheme]
-    paths, contents = named_files(path, WANTED, "*")
+    published = SETS[scheme]
+    key, names_file = published.names[which]
+    batches = [(split, batch) for split in splits for batch in published.batches[split]]
+    wanted = {published.meta, names_file, *(name for _, batch in batches for name in (batch, f"{batch}.bin"))}
+    paths, contents = named_files(path, wanted, "*")
     files = {name.rpartition("/")[2]: data for name, data in contents.items()}
-    held = sorted(name.rpartition("/")[2] for name in paths)
+    held = first_few(sorted(name.rpartition("/")[2] for name in paths), 12) or "nothing"
     if len(files) < len(contents):
         raise SourceError(
-            f"{path} has files of {data_set.title} in several folders. Expected the archive as it was downloaded."
+            f"{path} has files of {published.title} in several folders. Expected the archive as it was downloaded."
         )
-    key, names_file = data_set.names[which]
-    if not {data_set.meta, names_file} & files.keys():
+    binary = published.meta not in files
+    meta = names_file if binary else published.meta
+    if meta not in files:
         raise SourceError(
-            f"The source {scheme}: {path} has no {data_set.meta} or {names_file}, which hold the class names; it holds "
-            f"{first_few(held, 8) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted "
-            "folder."
+            f"The source {scheme}: {path} has no {published.meta} or {names_file}, which hold the class names; it "
+            f"holds {held}. Expected {published.title} as it was downloaded, or its extracted folder."
         )
-    binary = data_set.meta not in files
-    name, tables = names_file if binary else data_set.meta, []
-    with reading(path / name):
+    with reading(path / meta):
         if binary:
-            names = [line.strip() for line in files[name].decode("utf-8", "replace").splitlines() if line.strip()]
+            names = [line.strip() for line in files[meta].decode("utf-8", "replace").splitlines() if line.strip()]
         else:
-            names = texts(load_fields(files[name])[key])
-    classes = named_classes(names, f"{path}: {name}")
-    for split in splits:
-        batches = [batch + ".bin" * binary for batch in data_set.batches[split]]
-        if missing := [batch for batch in batches if batch not in files]:
+            names = texts(load_fields(files[meta])[key], MOST_NAMES)
+    classes, tables = named_classes(names, f"{path}: {meta}"), []
+    for split, batch in batches:
+        name = f"{batch}.bin" if binary else batch
+        if name not in files:
             raise SourceError(
-                f"{path} has no {', '.join(missing)} of the split {split}; it holds {first_few(held, 12)}. Download "
-                "the archive "
-                "again, or choose another --split."
+                f"{path} has no {name} of the split {split}; it holds {held}. Download the archive again, or choose "
+                "another --split."
             )
-        for name in batches:
-            with reading(path / name):
-                rows, labels = _binary(files[name], which) if binary else _pickled(files[name], which)
-            check_labels(labels, len(classes) - 1, f"{path}: {name}")
-            tables.append(Table(split, rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels))
+        with reading(path / name):
+            rows, labels = _binary(files[name], which) if binary else _pickled(files[name], which)
+        check_labels(labels, len(classes) - 1, f"{path}: {name}")
+        tables.append(Table(split, rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels))
     return classes, tables
 
 
 def _pickled(data: bytes | bytearray, which: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     fields = load_fields(data)
-    rows, labels = pixels(fields["data"]), whole_numbers(fields[which])
+    rows = pixels(fields["data"])
+    labels = whole_numbers(fields[which], len(rows))
     if rows.shape != (len(labels), PIXELS):
         raise Refused(
-            f"it has data of shape {rows.shape} and {len(labels)} labels; expected a label for each row of {PIXELS} "
-            "bytes"
+            f"it has data of shape {rows.shape} and {len(labels)} labels; expected a label for each row of "
+            f"{PIXELS} bytes"
         )
     return rows, labels
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...manifests.layout import is_own
-from ...manifests.records.models import ClassRecord
-from .labels import read_labels
+from .labels import folder_classes, read_labels
 from .listing import KEPT_SUFFIXES, Listing, kept_suffix, list_images
 from .naming import find_equal, name_problem, normal, sample_id
 from .source import Source
@@ -46,7 +45,7 @@ def open(path: Path, *, labels: str | None = None) -> Source:
         The path holds no images or no class folders, or the CSV has mistakes (all of them listed).
     """
     csv = None if labels is None else Path(labels).expanduser()
-    if not path.is_dir() and not path.name.lower().endswith(".tar") and not tarfile_like(path):
+    if not path.is_dir() and not tarfile_like(path):
         raise SourceError(
             f"The source folder: {path} is a file, not a folder. Expected a folder of images, one folder a class."
         )
@@ -65,8 +64,7 @@ def _by_class(listing: Listing) -> Source:
     if not listing.folders and loose:
         raise listing.refuse(
             f"has no class folders; its {len(loose)} images lie flat: give their labels with --labels CSV (columns "
-            "file,label), or sort "
-            "them into class folders"
+            "file,label), or sort them into class folders"
         )
     if not folder_of:
         where = (
@@ -82,13 +80,11 @@ def _by_class(listing: Listing) -> Source:
     unfit = {folder: problem for folder in listing.folders if (problem := name_problem(folder)) is not None}
     unfit |= find_equal({folder: normal(folder) for folder in listing.folders if folder not in unfit})
     listing.notes += [(f"{folder}/", f"{problem} (its images are left out)") for folder, problem in unfit.items()]
-    named = {folder: normal(folder) for folder in listing.folders if folder not in unfit}
-    number_of = {name: i for i, name in enumerate(sorted(named.values()))}
+    classes = folder_classes(sorted(normal(folder) for folder in listing.folders if folder not in unfit))
+    number_of = {c.name: c.index for c in classes}
     listing.note_empty_folders()
-    labels = {image: number_of[named[folder]] for image, folder in folder_of.items() if folder in named}
-    return listing.source(
-        "folder", labels, sample_id, [ClassRecord(index=i, name=n, folder=n) for n, i in number_of.items()]
-    )
+    labels = {image: number_of[normal(folder)] for image, folder in folder_of.items() if folder not in unfit}
+    return listing.source("folder", labels, sample_id, classes)
 
 
 def open_tree(path: Path, *, images: str | None = None) -> Source:
@@ -132,7 +128,6 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
 
 def _problem(path: str) -> str | None:
     """Return why a file cannot have its path in a data set, or None."""
-    colon = (
-        "has a colon in its first name, as a drive has elsewhere: rename it" if ":" in path.partition("/")[0] else None
-    )
-    return name_problem(path) or colon
+    if (problem := name_problem(path)) is None and ":" in path.partition("/")[0]:
+        return "has a colon in its first name, as a drive has elsewhere: rename it"
+    return problem

@@ -44,12 +44,12 @@ def _read(path: Path, dataset: str, shape: Shape, ahead: int, sample: Sample) ->
     """Return a row; those around it are read with it, for who reads rows in order."""
     first = sample.index // ahead * ahead
     try:
-        row = _rows(path, dataset, shape, stamp(path), first, ahead)[sample.index - first]
-    except (*DAMAGED, IndexError):  # another row may be the damaged one, which nobody may ever ask for
         try:
+            row = _rows(path, dataset, shape, stamp(path), first, ahead)[sample.index - first]
+        except (*DAMAGED, IndexError):  # another row may be the damaged one, which nobody may ever ask for
             row = _rows(path, dataset, shape, stamp(path), sample.index, 1)[0]
-        except (*DAMAGED, IndexError) as e:
-            raise BadSample(f"cannot be read from {path.name} ({_reason(e)}): copy the file again") from None
+    except (*DAMAGED, IndexError) as e:
+        raise BadSample(f"cannot be read from {path.name} ({_reason(e)}): copy the file again") from None
     return row.tobytes() if shape is None else row.copy()  # a view would keep all rows that were read with it in memory
 
 
@@ -112,17 +112,15 @@ def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> So
     own = SCHEMA in file.attrs and labels is None and images is None
     stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
     encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
-    shape = (
-        None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name.removeprefix('/')}")
-    )
+    shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name[1:]}")
     given = _dataset(file, path, labels or LABELS, "--labels")
-    values = whole_labels(given, stored.shape[0], f"{path}: {given.name.removeprefix('/')}")
+    values = whole_labels(given, stored.shape[0], f"{path}: {given.name[1:]}").tolist()
     if own:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
-        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values.tolist())
+        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values)
     else:
-        samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values.tolist()))
-        classes = numbered_classes(int(values.max()))
+        samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values))
+        classes = numbered_classes(max(values))
     size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
     ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
     return Source("hdf5", samples, classes, partial(_read, path, stored.name, shape, ahead))
@@ -159,8 +157,7 @@ def _of_build(
         raise SourceError(
             f"{path} is a shard of a corruptset build, and its samples' ids are in the build's samples.jsonl: "
             f"give it where the build put it ({build} holds no manifest.json). Or name its datasets, --images images "
-            "--labels labels, "
-            "and its rows become data/0, data/1, ..."
+            "--labels labels, and its rows become data/0, data/1, ..."
         )
     try:
         data = open_build(build)

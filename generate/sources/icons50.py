@@ -64,17 +64,16 @@ def open(path: Path, *, groups: str = "style") -> Source:
 
 def _open_folders(path: Path, grouping: str) -> Source:
     source = folder.open(path)
-    named = [(sample, NAME.fullmatch(sample.id.rpartition("/")[2])) for sample in source.samples]
-    kept = [replace(sample, group=match[grouping]) for sample, match in named if match is not None]
+    named = {sample: NAME.fullmatch(sample.id.rpartition("/")[2]) for sample in source.samples}
+    kept = [replace(sample, group=match[grouping]) for sample, match in named.items() if match is not None]
     reason = f"has no {grouping} in its name; expected <style>_<rendition>_<subtype>.png"
     if not kept:
         raise SourceError(
             f"The source icons50: {path} holds no icon whose name has a style: its first image {reason}. {EXPECTED}"
         )
     source.samples = tuple(replace(sample, index=i) for i, sample in enumerate(kept))
-    source.notes = tuple(
-        sorted([*source.notes, *((str(sample.path), reason) for sample, match in named if match is None)])
-    )
+    unnamed = [(str(sample.path), reason) for sample, match in named.items() if match is None]
+    source.notes = tuple(sorted([*source.notes, *unnamed]))
     return source
 
 
@@ -83,13 +82,13 @@ def _read(path: Path, grouping: str) -> Rows:
     images = pixels(fields["image"])
     if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
         images = images.transpose(0, 2, 3, 1)
-    groups = texts(fields[grouping])
+    groups = texts(fields[grouping], len(images))
     if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3 or len(groups) != len(images):
         raise Refused(
             f"it has images of shape {images.shape} and {len(groups)} in {grouping!r}; expected (icons, 3, 32, 32)"
         )
-    labels = whole_labels(whole_numbers(fields["class"]), len(images), f"{path}: class")
-    for row, name in enumerate(groups):
+    labels = whole_labels(whole_numbers(fields["class"], len(images)), len(images), f"{path}: class")
+    for name in set(groups):
         if (problem := group_problem(name) if name else "is empty") is not None:
-            raise Refused(f"the {grouping} of row {row}, {name!r}, {problem}")
+            raise Refused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")
     return numbered_classes(int(labels.max())), [Table("data", images, labels, groups)]

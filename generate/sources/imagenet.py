@@ -17,7 +17,6 @@ Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Mapping
@@ -27,12 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import SourceError, listed
-from ...files import read_text
-from ...manifests.records.models import ClassRecord
+from .labels import folder_classes, read_rows
 from .listing import Listing, list_images
 from .naming import shown
 from .source import Source
-from .tarred import MOST_BYTES, named_files
+from .tarred import named_files, tarfile_like
 
 ARCHIVE = "ILSVRC2012_img_val.tar"
 WNID = re.compile(r"n\d{8}")
@@ -70,29 +68,25 @@ def open(path: Path, *, labels: str | None = None) -> Source:
     if not listing.images:
         raise listing.refuse("holds no image")
     flat = any("/" not in image for image in listing.images)
-    kit = kit or (find_devkit(path, path.parent) if flat else None)
-    if flat and kit is None:
+    if flat and kit is None and (kit := find_devkit(path, path.parent)) is None:
         raise SourceError(
             f"The source imagenet: {path} holds images without class folders, so their labels must come from "
-            "elsewhere. Put the devkit "
-            f"({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give it or a file of labels "
-            "with --labels."
+            f"elsewhere. Put the devkit ({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give "
+            "it or a file of labels with --labels."
         )
     truth = read_truth(kit) if kit is not None else None
     wnid_of = _classes_of(listing, truth)
     if truth is not None and truth.complete and flat and len(wnid_of) != len(truth.wnid_of):
         raise SourceError(
             f"{path} holds {len(wnid_of)} images, and {truth.path} says the classes of {len(truth.wnid_of)}. Both "
-            "must be of the whole "
-            "validation set: download what is cut, or give labels for just these images with --labels CSV."
+            "must be of the whole validation set: download what is cut, or give labels for just these images with "
+            "--labels CSV."
         )
     wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
     listing.note_empty_folders()
     labelled = {image: label_of[wnid] for image, wnid in wnid_of.items()}
-    source = listing.source(
-        "imagenet", labelled, _stem, [ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(wnids)]
-    )
+    source = listing.source("imagenet", labelled, _stem, folder_classes(wnids))
     source.root = source.root and given
     return source
 
@@ -117,10 +111,9 @@ def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
     if problems:
         raise SourceError(
             f"The source imagenet: {listing.path} holds {len(listing.images)} images, and these cannot be "
-            "ILSVRC2012's validation images "
-            f"(ILSVRC2012_val_00000001.JPEG) with their classes:\n{listed(problems, 10)}\nAre they another year's, or "
-            "cut? Any other image "
-            f"folder, or a tar of one, is folder:{listing.path}."
+            "ILSVRC2012's validation images (ILSVRC2012_val_00000001.JPEG) with their classes:\n"
+            f"{listed(problems, 10)}\nAre they another year's, or cut? Any other image folder, or a tar of one, is "
+            f"folder:{listing.path}."
         )
     return wnid_of
 
@@ -154,25 +147,19 @@ def read_truth(path: Path) -> Truth:
     """
     if not path.exists():
         raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
-    if (
-        not path.is_dir()
-        and "devkit" not in path.name.lower()
-        and not path.name.lower().endswith((".tar.gz", ".tgz", ".tar"))
-    ):
+    if not path.is_dir() and not tarfile_like(path):
         return _read_labels(path)
-    _, contents = named_files(path, re.compile(f"{META}|{TRUTH}"), "data/*", "*/data/*")
+    _, contents = named_files(path, (META, TRUTH), "data/*", "*/data/*")
     files = {name.rpartition("/")[2]: data for name, data in contents.items()}
     if missing := [f"data/{wanted}" for wanted in (META, TRUTH) if wanted not in files]:
         raise SourceError(f"{path} has no {missing[0]}; is it the devkit of another year? {EXPECTED}")
     wnids = _wnids(files[META], path)
     ids = files[TRUTH].decode("ascii", "replace").split()
     known = {str(i): wnid for i, wnid in enumerate(wnids, 1)}
-    wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known] or ["it has no line"] * (
-        not ids
-    )
-    if wrong:
+    wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known]
+    if wrong or not ids:
         what = f"{path}: {TRUTH} has lines that are no ids from 1 to {len(wnids)}"
-        raise SourceError(f"{what}:\n{listed(wrong, 10)}\nDownload the devkit again.")
+        raise SourceError(f"{what}:\n{listed(wrong or ['it has no line'], 10)}\nDownload the devkit again.")
     return Truth({f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, tuple(wnids), True, path)
 
 
@@ -202,35 +189,25 @@ def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
 
 def _read_labels(path: Path) -> Truth:
     """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
-    try:
-        rows = [
-            [cell.strip() for cell in row]
-            for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True)
-            if row
-        ]
-    except (OSError, csv.Error) as e:
-        raise SourceError(f"The labels {path} cannot be read: {e}. Expected a line an image.") from None
-    if rows and WNID.fullmatch(rows[0][0]):
-        rows = [["file", "label"], *([f"ILSVRC2012_val_{i:08d}", *row] for i, row in enumerate(rows, 1))]
-    if not rows or rows[0] not in (["file", "label"], ["ImageId", "PredictionString"]):
+    rows = read_rows(path, "labels", "a line an image")
+    if rows and WNID.fullmatch(rows[0][1][0]):
+        named = enumerate((row for _, row in rows), 1)
+        rows = [(0, ["file", "label"]), *((i, [f"ILSVRC2012_val_{i:08d}", *row]) for i, row in named)]
+    if not rows or rows[0][1] not in (["file", "label"], ["ImageId", "PredictionString"]):
         raise SourceError(
-            f"The labels {path} begin with {','.join(*rows[:1])[:80]!r}. Expected a header line 'file,label' or "
-            "'ImageId,PredictionString' "
-            "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
+            f"The labels {path} begin with {','.join(rows[0][1] if rows else [])[:80]!r}. Expected a header line "
+            "'file,label' or 'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or a wnid a line; or give the "
+            "devkit."
         )
     wnid_of: dict[str, str] = {}
     problems = [] if rows[1:] else ["they have no row"]
-    for i, (name, *cells) in enumerate(rows[1:], 2):
-        stem, wnid = (
-            name.rpartition("/")[2].removesuffix(".JPEG"),
-            cells[0].partition(" ")[0] if len(cells) == 1 else "",
-        )
-        if not WNID.fullmatch(wnid) or stem in wnid_of:
-            problems.append(
-                f"line {i}: {stem} was given before"
-                if stem in wnid_of
-                else f"line {i}: {wnid!r} is no wnid such as n01440764"
-            )
+    for line, (name, *cells) in rows[1:]:
+        stem = name.rpartition("/")[2].removesuffix(".JPEG")
+        wnid = cells[0].partition(" ")[0] if len(cells) == 1 else ""
+        if stem in wnid_of:
+            problems.append(f"line {line}: {stem} was given before")
+        elif not WNID.fullmatch(wnid):
+            problems.append(f"line {line}: {wnid!r} is no wnid such as n01440764")
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(f"The labels {path} have mistakes:\n{listed(problems)}")

@@ -10,13 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, listed, suggest
+from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
 from .naming import find_equal, name_problem, normal
 
 MAX_LABEL = 99_999
 MAX_CSV_BYTES = 512 * 2**20
+
+
+def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV that have something in them, each with the number of its line.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, or is no UTF-8 or no CSV.
+    """
+    problem = ""
+    try:
+        reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
+        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+    except OSError as e:
+        problem = reason(e)
+    except csv.Error as e:
+        problem = f"line {reader.line_num}: {e}"
+    raise SourceError(f"The {what} {path} cannot be read: {problem}. Expected {expected}.")
 
 
 def read_column(
@@ -42,51 +61,37 @@ def read_column(
     SourceError
         It cannot be read, has another header, or has mistakes: all of them are listed.
     """
-    try:
-        reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
-    except OSError as e:
+    (_, head), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
+    if head != ["file", column]:
         raise SourceError(
-            f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}."
-        ) from None
+            f"The {column}s {path} begin with {','.join(head)!r}; expected the header line 'file,{column}'."
+        )
+    if not rows:
+        raise SourceError(f"The {column}s {path} have a header and no rows.")
     on_disk = {normal(image): image for image in images}
     said: dict[str, str] = {}
     problems: list[str] = []
     seen: dict[str, int] = {}
-    head: list[str] = []
-    try:
-        for row in filter(None, reader):
-            line = reader.line_num
-            if not head:
-                head = row
-                continue
-            if len(row) != 2:
-                problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
-                continue
-            name, value = normal(row[0].strip().replace("\\", "/").removeprefix("./")), normal(row[1].strip())
-            if name not in on_disk:
-                near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
-                problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
-            elif seen.setdefault(name, line) != line:
-                problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
-            elif not value:
-                problems.append(f"line {line}: {row[0]!r} has no {column}")
-            else:
-                said[on_disk[name]] = value
-    except csv.Error as e:
-        problems.append(f"line {reader.line_num}: {e}")
-    if [c.strip() for c in head] != ["file", column]:
-        raise SourceError(
-            f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line "
-            f"'file,{column}'."
-        )
+    for line, row in rows:
+        if len(row) != 2:
+            problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
+            continue
+        name, value = normal(row[0].replace("\\", "/").removeprefix("./")), normal(row[1])
+        if name not in on_disk:
+            near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
+            problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
+        elif seen.setdefault(name, line) != line:
+            problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
+        elif not value:
+            problems.append(f"line {line}: {row[0]!r} has no {column}")
+        else:
+            said[on_disk[name]] = value
     problems += judge(sorted(set(said.values())))
     if problems:
         raise SourceError(
             f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
             f"Expected one line 'file,{column}' an image: the file as a path below the folder, {expected}."
         )
-    if not said:
-        raise SourceError(f"The {column}s {path} have a header and no rows.")
     return said
 
 
@@ -106,8 +111,7 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tupl
     if _numbers(names):
         return {file: int(label) for file, label in label_of.items()}, numbered_classes(max(map(int, names)))
     index_of = {name: i for i, name in enumerate(names)}
-    classes = tuple(ClassRecord(index=i, name=name, folder=name) for name, i in index_of.items())
-    return {file: index_of[label] for file, label in label_of.items()}, classes
+    return {file: index_of[label] for file, label in label_of.items()}, folder_classes(names)
 
 
 def _numbers(names: Sequence[str]) -> list[str]:
@@ -121,6 +125,11 @@ def _label_problems(names: Sequence[str]) -> list[str]:
         return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind"]
     if numbers:
         return [f"the label {name} is above {MAX_LABEL}" for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
+    return _name_problems(names)
+
+
+def _name_problems(names: Sequence[str]) -> list[str]:
+    """Return what is wrong with names of classes, each of which is that of a folder, too."""
     wrong = find_equal({name: name for name in names}) | {
         name: why for name in names if (why := _folder_problem(name)) is not None
     }
@@ -162,6 +171,11 @@ def check_labels(labels: NDArray[np.int64], high: int, where: str) -> None:
         )
 
 
+def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
+    """Return the classes that folders of these names are, in their order."""
+    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
+
+
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
     """Return classes that have numbers for names, 0 up to the last label: a manifest numbers its classes without gaps.
 
@@ -188,16 +202,11 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
     (['cat', 'dog'], ['0_dog', '1_cat'])
     """
-    problems = [
-        f"class {i}, {name!r}, {problem}"
-        for i, name in enumerate(names)
-        if (problem := _folder_problem(name)) is not None
-    ]
-    if len({n.casefold() for n in names}) < len(names):
-        problems.append("a class name is given twice")
-    if problems or not names:
-        raise SourceError(
-            f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again."
-        )
-    width = 0 if list(names) == sorted(names) else len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=n, folder=f"{i:0{width}d}_{n}" if width else n) for i, n in enumerate(names))
+    twice = ["a class name is given twice"] * (len(set(names)) < len(names))
+    problems = twice + _name_problems(names) if names else ["it has none"]
+    if problems:
+        raise SourceError(f"{where} does not hold class names: {first_few(problems)}. Download it again.")
+    if list(names) == sorted(names):
+        return folder_classes(names)
+    width = len(str(len(names) - 1))
+    return tuple(ClassRecord(index=i, name=name, folder=f"{i:0{width}d}_{name}") for i, name in enumerate(names))

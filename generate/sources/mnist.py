@@ -63,9 +63,8 @@ def _pairs(path: Path) -> tuple[Pair, ...]:
         for file in sorted(place.glob("*-ubyte*")):
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"]):
-                sets[match["prefix"]].setdefault(
-                    ("train" if match["split"] == "train" else "test", match["kind"]), file.resolve()
-                )
+                split = "train" if match["split"] == "train" else "test"
+                sets[match["prefix"]].setdefault((split, match["kind"]), file.resolve())
     if not sets:
         raise SourceError(
             f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {EXPECTED}"
@@ -74,39 +73,35 @@ def _pairs(path: Path) -> tuple[Pair, ...]:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{path} holds {len(sets)} data sets; say which one: {names}.")
     (files,) = sets.values()
-    if single := [
-        file.name for (split, _), file in files.items() if not {(split, "images"), (split, "labels")} <= files.keys()
-    ]:
+    splits = [split for split in ("test", "train") if {(split, "images"), (split, "labels")} <= files.keys()]
+    if single := [file.name for (split, _), file in files.items() if split not in splits]:
         raise SourceError(
             f"The source mnist:{path} has {', '.join(single)} without the labels or images that belong to it. "
             "Download both."
         )
-    return tuple(
-        (split, files[split, "images"], files[split, "labels"])
-        for split in ("test", "train")
-        if (split, "images") in files
-    )
+    return tuple((split, files[split, "images"], files[split, "labels"]) for split in splits)
 
 
 def _read(pairs: tuple[Pair, ...], splits: tuple[str, ...]) -> Rows:
     # The labels of all splits together say what the classes are, so that one split has the classes of the other.
     labels = {file: _idx(file, "labels").astype(np.int64) for _, _, file in pairs}
+    every = np.concatenate(list(labels.values()))
+    # the letters' labels begin at 1, and those of a few images may go only to 9
+    ranges = CLASSES[1:2] if any("letters" in file.name for file in labels) else CLASSES
+    fitting = [high for low, high in ranges if low <= every.min() and every.max() <= high]
+    last = fitting[0] if fitting else ranges[-1][1]
     tables = []
     for split, images_path, labels_path in pairs:
+        values = labels[labels_path]
+        check_labels(values, last, str(labels_path))
         if split in splits:
             images = _idx(images_path, "images")
-            shape, values = image_shape(images.dtype, images.shape, str(images_path)), labels[labels_path]
+            shape = image_shape(images.dtype, images.shape, str(images_path))
             if len(images) != len(values):
                 what = f"{images_path} holds {len(images)} images and {labels_path.name} {len(values)} labels"
                 raise SourceError(f"{what}. Download both again.")
             tables.append(Table(split, images.reshape(-1, *shape), values))
-    # The last label of the published set that all labels fit into; those of EMNIST's letters begin at 1.
-    every = np.concatenate(list(labels.values()))
-    ranges = CLASSES[1:2] if any("letters" in file.name for file in labels) else CLASSES
-    last = next((high for low, high in ranges if low <= every.min() and every.max() <= high), None)
-    for file, values in labels.items():
-        check_labels(values, ranges[-1][1] if last is None else last, str(file))
-    return numbered_classes(ranges[-1][1] if last is None else last), tables
+    return numbered_classes(last), tables
 
 
 def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
@@ -118,14 +113,13 @@ def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
     if begins != magic or len(data) < length:
         raise SourceError(
             f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
-            "Are the files of images "
-            "and labels mixed up? Download it again."
+            "Are the files of images and labels mixed up? Download it again."
         )
     shape = struct.unpack_from(f">{dimensions}I", data, 4)
-    if 0 in shape or len(data) != length + math.prod(shape):
+    whole = length + math.prod(shape)
+    if 0 in shape or len(data) != whole:
         raise SourceError(
-            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes "
-            f"{length + math.prod(shape):,} with its head, "
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {whole:,} with its head, "
             f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
         )
     return np.frombuffer(data, np.uint8, offset=length).reshape(shape)

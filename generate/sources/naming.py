@@ -75,19 +75,16 @@ def name_problem(path: str) -> str | None:
     return None
 
 
-def find_equal(named: Mapping[str, str]) -> dict[str, str]:
-    """Return path -> reason for those whose names are equal, or equal under case folding."""
-    reason = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
-    return {path: reason.format(others) for path, others in _same_names(named).items()}
+EQUAL = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
 
 
-def _same_names(named: Mapping[str, str]) -> dict[str, str]:
-    """Return every path whose name, folded, other paths have too, with these."""
+def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
+    """Return path -> reason, with the other paths in it, for those whose names are equal under case folding."""
     groups: dict[str, list[str]] = defaultdict(list)
     for path, name in named.items():
         groups[_folded(name)].append(path)
     shared = [group for group in groups.values() if len(group) > 1]
-    return {path: ", ".join(other for other in group if other != path) for group in shared for path in group}
+    return {path: reason.format(", ".join(p for p in group if p != path)) for group in shared for path in group}
 
 
 def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
@@ -106,8 +103,7 @@ def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
         for path, place in stored.items()
         if not folders.isdisjoint((_folded(place) + ".jpeg", _folded(place) + ".png"))
     }
-    both = _same_names(stored) | _same_names({path: identity for identity, _, path in named})
-    return problems | {path: same.format(others) for path, others in both.items()}
+    return problems | find_equal(stored, same) | find_equal({path: identity for identity, _, path in named}, same)
 
 
 def _folded(name: str) -> str:

@@ -1,9 +1,8 @@
-"""Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version,
-Icons-50.npy.
+"""Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version, Icons-50.
 
-Python's own unpickler is held to the names in `_NAMES`, which stand for functions of this module: numpy's own crash
-Python on some damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of one
-entry.
+Python's own unpickler finds nothing but the names in `KNOWN`, which stand for functions of this module: numpy's own
+crash Python on some damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of
+one entry.
 
 References
 ----------
@@ -12,26 +11,16 @@ Python's ``pickletools`` documents the format; numpy.lib.format that of .npy fil
 
 from __future__ import annotations
 
-import codecs
-import math
 import pickle
-import re
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-PIECE = 1 << 20
-"""Bytes of a long text that are decoded at once."""
 LONG = 255
-"""Bytes of a string, or of a line, that is copied out of the pickle."""
+"""Bytes of a string, or of a line, that is copied out of the pickle; longer strings stay views of it."""
 MOST_HELD = 6 << 20
-"""Bytes of a pickle beside its long strings: 50,000 rows have two to five million, and each byte can take a hundred in
-memory.
-"""
-MOST_COLUMN = 64 << 20
-"""Bytes of an array of labels or names, or of an element that many places may name."""
-_DTYPE = re.compile(r"[<>|]?([ui][1248]|b1|f[248]|[US][1-9][0-9]{0,3}|O[48]?)")
+"""Bytes beside the long strings, each of which can take a hundred in memory: 50,000 rows have two to five million."""
 
 
 class Refused(ValueError):
@@ -39,30 +28,21 @@ class Refused(ValueError):
 
 
 def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """Return the dictionary that is pickled in some bytes; its arrays of numbers are views of them.
+    """Return the dictionary that is pickled in some bytes; its arrays are views of them where the pickle has bytes.
 
     Raises
     ------
     Refused
-        It is no pickle, is cut, or asks for anything but arrays, lists, dictionaries, strings and whole numbers.
+        It is no pickle, is cut, or asks for anything but arrays, lists, dictionaries, strings and numbers.
     """
     reader = _Reader(memoryview(data).toreadonly())
     try:
         fields = _Unpickler(reader, encoding="bytes").load()
     except Refused as e:
         raise Refused(f"{e} (at byte {reader.position:,})") from None
-    except (
-        pickle.UnpicklingError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        DeprecationWarning,
-    ):
-        raise Refused(
-            f"it is no pickle of arrays, lists, strings and whole numbers (at byte {reader.position:,})"
-        ) from None
+    except Exception as e:  # Python's unpickler raises many kinds
+        what = "it is no pickle of arrays, lists, strings and whole numbers"
+        raise Refused(f"{what} ({type(e).__name__} at byte {reader.position:,})") from None
     if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
         fields = fields.values[0]  # what numpy.save makes of a dictionary
     if not isinstance(fields, dict):
@@ -79,14 +59,27 @@ def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
     return load_fields(memoryview(data)[start:])
 
 
-def texts(value: Any) -> list[str]:
+def column(value: Any, most: int) -> list[Any]:
+    """Return a column of short strings or whole numbers, of at most so many rows."""
+    values = value.values if isinstance(value, Array) else value
+    if isinstance(values, np.ndarray) and values.ndim == 1 and len(values) <= most:
+        if values.dtype.kind == "U":  # numpy itself takes letters that there are not, which crash Python
+            values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
+        values = values.tolist()
+    if not isinstance(values, list) or len(values) > most:
+        what = getattr(values, "shape", type(values).__name__)
+        raise Refused(f"it has {what} where a column of names or numbers was expected, one an image")
+    return values
+
+
+def texts(value: Any, most: int) -> list[str]:
     """Return a column of strings."""
-    return [_text(v) for v in _column(value)]
+    return [_text(v) for v in column(value, most)]
 
 
-def whole_numbers(value: Any) -> NDArray[np.int64]:
+def whole_numbers(value: Any, most: int) -> NDArray[np.int64]:
     """Return a column of whole numbers."""
-    values = _column(value)
+    values = column(value, most)
     if not all(type(v) is int and abs(v) < 1 << 62 for v in values):
         raise Refused("it has other things where whole numbers were expected")
     return np.array(values, np.int64)
@@ -101,29 +94,16 @@ def pixels(value: Any) -> NDArray[np.uint8]:
     return array
 
 
-def _column(value: Any) -> list[Any]:
-    values = value.values if isinstance(value, Array) else value
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.nbytes <= MOST_COLUMN:
-        if values.dtype.kind == "U":  # numpy itself takes letters that there are not, which crash Python
-            values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
-        values = values.tolist()
-    if not isinstance(values, list):
-        raise Refused(
-            f"it has {getattr(values, 'shape', type(values).__name__)} where a column of names or numbers was expected"
-        )
-    return values
-
-
 def _text(value: Any) -> str:
     """Return a short string as text."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value.decode("latin-1")
-    if not isinstance(value, str):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bytes) or len(value) > LONG:
         raise Refused(f"it has {type(value).__name__} where a short string was expected")
-    return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 class _Reader:
@@ -156,9 +136,7 @@ class Dtype:
     """In place of numpy's class."""
 
     def __init__(self, name: Any, *flags: Any) -> None:
-        if not _DTYPE.fullmatch(_text(name)):
-            raise Refused(f"it has an array of dtype {_text(name)[:20]!r}; expected numbers or strings")
-        self.numpy: np.dtype[Any] = np.dtype(_text(name))
+        self.numpy = np.dtype(_text(name))
 
     def set_state(self, state: Any) -> None:
         """Take the byte order, as numpy writes it."""
@@ -173,14 +151,10 @@ class Array:
     def set_state(self, state: Any) -> None:
         """Take type, shape and elements, as numpy writes them."""
         _, shape, dtype, fortran, data = state
-        if not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
-            raise Refused("it has an array of no shape")
-        if dtype.numpy.kind != "O":
-            self.values = np.frombuffer(data, dtype.numpy).reshape(shape, order="F" if fortran else "C")
-        elif isinstance(data, list) and len(data) == math.prod(shape):
+        if isinstance(data, list):
             self.values = data
-        else:
-            raise Refused("it has an array of another size than its shape says")
+        else:  # which refuses objects, and bytes that are not of this shape
+            self.values = np.frombuffer(data, dtype.numpy).reshape(shape, order="F" if fortran else "C")
 
 
 def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
@@ -192,16 +166,17 @@ def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
 def _scalar(dtype: Any, data: Any) -> Any:
     if len(data) > LONG:  # a pickle may name the same one half a million times
         raise Refused("it has a long string among its elements")
-    return _column(_frombuffer(data, dtype, (1,), "C"))[0]
+    return column(_frombuffer(data, dtype, (1,), "C"), 1)[0]
 
 
-def _encode(text: Any, coding: Any) -> bytes | bytearray:
-    if _text(coding) not in ("latin1", "latin-1"):
+def _encode(text: Any, coding: Any) -> bytes:
+    """Return the bytes that protocol 2 writes as text, each as a letter; long ones are bytes already."""
+    if coding != "latin1":  # some codings take the square of a text's length in time
         raise Refused("it has bytes that are no text")
-    return text if isinstance(text, bytearray) else _text(text).encode("latin-1")
+    return text if isinstance(text, bytes) else _text(text).encode("latin-1")
 
 
-_NAMES = {
+KNOWN = {
     "numpy.ndarray": None,
     "numpy.dtype": Dtype,
     "_codecs.encode": _encode,
@@ -211,27 +186,20 @@ _NAMES = {
     "numpy.core.multiarray.scalar": _scalar,
     "numpy.core.numeric._frombuffer": _frombuffer,
 }
-"""What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later
-releases.
-"""
-_INSTRUCTIONS = (
-    "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING "
-    "SHORT_BINSTRING BINBYTES "
-    "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM "
-    "SETITEMS PUT "
-    "BINPUT LONG_BINPUT MEMOIZE GET BINGET LONG_BINGET GLOBAL STACK_GLOBAL REDUCE"
-).split()
+"""What numpy and Python 2 and 3 write in pickles of arrays; ``numpy._core`` is ``numpy.core`` of later releases."""
+REFUSED = b"".join([pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.EXT1, pickle.EXT2, pickle.EXT4])
+"""Sets, since the hash of deep tuples crashes Python; and names that other libraries have registered."""
 
 
 class _Fields(dict[str, Any]):
-    """A dictionary whose keys are text: the hash of deep tuples crashes Python."""
+    """A dictionary whose keys are text, whose hash is no deep one."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(_text(key), value)
 
 
 class _Unpickler(pickle._Unpickler):
-    """Python's unpickler, which finds nothing but `_NAMES`."""
+    """Python's unpickler, which finds nothing but `KNOWN`."""
 
     append: Any
     read: Any
@@ -240,9 +208,9 @@ class _Unpickler(pickle._Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         asked = f"{module}.{name}".replace("numpy._core.", "numpy.core.")
-        if asked not in _NAMES:
+        if asked not in KNOWN:
             raise Refused(f"it asks Python to run {asked[:100]!r}, which no such file does. Nothing of it was run")
-        return _NAMES[asked]
+        return KNOWN[asked]
 
     def load_build(self) -> None:
         state = self.stack.pop()
@@ -255,10 +223,11 @@ class _Unpickler(pickle._Unpickler):
 
     def load_text(self) -> None:
         data = self.read(int.from_bytes(self.read(4), "little"))
-        self.append(data.decode() if isinstance(data, bytes) else _letters(data))
+        text = str(data, "utf-8")  # a long one can only be the bytes of protocol 2, which are made once
+        self.append(text if isinstance(data, bytes) else text.encode("latin-1"))
 
     dispatch: ClassVar[dict[int, Any]] = {
-        **{getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _INSTRUCTIONS},
+        **{code: load for code, load in pickle._Unpickler.dispatch.items() if code not in REFUSED},
         pickle.FRAME[0]: lambda self: self.read(8),  # only says how many bytes may be read at once
         pickle.BUILD[0]: load_build,
         pickle.DICT[0]: load_dict,
@@ -266,17 +235,3 @@ class _Unpickler(pickle._Unpickler):
         pickle.BINUNICODE[0]: load_text,
         pickle.BYTEARRAY8[0]: pickle._Unpickler.dispatch[pickle.BINBYTES8[0]],
     }
-
-
-def _letters(data: memoryview) -> bytearray | None:
-    """Return the bytes that protocol 2 wrote as a long text, each as a letter; None of other text, which nothing needs.
-
-    They are decoded piece by piece: beside each other the forms of the text take four times their size.
-    """
-    decoder, letters = codecs.getincrementaldecoder("utf-8")(), bytearray()
-    try:
-        for start in range(0, len(data), PIECE):
-            letters += decoder.decode(data[start : start + PIECE], start + PIECE >= len(data)).encode("latin-1")
-    except UnicodeError:
-        return None
-    return letters

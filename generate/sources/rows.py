@@ -4,12 +4,10 @@ memory.
 
 from __future__ import annotations
 
-import bisect
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -63,38 +61,33 @@ def row_source(
     width : int
         Digits of a row in an id.
     """
-    classes, tables = _read(tuple(files), read, arguments)
+    rows = functools.partial(_rows, tuple(files), read, arguments)
+    classes, tables = rows()
     samples: list[Sample] = []
     rows_of: Counter[str] = Counter()
     for table in tables:
         split = None if table.split == "data" else table.split
         for label, group in zip(table.labels.tolist(), table.groups or [None] * len(table.labels), strict=True):
-            samples.append(
-                Sample(len(samples), f"{table.split}/{rows_of[table.split]:0{width}d}", label, None, split, group)
-            )
+            row = f"{table.split}/{rows_of[table.split]:0{width}d}"
+            samples.append(Sample(len(samples), row, label, None, split, group))
             rows_of[table.split] += 1
-    starts = tuple(accumulate((len(table.labels) for table in tables), initial=0))
     held = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
-    load = functools.partial(_load, tuple(files), read, arguments, starts)
-    return Source(scheme, tuple(samples), classes, load, held_bytes=held)
+    return Source(scheme, tuple(samples), classes, functools.partial(_load, rows), held_bytes=held)
 
 
-def _load(
-    files: tuple[Path, ...],
-    read: Callable[..., Rows],
-    arguments: tuple[Any, ...],
-    starts: tuple[int, ...],
-    sample: Sample,
-) -> NDArray[np.uint8]:
-    number = bisect.bisect_right(starts, sample.index) - 1
+def _load(rows: Callable[[], Rows], sample: Sample) -> NDArray[np.uint8]:
+    index = sample.index
     try:
-        _, tables = _read(files, read, arguments)
-        return np.array(tables[number].images[sample.index - starts[number]], order="C")
-    except (SourceError, IndexError) as e:
+        for table in rows()[1]:
+            if index < len(table.images):
+                return np.array(table.images[index], order="C")
+            index -= len(table.images)
+    except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
+    raise BadSample("cannot be read any more: its file has fewer rows than before")
 
 
-def _read(files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...]) -> Rows:
+def _rows(files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[Any, ...]) -> Rows:
     with reading(files[0]):
         return _held_rows(read, arguments, tuple(map(stamp, files)))
 
@@ -134,8 +127,7 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
     if not fits or shape[1] * shape[2] > MAX_PIXELS:
         raise SourceError(
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
-            f"{LEAST_SIDE} and at most "
-            f"{MAX_PIXELS:,} pixels an image."
+            f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels an image."
         )
     return shape[1], shape[2], shape[3]
 

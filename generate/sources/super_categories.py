@@ -13,9 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ...canonical import canonical_sha256
 from ...error_lines import mistake_lines
 from ...errors import RecipeError, SourceError, listed, suggest
-from ...files import read_text, reason
+from ...files import parse_toml, read_text, reason
 from ...manifests.records.models import ClassRecord
-from ...toml import parse_toml
 
 SHIPPED = ("fragile-imagenet",)
 """Files that come with the package: their names stand for them."""

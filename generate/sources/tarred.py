@@ -1,6 +1,4 @@
-"""Files that are read in place: whole ones, gzipped or not, and the members of tars by an index. Nothing is
-extracted.
-"""
+"""Files read in place: whole ones, gzipped or not, and the members of tars by an index. Nothing is extracted."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import gzip
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +21,9 @@ from .source import Note, Place
 PIECE = 1 << 20
 """Bytes that are read at once: what a file says of its size is not believed."""
 MOST_BYTES = 1 << 30
-"""Bytes of a file that is read whole, or of the members of a tar that are: EMNIST's images have 547 million, all of
+"""Bytes of a file that is read whole, and of what a gzipped tar expands to: EMNIST's images have 547 million, all of
 CIFAR 190.
 """
-MAX_EXPANDED = 8 << 30
-"""Bytes that a gzipped tar may expand to: CIFAR and the devkit stay far below, a bomb does not."""
 Stamp = tuple[int, int, int]
 
 
@@ -48,35 +44,22 @@ def reading(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} cannot be read: {reason(e)}.") from None
 
 
-def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first bytes of a regular file."""
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file, or what a gzipped one expands to; checksums are compared at its end."""
     with reading(path), open_regular(path) as file:
-        return file.read(count)
+        zipped = file.peek(2).startswith(b"\x1f\x8b")
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
 
 
-def _open(path: Path) -> tuple[BinaryIO, bool]:
-    """Open a regular file, or what a gzipped one expands to, and say whether it is; checksums are compared at
-    the end.
-    """
-    zipped = first_bytes(path, 2) == b"\x1f\x8b"
-    file = open_regular(path)
-    if not zipped:
-        return file, False
-    unpacked = gzip.GzipFile(fileobj=file, mode="rb")
-    unpacked.myfileobj = file  # type: ignore[assignment]  # closed with it
-    return cast(BinaryIO, unpacked), True
-
-
-def read_whole(path: Path, most: int | None = None) -> bytearray:
-    """Return the bytes of a file, or what it expands to; raise `SourceError` where it cannot be read or they are more
-    than `most`.
-    """
-    most, data = MOST_BYTES if most is None else most, bytearray()
-    with reading(path), _open(path)[0] as file:
-        while len(data) <= most and (piece := file.read(PIECE)):
+def read_whole(path: Path) -> bytearray:
+    """Return the bytes of a file, or what it expands to."""
+    data = bytearray()
+    with opened(path) as file:
+        while len(data) <= MOST_BYTES and (piece := file.read(PIECE)):
             data += piece
-    if len(data) > most:
-        raise SourceError(f"{path} has more than {most:,} bytes: it is not what its name says.")
+    if len(data) > MOST_BYTES:
+        raise SourceError(f"{path} has more than {MOST_BYTES:,} bytes: it is not what its name says.")
     return data
 
 
@@ -92,9 +75,8 @@ def read_place(path: Path, place: Place) -> bytes:
         file.seek(place.offset)
         data = file.read(place.size)
     if len(data) != place.size:
-        raise SourceError(
-            f"{path} is cut: it ends {place.size - len(data):,} bytes before it should. Download it again."
-        )
+        missing = place.size - len(data)
+        raise SourceError(f"{path} is cut: it ends {missing:,} bytes before it should. Download it again.")
     return data
 
 
@@ -110,15 +92,15 @@ class Tar:
     """Path -> bytes of the files that were wanted."""
 
 
-def list_tar(path: Path, wanted: re.Pattern[str] | None = None) -> Tar:
-    """List a tar, gzipped or not, in one pass over its headers.
+def list_tar(path: Path, wanted: Container[str] | None = None) -> Tar:
+    """List a tar in one pass over its headers.
 
     Parameters
     ----------
     path : Path
-    wanted : re.Pattern, optional
-        What the whole name of a file, without its folders, matches if it is read on the way; without it, no file is,
-        and the archive must not be gzipped: its members are to be read in place.
+    wanted : container of str, optional
+        Names, without folders, of the files that are read on the way; without it, none is, and the archive must not be
+        gzipped: its members are to be read in place.
 
     Raises
     ------
@@ -127,36 +109,29 @@ def list_tar(path: Path, wanted: re.Pattern[str] | None = None) -> Tar:
     """
     if not tarfile_like(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
-    tar, held = Tar(), 0
-    file, zipped = _open(path)
-    with reading(path), file:
+    tar = Tar()
+    with opened(path) as file:
+        zipped = isinstance(file, gzip.GzipFile)
         if zipped and wanted is None:
             raise SourceError(
                 f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs "
-                "do not shrink). "
-                f"Decompress it first: gunzip {path.name}"
+                f"do not shrink). Decompress it first: gunzip {path.name}"
             )
+        most = MOST_BYTES if zipped else path.stat().st_size
         for member in tar_members(file):
-            name = re.sub(r"^(\./)+", "", member.name)
+            name, place = re.sub(r"^(\./)+", "", member.name), Place(member.offset_data, member.size)
+            if zipped and place.offset + place.size > most:  # a header may say anything, which would be expanded
+                raise SourceError(f"{path} expands to more than {most:,} bytes: it is not what its name says.")
             if member.isdir():
                 continue
             if (problem := _problem(name, member)) is not None or name in tar.files:
                 tar.notes.append((name, problem or "is in the archive twice: make it again, with one of them"))
                 continue
-            tar.files[name] = Place(member.offset_data, member.size)
-            if wanted is not None and wanted.fullmatch(name.rpartition("/")[2]):
-                held += member.size
-                if held > MOST_BYTES:
-                    raise SourceError(f"{path}: {name} and the files before it have more than {MOST_BYTES:,} bytes.")
-                file.seek(member.offset_data)
-                tar.contents[name] = file.read(member.size)
-            if zipped and member.offset_data + member.size > MAX_EXPANDED:
-                break
-        while zipped and file.tell() <= MAX_EXPANDED and file.read(PIECE):
-            pass  # to its end, where checksums are compared
-        if zipped and file.tell() > MAX_EXPANDED:
-            raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
-        end = file.tell() if zipped else path.stat().st_size
+            tar.files[name] = place
+            if wanted is not None and name.rpartition("/")[2] in wanted:
+                file.seek(place.offset)
+                tar.contents[name] = file.read(place.size)
+        end = file.seek(most)  # of a gzipped file the end is read here, where its checksums are compared
     if beyond := [name for name, place in tar.files.items() if place.offset + place.size > end]:
         raise SourceError(f"{path} is cut: {beyond[0]} in it ends beyond the archive's end. Download it again.")
     return tar
@@ -164,7 +139,9 @@ def list_tar(path: Path, wanted: re.Pattern[str] | None = None) -> Tar:
 
 def tarfile_like(path: Path) -> bool:
     """Whether a file begins as tars do, gzipped or not."""
-    if (header := first_bytes(path, tarfile.BLOCKSIZE)).startswith(b"\x1f\x8b"):
+    with reading(path), open_regular(path) as file:
+        header = file.read(tarfile.BLOCKSIZE)
+    if header.startswith(b"\x1f\x8b"):
         return True
     try:
         tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
@@ -188,13 +165,13 @@ def _problem(name: str, member: tarfile.TarInfo) -> str | None:
     return None
 
 
-def named_files(path: Path, wanted: re.Pattern[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
+def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[str], dict[str, bytes | bytearray]]:
     """Return the paths of the files of a folder (where globs find them) or a tar, and the contents of those that are
-    wanted.
+    wanted by their names.
     """
     if path.is_dir():
         found = {p.relative_to(path).as_posix(): p for place in places for p in sorted(path.glob(place)) if p.is_file()}
-        return list(found), {name: read_whole(p) for name, p in found.items() if wanted.fullmatch(p.name)}
+        return list(found), {name: read_whole(p) for name, p in found.items() if p.name in wanted}
     tar = list_tar(path, wanted)
     if tar.notes:
         raise SourceError(f"{path} is not as it is published: {tar.notes[0][0]} in it {tar.notes[0][1]}.")

@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from ...errors import BuildError, listed
-from .subject import Subject
+from .contents import Contents
 
 _PADDED = "For labels that are the same everywhere, build from class folders with zero-padded numbers (02_dog)."
 
 
-def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
+def class_notes(view: str, contents: Contents, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
     """Return which loaders find other labels by listing folders, from (path below a set's folder, label) of the images
     of a set.
 
@@ -23,8 +23,8 @@ def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *
         Classes have no image, and that is not allowed.
     """
     rows = list(paths)
-    missing = [c.folder for c in subject.classes if c.index not in {label for _, label in rows}]
-    count = f"{len(missing)} of {len(subject.classes)} classes have"
+    missing = [c.folder for c in contents.classes if c.index not in {label for _, label in rows}]
+    count = f"{len(missing)} of {len(contents.classes)} classes have"
     if missing and not allow_missing:
         raise BuildError(
             f"The view {view} needs an image of every class, because its loaders number classes by listing the "

@@ -16,11 +16,11 @@ from ...progress import shows_progress, told
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
+from .contents import Contents, ViewOptions
 from .fits import placed, unexpected
 from .image_list import read_list
 from .layouts import LAYOUTS, get_layout, read_layout
 from .severities import read_severities
-from .subject import Subject, ViewOptions
 from .view import View
 from .view_check import VIEW, ViewRecord, ViewSetRecord
 from .writer import Writer, finished_at_once
@@ -107,15 +107,15 @@ def export(
             "allow_missing_classes": allow_missing_classes,
         }
     )
-    subject = Subject.of(data)
-    refs, problems = matching_sets(subject.sets, ["*"] if sets is None else sets)
+    contents = Contents.of(data.manifest, data.samples)
+    refs, problems = matching_sets(contents.sets, ["*"] if sets is None else sets)
     if problems:
         raise BuildError(f"--sets of this data set:\n{listed(problems)}")
     named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
-    subject = subject.only(ref.id for ref in placed(layout, refs, named))
-    problem = unexpected(layout, _shapes(data, subject))
+    contents = contents.only(ref.id for ref in placed(layout, refs, named))
+    problem = unexpected(layout, _shapes(data, contents))
     try:
-        made = View(layout, subject, options)
+        made = View(layout, contents, options)
     except BuildError as e:
         raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
     if problem is not None:
@@ -138,13 +138,13 @@ def export(
 
 def _record(view: View, options: ViewOptions, writer: Writer) -> ViewRecord:
     """Return what VIEW.json says."""
-    manifest = view.subject.manifest
+    manifest = view.contents.manifest
     assert manifest is not None  # a finished data set has one
     whole = {s.id: s for s in manifest.sets}
     sets = []
     for images in sorted(view.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
         record, count = whole[images.set_id], len(images.samples)
-        same_pixels = images.row is not None and view.subject.format == "png" and count == record.count
+        same_pixels = images.row is not None and view.contents.format == "png" and count == record.count
         digest = record.pixel_digest if same_pixels else None
         sets.append(ViewSetRecord(id=record.id, path=images.path, row=images.row, count=count, pixel_digest=digest))
     return ViewRecord(
@@ -163,8 +163,8 @@ def _record(view: View, options: ViewOptions, writer: Writer) -> ViewRecord:
     )
 
 
-def _shapes(data: DataSet, subject: Subject) -> list[Named]:
+def _shapes(data: DataSet, contents: Contents) -> list[Named]:
     """Return the shape of every image of a set; channels are those of the first."""
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
-    channels = next(data[subject.sets[0].id].images()).shape[2] if subject.sets else 3
+    channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3
     return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]

@@ -14,14 +14,14 @@ from ...errors import BuildError
 from ..recipes.expectations import Named, refusal
 from ..recipes.set_spec import SetSpec
 from ..sources.listing import kept_suffix
+from .contents import Contents, ViewOptions, ViewSet, refuse
 from .layouts import LAYOUTS, Layout
-from .subject import SetRef, Subject, ViewOptions, refuse
 from .texts import members, paths
 
 if TYPE_CHECKING:
     from .view import View
 
-_Set = TypeVar("_Set", SetSpec, SetRef)
+_Set = TypeVar("_Set", SetSpec, ViewSet)
 
 
 def placed(layout: Layout, sets: Sequence[_Set], named: Collection[str] = ()) -> list[_Set]:
@@ -55,7 +55,7 @@ def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True
     return refusal(f"The view {layout.name}", layout.expects, problems, instead)
 
 
-def refuse_unused(layout: Layout, subject: Subject, options: ViewOptions) -> None:
+def refuse_unused(layout: Layout, contents: Contents, options: ViewOptions) -> None:
     """Raise `BuildError` for an option that a view has no use for, and for a place for labels that there are not."""
     flags = {
         "--severities": options.severities and layout.names not in ("severities", "one"),
@@ -64,13 +64,13 @@ def refuse_unused(layout: Layout, subject: Subject, options: ViewOptions) -> Non
     }
     if unused := ", ".join(flag for flag, extra in flags.items() if extra):
         raise BuildError(f"The view {layout.name} does not take {unused}. Leave it out.")
-    if layout.labelled and not subject.classes:
+    if layout.labelled and not contents.classes:
         raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
 
 
 def refuse_misfits(view: View) -> None:
     """Raise `BuildError` for samples and names that a layout has no place for."""
-    layout, samples, classes = view.layout, view.subject.samples, view.subject.classes
+    layout, samples, classes = view.layout, view.contents.samples, view.contents.classes
     problems: list[str] = []
     if layout.splits:
         known = " and ".join(layout.splits)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...errors import BuildError, first_few
 from ...files import read_text, reason
-from .subject import Subject, refuse
+from .contents import Contents, refuse
 
 _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     return names
 
 
-def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
+def with_every_class(view: str, contents: Contents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
     """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a
     note of these.
 
@@ -54,7 +54,7 @@ def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple
         )
     by_name: dict[str, list[int]] = {}
     fillers: dict[int, int] = {}
-    for index, sample in enumerate(subject.samples):
+    for index, sample in enumerate(contents.samples):
         fillers.setdefault(sample.class_index, index)
         for name in {sample.id, sample.id.rpartition("/")[2]}:
             by_name.setdefault(name, []).append(index)
@@ -67,7 +67,7 @@ def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple
             problems.append(f"{name}: {f'names {len(matches)} samples' if matches else 'is not among the samples'}")
         on_list |= set(matches)
     refuse(view, problems, "Build from the whole source (without --samples), or mend the list.")
-    lacking = sorted(fillers.keys() - {subject.samples[i].class_index for i in on_list})
-    folders = first_few([subject.classes[label].folder for label in lacking], 8)
+    lacking = sorted(fillers.keys() - {contents.samples[i].class_index for i in on_list})
+    folders = first_few([contents.classes[label].folder for label in lacking], 8)
     note = f"{len(on_list)} images are on the list; {len(lacking)} more keep class folders from being empty: {folders}."
     return sorted(on_list | {fillers[label] for label in lacking}), [note] * bool(lacking)

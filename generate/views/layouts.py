@@ -15,23 +15,15 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...error_lines import mistake_lines
 from ...errors import BuildError, RecipeError, mistakes, suggest
-from ...files import read_text, reason
+from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import safe_path
-from ...toml import parse_toml
 from ..recipes.expectations import Expects
 from ..recipes.file_models import RecipeTable
 
 SET_WORDS: dict[str, str | int] = {
     **{"dataset": "small-c-1.0.0", "hundred": 10, "top": "top", "archives": "0123456789ab"},
-    **{
-        "set": "fog/3",
-        "marked_set": "fog/3",
-        "lettered_set": "fog/3",
-        "corruption": "fog",
-        "severity": 3,
-        "letter": "_g",
-    },
-    **{"split": "test", "shard": 0},
+    **{"set": "fog/3", "marked_set": "fog/3", "lettered_set": "fog/3", "corruption": "fog", "severity": 3},
+    **{"letter": "_g", "split": "test", "shard": 0},
 }
 """The words that a place or a text's path may have in braces, each with an example."""
 IMAGE_WORDS: dict[str, str | int] = SET_WORDS | {
@@ -45,9 +37,7 @@ _WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
 
 
 def _example(template: str, words: Mapping[str, str | int]) -> str:
-    """Return what a template may make; raises ValueError for one that has other words, or a use of them beyond
-    a width.
-    """
+    """Return what a template may make; ValueError for other words in it, or a use of them beyond a width."""
     for _, word, width, conversion in string.Formatter().parse(template):
         if word is not None and word not in words:
             raise ValueError(f"{template!r} has {{{word}}}; the words known there are {', '.join(words)}")
@@ -73,8 +63,7 @@ class Text(RecipeTable):
     def _one(self) -> Text:
         if sum(value is not None for value in (self.line, self.columns, self.labels, self.made)) != 1:
             raise ValueError("is made of one of line, columns, labels and made")
-        if self.line is not None:
-            _example(self.line, IMAGE_WORDS)
+        _example(self.line or "", IMAGE_WORDS)
         return self
 
 
@@ -128,30 +117,26 @@ class Layout(RecipeTable):
     def _agrees(self) -> Layout:
         top = safe_path(_example(self.top, {word: SET_WORDS[word] for word in ("dataset", "hundred")}))
         of_set, of_image = SET_WORDS | {"top": top}, IMAGE_WORDS | {"top": top}
-        place = _example(self.place, of_set)
-        arrays = self.container == "arrays"
-        for broken, rule in (
-            (
-                arrays == bool(self.image),
-                "image says what an image is called in a folder or tar; rows of arrays have no names",
-            ),
-            (self.with_each and self.container != "tars", "with_each is for tars; beside is for all"),
-            (
-                not arrays and any(text.labels for text in (*self.with_each, *self.beside)),
-                "labels are those of arrays; others have line",
-            ),
-            (arrays and not place.endswith(".npy"), f"place is {self.place!r}; an array's name ends in .npy"),
-        ):
-            if broken:
-                raise ValueError(rule)
-        safe_path(_example(f"{self.place}/{self.image}" if self.image else self.place, of_image))
-        for text in self.beside:
-            safe_path(_example(text.path, of_set))
-        for text in self.with_each:
-            safe_path(_example(text.path, of_image))
+        place, arrays = _example(self.place, of_set), self.container == "arrays"
+        if arrays == bool(self.image):
+            raise ValueError("image says what an image is called in a folder or tar; rows of arrays have no names")
+        if arrays and not place.endswith(".npy"):
+            raise ValueError(f"place is {self.place!r}; an array's name ends in .npy")
+        if self.with_each and self.container != "tars":
+            raise ValueError("with_each is for tars; beside is for all")
+        if not arrays and any(text.labels for text in self._texts):
+            raise ValueError("labels are those of arrays; others have line")
+        paths = [(f"{self.place}/{self.image}" if self.image else self.place, of_image)]
+        paths += [(text.path, of_set) for text in self.beside] + [(text.path, of_image) for text in self.with_each]
+        for path, words in paths:
+            safe_path(_example(path, words))
         for remark in self.remarks:
             _example(remark.text, {"samples": 8, "split": "test"})
         return self
+
+    @property
+    def _texts(self) -> tuple[Text, ...]:
+        return (*self.with_each, *self.beside)
 
     @property
     def takes_clean(self) -> bool:
@@ -176,11 +161,9 @@ class Layout(RecipeTable):
     @property
     def labelled(self) -> bool:
         """Whether it tells labels, so that images without labels do not go into it."""
-        texts = (*self.with_each, *self.beside)
-        words = " ".join([self.image, *(f"{text.path} {text.line}" for text in texts)])
-        return any(t.labels or t.made or t.columns for t in texts) or any(
-            f"{{{word}" in words for word in ("class", "label", "image")
-        )
+        templates = " ".join([self.image, *(f"{text.path} {text.line}" for text in self._texts)])
+        named = any(f"{{{word}" in templates for word in ("class", "label", "image"))
+        return named or any(text.labels or text.made or text.columns for text in self._texts)
 
 
 def _layouts() -> dict[str, Layout]:

@@ -42,7 +42,7 @@ def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]
         if text.labels is not None:
             # those of several arrays are the same
             rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
-            labels = np.array([view.subject.samples[index].class_index for index in rows], text.labels)
+            labels = np.array([view.contents.samples[index].class_index for index in rows], text.labels)
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
         elif text.made is not None:
             yield path, _shards(view) if text.made == "shards" else _croissant(view, sha256s)
@@ -64,16 +64,16 @@ def _line(view: View, text: Text, images: SetSlice, index: int) -> bytes:
     """Return what a text says of one image."""
     if text.columns is None:
         return str(text.line).format(**view.words(images, index)).encode()
-    subject = view.subject
-    sample = subject.samples[index]
+    contents = view.contents
+    sample = contents.samples[index]
     row: dict[str, Any] = {
         "file_name": view.path(images, index).removeprefix(f"{view.top}/"),
         "label": sample.label,
-        **subject.labels[images.set_id],
+        **contents.labels[images.set_id],
         "set": images.set_id,
-        "class": subject.classes[sample.class_index].name,
+        "class": contents.classes[sample.class_index].name,
         "id": sample.id,
-        **({"split": sample.split} if subject.has_splits else {}),
+        **({"split": sample.split} if contents.has_splits else {}),
         **({} if sample.group is None else {"group": sample.group}),
     }
     return json.dumps({column: row[column] for column in text.columns if column in row}, ensure_ascii=False).encode()
@@ -92,8 +92,8 @@ def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
     """Return croissant.json: each set is a record set of its own name, with the fields image, index, label, class and
     path.
     """
-    assert view.subject.manifest is not None  # nothing is built straight into tars
-    document = CroissantDocument(view.subject.manifest)
+    assert view.contents.manifest is not None  # nothing is built straight into tars
+    document = CroissantDocument(view.contents.manifest)
     for tar in view.slices:
         set_id, archive = tar.set_id, f"{tar.set_id}.tar"
         document.add_file(
@@ -113,4 +113,4 @@ def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
         document.add_records(
             set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields
         )
-    return document.encode(f"{len(view.subject.samples)} images in {len(view.subject.sets)} sets of corruptions")
+    return document.encode(f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions")

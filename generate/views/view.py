@@ -21,11 +21,11 @@ from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample
 from .class_numbers import class_notes
+from .contents import Contents, ViewOptions, ViewSet
 from .fits import refuse_misfits, refuse_unused
 from .image_list import with_every_class
 from .layouts import LAYOUTS, Layout, get_layout
 from .severities import Words, named_sets
-from .subject import SetRef, Subject, ViewOptions
 
 SHARD = 5000
 """Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
@@ -64,58 +64,58 @@ class View:
         It does not fit into the layout; lists everything that does not.
     """
 
-    def __init__(self, layout: Layout, subject: Subject, options: ViewOptions) -> None:
-        if any(sample.region is not None for sample in subject.samples):
+    def __init__(self, layout: Layout, contents: Contents, options: ViewOptions) -> None:
+        if any(sample.region is not None for sample in contents.samples):
             refuse_regions(layout)
-        refuse_unused(layout, subject, options)
-        self.layout, self.subject = layout, subject
-        hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
-        self._words: Words = {"dataset": f"{subject.name}-{subject.version}", "hundred": 100 if hundred else 10}
+        refuse_unused(layout, contents, options)
+        self.layout, self.contents = layout, contents
+        hundred = "cifar100" in contents.name.replace("-", "") or len(contents.classes) == 100
+        self._words: Words = {"dataset": f"{contents.name}-{contents.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._words)
         """The folder that a loader is pointed at, or whose parent is."""
         self._words["top"] = self.top
         if "{archives" in layout.model_dump_json():
-            self._words["archives"] = _archives_id(subject.manifest)
+            self._words["archives"] = _archives_id(contents.manifest)
         self._names: dict[int, str] = {}
         """What images are called, the same in every set."""
         chosen, list_notes = (
-            with_every_class(layout.name, subject, options.images)
+            with_every_class(layout.name, contents, options.images)
             if layout.listed
-            else (range(len(subject.samples)), [])
+            else (range(len(contents.samples)), [])
         )
-        sets, self.notes = named_sets(layout, subject, options)
+        sets, self.notes = named_sets(layout, contents, options)
         """What a user should know of this view of this data set."""
         self.slices = tuple(self._slices(sets, chosen))
         refuse_misfits(self)
         if layout.numbers_classes:
             labels = (
-                [(self.image_name(self.slices[0], i), subject.samples[i].class_index) for i in chosen]
+                [(self.image_name(self.slices[0], i), contents.samples[i].class_index) for i in chosen]
                 if self.slices
                 else []
             )
-            self.notes += class_notes(layout.name, subject, labels, allow_missing=options.allow_missing_classes)
+            self.notes += class_notes(layout.name, contents, labels, allow_missing=options.allow_missing_classes)
         self.notes += list_notes
-        splits = list(dict.fromkeys(sample.split or "test" for sample in subject.samples))
+        splits = list(dict.fromkeys(sample.split or "test" for sample in contents.samples))
         for remark in layout.remarks:
-            if len(subject.samples) != remark.unless_samples and len(splits) != remark.unless_splits:
-                self.notes.append(remark.text.format(samples=len(subject.samples), split=splits[0]))
+            if len(contents.samples) != remark.unless_samples and len(splits) != remark.unless_splits:
+                self.notes.append(remark.text.format(samples=len(contents.samples), split=splits[0]))
 
     def _slices(self, sets: Iterable[tuple[str, Words]], chosen: Sequence[int]) -> Iterator[SetSlice]:
-        place, samples = self.layout.place, self.subject.samples
+        place, samples = self.layout.place, self.contents.samples
         groups: dict[tuple[str, int], list[int]] = {}
         for position, index in enumerate(chosen):
             split = (samples[index].split or "test") if "{split" in place else ""
             groups.setdefault((split, position // SHARD if "{shard" in place else 0), []).append(index)
         rows: Counter[str] = Counter()
         for set_id, names in sets:
-            ref = self.subject.by_name[set_id]
+            ref = self.contents.by_name[set_id]
             letter = self.layout.letters.get(ref.corruption or "") if ref.severity is not None else None
             of_set = {
                 "set": set_id,
                 "marked_set": marked(set_id),
                 "lettered_set": f"{ref.corruption}/{ref.severity}" if letter else set_id,
                 "letter": f"_{letter}" if letter else "",
-                **self.subject.labels[set_id],
+                **self.contents.labels[set_id],
             }
             for (split, shard), indices in groups.items():
                 words = self._words | of_set | names | {"split": split, "shard": shard}
@@ -158,8 +158,8 @@ class View:
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
         """Return what the words of a template are for an image."""
-        sample, form = self.subject.samples[index], self.subject.format
-        folder = "" if sample.label is None else self.subject.classes[sample.class_index].folder
+        sample, form = self.contents.samples[index], self.contents.format
+        folder = "" if sample.label is None else self.contents.classes[sample.class_index].folder
         return {
             **images.words,
             "class": folder,
@@ -167,7 +167,7 @@ class View:
             "id": sample.id,
             "label": sample.label,
             "index": index,
-            "number": f"{index:0{len(str(len(self.subject.samples) - 1))}d}",
+            "number": f"{index:0{len(str(len(self.contents.samples) - 1))}d}",
             "source": own_path(sample.path, sample.id, form),
             "suffix": FORMATS[form][1],
             "ext": "png" if form == "png" else "jpg",
@@ -211,8 +211,8 @@ def view_of_build(
             f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset "
             f"export {view}`."
         )
-    refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
-    made = View(layout, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
+    refs = tuple(ViewSet.of(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
+    made = View(layout, Contents(name, version, refs, samples, classes, encoding.format), ViewOptions())
     if made.array_rows and not encoding.lossless:
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with "

@@ -13,7 +13,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import numpy as np
@@ -37,8 +37,8 @@ from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
+from .contents import Contents, ViewOptions
 from .layouts import get_layout, layout_of
-from .subject import Subject, ViewOptions
 from .texts import members, paths, texts
 from .view import View
 
@@ -106,13 +106,9 @@ def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | Non
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
     data = read_small(Path(directory), VIEW, MANIFEST_CAP)
     if isinstance(data, Problem):
-        if data.kind in ("missing", "symlink", "special"):
-            data = Problem(
-                VIEW,
-                "missing",
-                "a view has this file at its root: give the folder that `corruptset export` wrote (--out)",
-            )
-        report.add([data])
+        told = "a view has this file at its root: give the folder that `corruptset export` wrote (--out)"
+        gone = data.kind in ("missing", "symlink", "special")
+        report.add([Problem(VIEW, "missing", told) if gone else data])
         return report, None, listing
     record, mistakes = record_or_mistakes(ViewRecord, data)
     report.add(Problem(VIEW, "schema", mistake) for mistake in mistakes)
@@ -138,43 +134,36 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
         A wrong image in a folder of single images is reported as that folder; a check against the build names the
         image.
     """
-    root, progress = Path(directory), progress or (lambda *_: None)
+    root, tell = Path(directory), progress or (lambda *_: None)
     report, record, listing = _opened(directory)
     if record is None:
         return report
-    files, folders = {f.path: f for f in record.files}, {f.path: f for f in record.folders}
-    inside: dict[str, dict[str, int]] = {path: {} for path in folders}
+    files = {f.path: f.bytes for f in record.files}
+    inside: dict[str, dict[str, int]] = {f.path: {} for f in record.folders}
     for path in listing.files.keys() - files.keys():
-        owner = path.rpartition("/")[0]
-        while owner and owner not in inside:
-            owner = owner.rpartition("/")[0]
-        if owner:
+        if (owner := next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)) is not None:
             inside[owner][path] = listing.files[path]
-    known = {VIEW}.union(*inside.values())
-    problems: list[Problem | None] = [
-        *file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known)
-    ]
-    there = [path for path, f in files.items() if listing.files.get(path) == f.bytes]
-    wrong: dict[str, Problem | None] = {}
-    for done, path in enumerate((*there, *folders)):
-        progress("files", done, len(there) + len(folders))
-        problem = (
-            _folder_problem(root, folders[path], inside[path]) if path in folders else hash_problem(root, files[path])
-        )
-        wrong[path] = problem
-        if problem is None or problem.kind == "hash":  # else nothing was read
-            images = inside.get(path, {})
-            report.add(
-                [], Counter(bytes=sum(images.values()) if path in folders else files[path].bytes, images=len(images))
-            )
+    report.add(file_problems(listing, files, sizes=True, known={VIEW}.union(*inside.values())))
+    entries: list[FolderRecord | FileRecord] = [*record.folders]
+    entries += (f for f in record.files if listing.files.get(f.path) == f.bytes)
+    sound: set[str] = set()
+    for done, entry in enumerate(entries):
+        tell("files", done, len(entries))
+        images = inside.get(entry.path, {})
+        if isinstance(entry, FolderRecord):
+            problem = _folder_problem(root, entry, images)
+        else:
+            problem = hash_problem(root, entry)
+        if problem is None:
+            sound.add(entry.path)
+            report.add([], Counter(bytes=entry.bytes, images=len(images)))
+        else:
+            report.add([problem])
     for done, part in enumerate(record.sets):
-        progress("sets", done, len(record.sets))
-        if part.pixel_digest is not None and part.row is not None and part.path in there and wrong[part.path] is None:
-            problems.append(_pixel_problem(root, part, part.row))
-            report.add([], Counter(images=part.count))
-    report.problems = sorted(
-        {*report.problems, *(problem for problem in (*problems, *wrong.values()) if problem is not None)}
-    )
+        tell("sets", done, len(record.sets))
+        if part.pixel_digest is not None and part.path in sound:
+            report.add(_pixel_problems(root, part), Counter(images=part.count))
+    report.problems = sorted(set(report.problems))
     return report
 
 
@@ -195,18 +184,17 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
     return None
 
 
-def _pixel_problem(root: Path, part: ViewSetRecord, start: int) -> Problem | None:
-    rows = _rows(root / part.path)
-    if rows is None or len(rows) < start + part.count:
-        return Problem(
-            part.path, "shape", f"is no array of images with {start + part.count} rows, where set {part.id} ends"
-        )
-    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows[start : start + part.count])
+def _pixel_problems(root: Path, part: ViewSetRecord) -> Iterator[Problem]:
+    """Yield what is wrong with the pixels of a set in an array."""
+    rows, start = _rows(root / part.path), part.row or 0
+    stop = start + part.count
+    if rows is None or len(rows) < stop:
+        yield Problem(part.path, "shape", f"is no array of images with {stop} rows, where set {part.id} ends")
+        return
+    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows[start:stop])
     if digest != part.pixel_digest:
-        return Problem(
-            part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}"
-        )
-    return None
+        detail = f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}"
+        yield Problem(part.path, "pixels", detail)
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -229,41 +217,29 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     records = verify_directory(directory, level="structure")
     if not records.ok:
         return records
-    root, data = Path(view), DataSet(directory)
+    root, data, tell = Path(view), DataSet(directory), progress or (lambda *_: None)
     report, record, listing = _opened(view)
     report.digest = data.digest
     if record is None:
         return report
     if record.digest != data.digest:
-        report.add(
-            [
-                Problem(
-                    VIEW,
-                    "digest",
-                    f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}",
-                )
-            ]
-        )
+        detail = f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}"
+        report.add([Problem(VIEW, "digest", detail)])
         return report
     try:
         # VIEW.json may come from anywhere: options that make no view are its mistake
         layout = get_layout(record.view) if record.layout is None else layout_of(record.layout, f"{VIEW}: layout")
-        made = View(
-            layout, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options)
-        )
+        contents = Contents.of(data.manifest, data.samples).only(s.id for s in record.sets)
+        made = View(layout, contents, ViewOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
     expected, present = dict.fromkeys(paths(made)), listing.files.keys() - {VIEW}
     report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
-    done: list[str] = []
-    for set_id, index, where, stored in _images(made, root, present):
-        if set_id not in done[-1:]:
-            if progress is not None:
-                progress("sets", len(done), len(made.subject.sets))
-            done.append(set_id)
-            images = data[set_id]  # it reads its rows once
-        report.add(_image_problems(images, index, where, stored), Counter(images=1))
+    total = sum(len(images.samples) for images in made.slices)
+    for done, found in enumerate(_images(made, data, root, present)):
+        tell("images", done, total)
+        report.add(_image_problems(*found), Counter(images=1))
     hashes = {p: sha256_file(root / p) for p in made.slices_at if made.layout.container == "tars" and p in present}
     # what pads a tar is no image, and is not made again
     for file in record.files:
@@ -276,12 +252,17 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     return report
 
 
-_Stored = tuple[str, int, str, bytes | NDArray[np.uint8] | None]
-"""An image of a view, as it lies there: set id, index, where, and encoded bytes or pixels; None where it is missing."""
+Stored = bytes | NDArray[np.uint8] | None
+"""An image as it lies in a view: encoded bytes or pixels; None where it is missing."""
 
 
-def _images(view: View, root: Path, present: Container[str]) -> Iterator[_Stored]:
-    """Yield every image that should be in a view; what stands beside an image in a tar is checked on the way."""
+def _images(
+    view: View, data: DataSet, root: Path, present: Container[str]
+) -> Iterator[tuple[ImageSet, int, str, Stored]]:
+    """Yield every image that should be in a view: its set in the build, its index, where it lies, and what lies there.
+
+    What stands beside an image in a tar is checked on the way.
+    """
     container = view.layout.container
     for path, slices in view.slices_at.items():
         if container != "files" and path not in present:
@@ -290,20 +271,21 @@ def _images(view: View, root: Path, present: Container[str]) -> Iterator[_Stored
         rows = _rows(root / path) if container == "arrays" else None
         whole = rows is not None and len(rows) == view.array_rows[path]
         for images in slices:
+            stored = data[images.set_id]  # it reads its rows once
             for position, index in enumerate(images.samples):
                 if container == "arrays":
                     row = (images.row or 0) + position
-                    yield images.set_id, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
+                    yield stored, index, f"{path}#{row}", rows[row] if rows is not None and whole else None
                 elif container == "tars":
                     wanted = list(members(view, images, index))
                     found = [next(tar, ("", b"")) for _ in wanted]
                     pairs = zip(wanted, found, strict=True)
                     good = all(member == name and data in (None, content) for (name, data), (member, content) in pairs)
-                    yield images.set_id, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
+                    yield stored, index, f"{path}:{wanted[0][0]}", found[0][1] if good else None
                 elif (file := view.path(images, index)) in present:
-                    yield images.set_id, index, file, (root / file).read_bytes()
+                    yield stored, index, file, (root / file).read_bytes()
         if next(tar, None) is not None:
-            yield slices[-1].set_id, slices[-1].samples[-1], f"{path}: what follows its last image", None
+            yield stored, slices[-1].samples[-1], f"{path}: what follows its last image", None
 
 
 def _rows(path: Path) -> NDArray[np.uint8] | None:
@@ -321,9 +303,8 @@ def _regular(path: Path) -> Iterator[tuple[str, bytes]]:
             yield info.name, b"" if file is None else file.read()
 
 
-def _image_problems(
-    images: ImageSet, index: int, where: str, data: bytes | NDArray[np.uint8] | None
-) -> Iterator[Problem]:
+def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> Iterator[Problem]:
+    """Yield what is wrong with an image of a view."""
     row, lossless = images.rows[index], images.encoding == "png"
     if data is None:
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")

@@ -71,7 +71,7 @@ class Writer:
                 self.folders.append(folder_record(path, rows))
         for path, text in texts(view, {f.path: f.sha256 for f in self.files}):
             self._file(path, [text])
-        if view.array_rows and view.subject.format == "jpeg":
+        if view.array_rows and view.contents.format == "jpeg":
             view.notes.append(
                 "The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's."
             )
@@ -119,7 +119,7 @@ def _refuse_outside(path: str) -> None:
 
 def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice], None]) -> Iterator[Any]:
     """Yield an array of uint8 (.npy, version 1.0), block by block."""
-    shape = data[slices[0].set_id].image(0).shape
+    shape = data[slices[0].set_id].single(0).shape  # its other rows are read once, below
     yield npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8)
     for images in slices:
         stored = data[images.set_id]

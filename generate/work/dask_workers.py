@@ -1,5 +1,4 @@
-"""Parts made by the workers of a Dask scheduler, as futures: where a worker dies or leaves, the scheduler hands its
-part to another.
+"""Parts made by the workers of a Dask scheduler: futures, its retries, and no shared state but the disk.
 
 What passes the scheduler is text: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
@@ -7,18 +6,27 @@ What passes the scheduler is text: it needs no corruptset itself, and a worker t
 from __future__ import annotations
 
 import logging
+import socket
+import threading
 import time
-import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BuildError, CorruptsetError, CorruptsetWarning, MachineError, listed
+import cv2
+
+from ...corruptions.cache import kernel_folder, sources_digest
+from ...errors import BuildError, CorruptsetError, MachineError, listed
+from ...manifests.disk.lock import locked
+from ...manifests.layout import LOCK
+from ..plan.job import load_clean
 from ..plan.parts import Part
-from .dask_tasks import versions
-from .worker import PartDone
+from ..sinks.sink import Run
+from .environment import environment
+from .warm_up import warm_up
+from .worker import PartDone, job_of, process
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -26,25 +34,24 @@ if TYPE_CHECKING:
 CONNECT_S = 30.0
 """How long the scheduler may take to answer."""
 ANSWER_S = 60.0
-"""How long workers may take to say what they have and see, before parts are dealt without those that have not said it
-yet.
-"""
+"""How long workers may take to say what they have and see; parts are dealt without those that have not said it yet."""
 NOBODY_S = 300.0
-"""How long a build waits while no worker can take a part."""
+"""How long a build waits while the scheduler has no worker."""
+COMPILE_S = 3600.0
+"""How long a worker waits for another on its machine that compiles the kernels."""
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
+RETRIES = 3
+"""So often Dask tries a part again that a worker could not make."""
 
-_CALL = "(exec(text, here := {'function': function, 'given': given}), here['result'])[1]"
-_TEXT = """
-try:
-    from corruptset.generate.work import dask_tasks
-    result = getattr(dask_tasks, function)(*given)
-except (ImportError, AttributeError) as e:
-    from distributed import get_worker
-    address = get_worker().address
-    result = address, f"it has no corruptset, or an older one ({e}): install corruptset {given[0]['corruptset']} there"
-"""
+_CALL = "getattr(__import__('corruptset.generate.work.dask_workers', fromlist=['*']), function)(*given)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
+_RESUME = "What was committed stands: run the same command again to resume."
+
+_one_at_a_time = threading.Lock()
+"""A worker may have several threads, and what it keeps between parts is for one."""
+_fit: set[str] = set()
+"""The files of the jobs that this worker can make parts of, and whose kernels are compiled here."""
 
 
 @contextmanager
@@ -58,183 +65,193 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     """
     if scheduler is None:
         return (yield None)
+    unusable = BuildError(
+        f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not "
+        "asynchronous."
+    )
     if scheduler == "":
-        raise BuildError("scheduler is ''; expected an address such as tcp://host:8786.")
+        raise unusable
     try:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
     except ImportError as e:
         raise BuildError(
-            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: pip "
-            "install 'corruptset[dask]'"
+            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: "
+            "pip install 'corruptset[dask]'"
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
-        _fit(scheduler, None)
+        _refuse_unfit(scheduler, None)
         return (yield scheduler)
     if not isinstance(scheduler, str):
-        raise BuildError(
-            f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that "
-            "is not asynchronous."
-        )
+        raise unusable
     try:
         client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
     except Exception as e:  # of tls:// and ucx:// without their libraries and certificates, a TypeError
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with "
-            f"{_START}; "
-            "give the address that the scheduler prints. Nothing was written."
+            f"{_START}; give the address that the scheduler prints. Nothing was written."
         ) from None
     # it logs the traceback of a lost connection, of which the error tells
     with silence_logging_cmgr(logging.CRITICAL), client:
-        _fit(client, None)
+        _refuse_unfit(client, None)
         yield client
-
-
-def _submit(client: Client, workers: Collection[str] | None, function: str, *given: Any) -> Future[Any]:
-    """Let a worker, one of some or any, call a function of `dask_tasks`, with what must be the same there before all
-    else.
-    """
-    names = {"text": _TEXT, "function": function, "given": (versions(), *given)}
-    return client.submit(eval, _CALL, names, workers=workers and list(workers), pure=False)
-
-
-def _fit(client: Client, file: Path | None) -> None:
-    """Ask the workers that are there whether they can make parts, of the job of a file; raise `BuildError` for those
-    that cannot.
-    """
-    from distributed import wait
-
-    workers = _workers(client)
-    asked = {_submit(client, [address], "answer", file and str(file)): called for address, called in workers.items()}
-    with client.as_current(), suppress(OSError):
-        wait(list(asked), timeout=ANSWER_S)
-    unfit = [f"{called}: {said}" for task, called in asked.items() if task.done() and (said := _said(task))]
-    if unfit:
-        raise BuildError(
-            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n"
-            f"{listed(unfit)}\nMend or end them, and run the same command again. No part was made."
-        )
-
-
-def _said(asked: Future[Any]) -> str | None:
-    """Return why a worker that was asked is not fit."""
-    if asked.status == "finished":
-        answer: tuple[str, str] | None = asked.result()
-        return answer and answer[1]
-    return (
-        f"it cannot take parts of this build ({asked.exception()!r})"
-        if asked.status == "error"
-        else "it did not answer"
-    )
-
-
-def _workers(client: Client) -> dict[str, str]:
-    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory
-    left, does not.
-    """
-    there = client.scheduler_info()["workers"].items()
-    names = {address: str(known.get("name", address)) for address, known in there if known["status"] == "running"}
-    return {address: address if name == address else f"{name} ({address})" for address, name in names.items()}
 
 
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
     """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
     from distributed.comm import CommClosedError
 
-    running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
+    running: dict[Future[Any], Part] = {}
     try:
-        _fit(client, file)
-        _hand_out(client, file, parts, running, done)
+        _refuse_unfit(client, file)
+        ended: SimpleQueue[Future[Any]] = SimpleQueue()
+        for part in parts:
+            place = part.run.number, part.run.first, part.run.stop, part.sets
+            task = _submit(client, None, "make", str(file), *place, retries=RETRIES)
+            running[task] = part
+            task.add_done_callback(ended.put)
+        able = time.monotonic()
+        while running:
+            with suppress(Empty):
+                task = ended.get(timeout=LOOK_S)
+                if client.status == "running":
+                    _refuse_failure(task, running[task])
+                    part = running.pop(task)
+                    done(PartDone(part.name, part.images))
+            if client.status != "running":
+                raise ConnectionError("the scheduler is gone")
+            if client.scheduler_info()["workers"]:
+                able = time.monotonic()
+            elif time.monotonic() - able > NOBODY_S:
+                raise MachineError(
+                    f"The scheduler had no worker for {NOBODY_S:.0f} s; {len(running)} parts are left. Start workers "
+                    f"with {_START}. {_RESUME}"
+                )
     except Exception as e:
-        if isinstance(e, CorruptsetError) or (client.status == "running" and not isinstance(e, CommClosedError)):
+        if isinstance(e, CorruptsetError) or (
+            client.status == "running" and not isinstance(e, (ConnectionError, CommClosedError))
+        ):
             raise
         raise MachineError(
-            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. What was "
-            "committed stands: start it "
-            "again with its workers, and run the same command again to resume."
+            f"The connection to the scheduler was lost; {len(running) or len(parts)} parts are left. Start it again "
+            f"with its workers. {_RESUME}"
         ) from e
     finally:
         with suppress(Exception):
             client.cancel(list(running))  # what runs already goes on until it finds no file
 
 
-def _hand_out(
-    client: Client,
-    file: Path,
-    parts: Sequence[Part],
-    running: dict[Future[Any], tuple[Part, frozenset[str]]],
-    done: Callable[[PartDone], None],
-) -> None:
-    """Have any worker make parts, but those that have said of one why they cannot; what is not done is in `running`."""
-    ended: SimpleQueue[Future[Any]] = SimpleQueue()
-    unfit: dict[str, str | OSError] = {}
-    able, known = time.monotonic(), False
-
-    def submit(part: Part) -> None:
-        fit = frozenset(_workers(client).keys() - unfit.keys()) if unfit else frozenset[str]()
-        if unfit and not fit:
-            time.sleep(LOOK_S)  # those that are there would say it again at once
-        place = part.run.number, part.run.first, part.run.stop, part.sets
-        task = _submit(client, fit or None, "make", str(file), *place)
-        running[task] = part, fit
-        task.add_done_callback(ended.put)
-
-    for part in parts:
-        submit(part)
-    while running:
-        with suppress(Empty):
-            task = ended.get(timeout=LOOK_S)
-            if client.status == "running" and task in running:
-                part, _ = running[task]
-                trouble = _trouble(task, part)
-                del running[task]
-                if trouble is None:
-                    done(PartDone(part.name, part.images))
-                    continue
-                address, why = trouble
-                if address and address not in unfit:
-                    unfit[address] = why
-                    called = _workers(client).get(address, address)
-                    warnings.warn(f"The worker {called} gets no more parts: {why}.", CorruptsetWarning, stacklevel=2)
-                submit(part)
-        if client.status != "running":
-            raise ConnectionError("the scheduler is gone")
-        there = _workers(client)
-        known = known or bool(there)
-        fit = there.keys() - unfit.keys()
-        for task, (part, given) in list(running.items()):
-            if given and fit and given.isdisjoint(fit):  # they have all left
-                del running[task]
-                task.cancel()
-                submit(part)
-        errors = [error for error in unfit.values() if isinstance(error, OSError)]
-        if fit:
-            able = time.monotonic()
-        elif errors:
-            raise errors[-1]
-        elif time.monotonic() - able > NOBODY_S:
-            state = f"none of its {len(there)} can take a part" if known else "none has joined it"
-            raise MachineError(
-                f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(running)} parts are left; what was "
-                "committed "
-                f"stands. Start workers with {_START}, and run the same command again to resume."
-            )
+def _submit(client: Client, worker: str | None, function: str, *given: Any, retries: int = 0) -> Future[Any]:
+    """Let a worker, one or any, call a function of this module, with what must be the same there before all else."""
+    names = {"function": function, "given": (versions(), *given)}
+    return client.submit(eval, _CALL, names, workers=worker and [worker], pure=False, retries=retries)
 
 
-def _trouble(task: Future[Any], part: Part) -> tuple[str, str | OSError] | None:
-    """Return None where a part was made, else which worker could not, and why; raise what ends the build."""
+def _refuse_unfit(client: Client, file: Path | None) -> None:
+    """Ask the workers that are there whether they can make parts, of the job of a file; refuse those that cannot."""
+    from distributed import wait
+
+    there = client.scheduler_info()["workers"].items()
+    asked = {
+        _submit(client, address, "problems", file and str(file)): f"{known.get('name', address)} ({address})"
+        for address, known in there
+        if known["status"] == "running"
+    }
+    with client.as_current(), suppress(OSError):
+        wait(list(asked), timeout=ANSWER_S)
+    unfit = []
+    for task, called in asked.items():
+        if task.status == "error":
+            unfit.append(f"{called}: {task.exception()}; install corruptset {versions()['corruptset']} there")
+        elif task.status == "finished" and (found := task.result()):
+            unfit.append(f"{called}: {'; '.join(found)}")
+    if unfit:
+        raise BuildError(
+            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(unfit)}\n"
+            "Mend or end them, and run the same command again. No part was made."
+        )
+
+
+def _refuse_failure(task: Future[Any], part: Part) -> None:
+    """Raise what ended a part, unless it was made."""
     from distributed import KilledWorker
 
     if task.status == "finished":
-        result: tuple[str, str | OSError] | None = task.result()
-        return result
-    if task.status != "error":  # the scheduler has lost it
-        return "", ""
+        return
+    if task.status != "error":
+        raise ConnectionError("the scheduler has lost a part")
     error = task.exception()
     if isinstance(error, (MemoryError, KilledWorker)):
         raise MachineError(
             f"Workers did not survive the part {part.described} (often: out of memory): {error}\n"
-            "What was committed stands. Look at those samples, give the workers more memory, and run the same command "
-            "again to resume."
+            f"Look at those samples, or give the workers more memory. {_RESUME}"
+        )
+    if isinstance(error, (ImportError, AttributeError)):
+        raise BuildError(
+            f"A worker that joined the scheduler has no corruptset {versions()['corruptset']} ({error}). Mend or end "
+            f"it. {_RESUME}"
         )
     raise error
+
+
+def versions() -> dict[str, str]:
+    """Return what must be the same in every process that makes parts."""
+    return {**environment(), "kernels": sources_digest()}
+
+
+def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
+    """Return why parts cannot be made in this worker: other releases than `wanted`, or what it does not see of the
+    build whose job is in a file.
+    """
+    here = versions()
+    others = [
+        f"{name} is {here.get(name, 'missing')} there and {release} here"
+        for name, release in wanted.items()
+        if here.get(name) != release
+    ]
+    if others or file is None:
+        return others
+    folder = Path(file).parent.parent
+    try:
+        job = job_of(Path(file))
+    except OSError as e:
+        return [
+            f"it does not see {folder} as this machine does ({e.strerror}): --out must be one folder, at the same path "
+            "on all machines"
+        ]
+    found = []
+    with suppress(BuildError), locked(folder / LOCK, "The build holds it, as it must."):
+        found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
+    try:
+        load_clean(job.source, job.samples[0], job.preprocessing)
+    except (OSError, CorruptsetError) as e:
+        found.append(
+            f"it does not see the source as this machine does ({e}): the source must lie at the same path on all "
+            "machines"
+        )
+    return found
+
+
+def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
+    """Make and commit a part in this worker; the error of one that cannot names it."""
+    from distributed import get_worker
+
+    called = f"The worker {get_worker().address}"
+    try:
+        with _one_at_a_time:
+            if file not in _fit:
+                if found := problems(wanted, file):
+                    raise BuildError(
+                        f"{called} cannot make parts of this build: {'; '.join(found)}. Mend or end it. {_RESUME}"
+                    )
+                host = socket.gethostname()  # several machines may share a home, and have other processors
+                busy = (
+                    f"{called} waited {COMPILE_S:.0f} s for another on {host} that compiles kernels. End it. {_RESUME}"
+                )
+                with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
+                    warm_up(job_of(Path(file)))
+                cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
+                _fit.add(file)
+            process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))
+    except OSError as e:
+        raise MachineError(f"{called} failed: {e.strerror or e} ({e.filename}). Mend or end it. {_RESUME}") from e

@@ -33,28 +33,10 @@ def run(
     made: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
-    """Make and commit parts.
+    """Make and commit parts, run by run: in this process, in `workers`, or in those of a Dask `client`.
 
-    Parameters
-    ----------
-    job : Job
-    parts : sequence of Part
-        Run by run.
-    workers : Workers
-        Those of at most one process stay unused: this one works.
-    done : callable
-        Told of every finished part, in the order in which they finish.
-    made : callable, optional
-        Told now and then how many images are made, of unfinished parts too. A scheduler's workers do not say it.
-    client : distributed.Client, optional
-        The workers of its scheduler make the parts, in place of `workers`.
-
-    Raises
-    ------
-    MachineError
-        Workers die again and again, or the disk fails.
-    KeyboardInterrupt
-        Handed on after the workers were stopped.
+    `done` is told of every part that is finished, and `made`, now and then, how many images are, of unfinished parts
+    too. `MachineError`: workers die again and again, or the disk fails.
     """
     directory = job.directory.absolute()
     # Workers read the job from it once, and stop where it is gone: the next build takes away that of one that was
@@ -85,7 +67,7 @@ def run(
             look=lambda: made(counter.stat().st_size),
         )
     except WorkersKilled as e:
-        raise _killed(job, [part for task in e.left for part in task]) from None
+        raise _killed([part for task in e.left for part in task]) from None
     except BaseException as e:
         workers.stop()  # before the build lets its lock go
         if isinstance(e, OSError):
@@ -107,15 +89,12 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _killed(job: Job, left: Sequence[Part]) -> MachineError:
+def _killed(left: Sequence[Part]) -> MachineError:
     """Return what to say when workers die again and again."""
-    foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * (
-        "surrogate" in job.maker.resources
-    )
-    causes = " or ".join(["out of memory", *foreign])
     return MachineError(
-        f"Workers were killed {TRIES} times without finishing a part (often: {causes}). {len(left)} parts are left:\n"
-        f"{listed([part.described for part in left], 10)}\n"
+        f"Workers were killed {TRIES} times without finishing a part (often: out of memory, or by a plugin or a "
+        "model). "
+        f"{len(left)} parts are left:\n{listed([part.described for part in left], 10)}\n"
         "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
     )
 

@@ -1,26 +1,22 @@
 """Sidecars: a file for every part that is committed, with what the finished build's records will say of it.
 
-The first line is a hash of the rest. The second says which build the part belongs to and which samples and sets it
-speaks for, the third what was made of each set; then follow the rows of the sets' records, as they will stand in
-``sets/*.jsonl``. A sidecar that is damaged, or of another build, is as if it were not there.
+A sidecar that is damaged, or of another build, is as if it were not there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
 from ...errors import MachineError
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.layout import PARTS_FOLDER
+from ...manifests.records.models import FileRecord, Record
 from ..plan.job import Origin
 
 
-@dataclass(frozen=True)
-class PartSet:
+class PartSet(Record):
     """One set of a part."""
 
     pixels: str
@@ -31,9 +27,9 @@ class PartSet:
     """How many files and rows of arrays there are of its images."""
     bytes: int
     """Of those, together."""
-    shard: Mapping[str, Any] | None
-    """path, bytes and sha256 of its HDF5 shard."""
-    metrics: Sequence[Sequence[Any]]
+    shard: FileRecord | None
+    """Its HDF5 shard."""
+    metrics: list[list[Any]]
     """[sample, PSNR, SSIM, fraction changed, MS-SSIM] of some images."""
 
     @property
@@ -42,21 +38,20 @@ class PartSet:
         return len(self.pixels) // 64
 
 
-@dataclass(frozen=True)
-class Sidecar:
+class Sidecar(Record):
     """What a part has made."""
 
     build: str
     """`Origin.build`."""
-    resources: Mapping[str, str]
+    resources: dict[str, str]
     """`Origin.resources` of those that go into pixels of the part."""
     run: int
     first: int
     """The first sample."""
     stop: int
-    clean: Sequence[str]
+    clean: list[str]
     """Pixel digests of the clean images."""
-    sets: Mapping[str, PartSet]
+    sets: dict[str, PartSet]
 
     def of(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""
@@ -70,21 +65,11 @@ def sidecar_path(directory: Path, name: str) -> Path:
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
-    header = dict(vars(sidecar))
-    sets = {set_id: {**vars(e), "lines": len(e.lines)} for set_id, e in header.pop("sets").items()}
-    contents = {"clean": header.pop("clean"), "sets": sets}
-    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, contents)).encode()
-    write_hashed(sidecar_path(directory, name), text, *(e.lines for e in sidecar.sets.values()))
+    write_hashed(sidecar_path(directory, name), sidecar.model_dump_json().encode())
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """Return a sidecar.
-
-    Raises
-    ------
-    MachineError
-        It was whole, and is not any more.
-    """
+    """Return a sidecar; `MachineError` where it was whole, and is not any more."""
     sidecar = _whole(path)
     if sidecar is None:
         raise MachineError(
@@ -109,16 +94,7 @@ def is_committed(directory: Path, name: str, origin: Origin) -> bool:
 
 def _whole(path: Path) -> Sidecar | None:
     data = read_hashed(path)
-    if data is None:
-        return None
-    header, contents, _ = data.split(b"\n", 2)
-    offset = len(header) + len(contents) + 2
     try:
-        described = json.loads(contents)
-        sets = {}
-        for set_id, entry in described["sets"].items():
-            sets[set_id] = PartSet(**{**entry, "lines": data[offset : offset + entry["lines"]]})
-            offset += entry["lines"]
-        return Sidecar(**json.loads(header), clean=described["clean"], sets=sets)
-    except (ValueError, KeyError, TypeError):  # of another version of corruptset
+        return None if data is None else Sidecar.model_validate_json(data)
+    except ValueError:  # of another version of corruptset
         return None

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import llvmlite.binding
@@ -28,19 +29,14 @@ _OTHERS = "metrics"
 """Kernels that belong to no corruption."""
 
 
-def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, int], None] | None = None) -> None:
+def warm_up(
+    job: Job, workers: Workers | None = None, *, tell: Callable[[int, int], object] = lambda done, total: None
+) -> None:
     """Apply every needed stage once to a small image, so that kernels are compiled once and cached.
 
-    Otherwise each worker would compile them for itself. Corruptions are shared out to several processes. A mark in the
-    folder of the kernels says what was prepared: with it nothing is done at all, and it goes when the cache is deleted.
-
-    Parameters
-    ----------
-    job : Job
-    workers : Workers, optional
-        Without them, or with those of at most one process, this one compiles.
-    tell : callable, optional
-        Told how many of how many corruptions are ready, once a kernel was compiled; never, where none is.
+    Otherwise each worker would compile them for itself. Corruptions are shared out to `workers`, if there are any. A
+    mark in the folder of the kernels says what was prepared: with it nothing is done at all, and it goes when the cache
+    is deleted. `tell` is told how many of how many corruptions are ready, once a kernel was compiled.
     """
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
@@ -57,12 +53,12 @@ def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, in
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
         return
-    kernels, total, workers, ready = _kernels(), len(tasks) - 1, workers or Workers(1), list[int]()
+    there, ready, workers = _kernels(), count(1), workers or Workers(1)
 
-    def done(some: list[Stage], _: None) -> None:
-        ready.append(len(some))
-        if tell is not None and _kernels() > kernels:
-            tell(min(len(ready), total), total)
+    def done(*_: object) -> None:
+        number = next(ready)
+        if _kernels() > there:
+            tell(min(number, len(tasks) - 1), len(tasks) - 1)
 
     workers.run(partial(_prepare, job.maker), list(tasks.values()), done)
     workers.end()  # what a compiler took of memory is not given back

@@ -21,9 +21,7 @@ from ...manifests.layout import WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
-from ..plan.tree import Node
 from ..sinks.set_writer import SetWriter
-from ..sinks.sink import free_all_blocks
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
@@ -40,7 +38,6 @@ _job: tuple[Path, Job] | None = None
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: dict[tuple[str, int], Clean] = {}
 """The clean images of the run that this process looked at last: the groups of one run share them."""
-_trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
 def process(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> PartDone:
@@ -62,25 +59,36 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
         check_wanted(job)
         if is_committed(job.directory, part.name, job.origin):
             return PartDone(part.name, 0)
-        images, digests = clean_images(job, part)
-        follows = any(job.sets[s].needs_surrogate for s in part.sets)
-        # PyTorch's settings are held over the whole part: to make them for each image costs more than a small network
-        # does.
-        running: AbstractContextManager[Any] = job.maker.resources["surrogate"].running() if follows else nullcontext()
-        # While a set is hashed and written, the next one is made.
-        thread = ThreadPoolExecutor(1, "writer")
-        try:
-            with running:
-                finished = _make(job, part, images, thread, made)
-            sets = {set_id: finished[set_id].result() for set_id in part.sets}
-        finally:
-            thread.shutdown(wait=True, cancel_futures=True)
-        fields = {field for s in part.sets for field in job.sets[s].resource_fields}
-        resources = {field: sha256 for field, sha256 in job.origin.resources.items() if field in fields}
-        sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
+        sidecar = make_part(job, part, made)
         check_wanted(job)
         write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images)
+
+
+def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> Sidecar:
+    """Make and write the images of a part; return what its sidecar will say."""
+    images, digests = clean_images(job, part)
+    follows = any(job.sets[s].needs_surrogate for s in part.sets)
+    # PyTorch's settings are held over the whole part: to make them for each image costs more than a small network does.
+    running: AbstractContextManager[Any] = job.maker.resources["surrogate"].running() if follows else nullcontext()
+    # While a set is hashed and written, the next one is made.
+    thread = ThreadPoolExecutor(1, "writer")
+    try:
+        with running:
+            finished = _make(job, part, images, thread, made)
+        sets = {set_id: finished[set_id].result() for set_id in part.sets}
+    finally:
+        thread.shutdown(wait=True, cancel_futures=True)
+    fields = {field for s in part.sets for field in job.sets[s].resource_fields}
+    return Sidecar(
+        build=job.origin.build,
+        resources={field: sha256 for field, sha256 in job.origin.resources.items() if field in fields},
+        run=part.run.number,
+        first=part.run.first,
+        stop=part.run.stop,
+        clean=digests,
+        sets=sets,
+    )
 
 
 def check_wanted(job: Job) -> None:
@@ -112,25 +120,16 @@ def clean_images(job: Job, part: Part) -> Clean:
     return _clean[key]
 
 
-def _tree(job: Job, sets: tuple[str, ...]) -> Node:
-    """Return the tree of a part's sets; all runs of a group share it."""
-    if (job.token, sets) not in _trees:
-        _trees[job.token, sets] = job.maker.tree([job.sets[s] for s in sets])
-    return _trees[job.token, sets]
-
-
 def forget() -> None:
-    """Free the clean images, the trees and the memory that this process keeps."""
+    """Free the clean images that this process keeps."""
     _clean.clear()
-    _trees.clear()
-    free_all_blocks()
 
 
 def _make(
     job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor, made: Callable[[int], object]
 ) -> dict[str, Future[PartSet]]:
     """Make a part's images; `thread` finishes a set as soon as it is whole."""
-    tree = _tree(job, part.sets)
+    tree = job.maker.tree([job.sets[s] for s in part.sets])
     samples = [checked.sample for checked in job.samples[part.run.first : part.run.stop]]
     writers = {
         set_id: SetWriter(
@@ -162,5 +161,11 @@ def _finish(job: Job, writer: SetWriter) -> PartSet:
     """Finish a set and return what the sidecar says of it."""
     check_wanted(job)
     writer.finish()
-    metrics = [[i, *m] for i, m in sorted(writer.metrics.items())]
-    return PartSet("".join(writer.pixels), writer.lines(), writer.file_count, writer.byte_count, writer.shard, metrics)
+    return PartSet(
+        pixels="".join(writer.pixels),
+        lines=writer.lines(),
+        files=writer.file_count,
+        bytes=writer.byte_count,
+        shard=writer.shard,
+        metrics=[[i, *m] for i, m in sorted(writer.metrics.items())],
+    )

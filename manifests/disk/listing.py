@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -108,14 +108,6 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
     return listing
 
 
-def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem]:
-    """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are
-    named instead.
-    """
-    above = {step for path in recorded for step in _steps(path)[:-1]} if listing.empty else set()
-    return (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)
-
-
 def file_problems(
     listing: Listing,
     recorded: Mapping[str, int | None],
@@ -138,5 +130,7 @@ def file_problems(
     for path in sorted(listing.files.keys() - recorded.keys()):
         if path not in known:
             yield Problem(path, "unexpected", "no record names this file")
-    if folders:
-        yield from empty_folders(listing, recorded)
+    if folders and listing.empty:
+        # loaders take them for classes; where a folder's recorded files are missing, those are named instead
+        above = {step for path in recorded for step in _steps(path)[:-1]}
+        yield from (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)

@@ -1,6 +1,4 @@
-"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores
-by fsspec.
-"""
+"""Files of a release on the network, read from any byte on."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _HUB_ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
 
 
 class Unreachable(MachineError):
-    """A server that does not answer, fails or cuts the connection: the same request may succeed later, after `wait`
-    seconds.
-    """
+    """A server that does not answer or fails; after `wait` seconds another try may succeed."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -128,16 +124,16 @@ class HttpRemote:
         with _named(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
-            length, span = (
-                response.headers.get("Content-Length", ""),
-                _RANGE.fullmatch(response.headers.get("Content-Range", "")),
-            )
+            span = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if response.status == 206 and span is None:
                 raise Unreachable(f"{where}: the server answers with a part and does not say which")
-            first, total = (
-                map(int, span.groups()) if span else (0, int(length) if length.isascii() and length.isdigit() else None)
-            )
+            first, total = (int(span[1]), int(span[2])) if span else (0, _whole_number(response, "Content-Length"))
             yield Reply(first, total, _chunks(response, where))
+
+
+def _whole_number(response: Any, header: str) -> int | None:
+    text = response.headers.get(header, "")
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _chunks(response: Any, where: str) -> Iterator[bytes]:
@@ -148,15 +144,14 @@ def _chunks(response: Any, where: str) -> Iterator[bytes]:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Turn what the standard library raises into errors that say where, and whether another try may succeed."""
+    """Turn the standard library's errors into ours, which say where and whether to try again."""
     try:
         yield
     except HTTPError as e:
         e.close()
-        wait = e.headers.get("Retry-After", "")
         if e.code in _AGAIN:
-            seconds = float(wait) if wait.isascii() and wait.isdigit() else 0.0
-            raise Unreachable(f"{where}: the server answers {e.code}", wait=seconds) from None
+            wait = _whole_number(e, "Retry-After") or 0
+            raise Unreachable(f"{where}: the server answers {e.code}", wait=wait) from None
         raise ReleaseError(
             f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
             f"with {INDEX}; a "
@@ -174,34 +169,20 @@ def _named(where: str) -> Iterator[None]:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects, but from https to https only, and takes credentials to the same host only."""
-
-    def http_error_302(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage) -> Any:
-        """Close a reply whose address cannot be read."""
-        try:
-            return super().http_error_302(req, fp, code, msg, headers)
-        except ValueError:
-            fp.close()
-            raise
-
-    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+    """Redirects that are followed: https to https, credentials to the same host only."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
     ) -> Request | None:
+        fp.close()  # else its body is read to the end, which may never come
         before, after = urlsplit(req.full_url), urlsplit(newurl)
         if before.scheme == "https" and after.scheme != "https":
             raise ReleaseError(
                 f"https://{before.hostname} redirects to {after.scheme}://{after.hostname}, which is not followed."
             )
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
-        fp.close()  # else its body is read to the end, which may never come
         secret = req.unredirected_hdrs.get("Authorization")
-        if (
-            request is not None
-            and secret is not None
-            and (before.scheme, before.netloc) == (after.scheme, after.netloc)
-        ):
+        if request is not None and secret is not None and before[:2] == after[:2]:
             request.add_unredirected_header("Authorization", secret)
         return request
 

@@ -1,21 +1,21 @@
-"""Files brought here: several at once, from where an earlier call stopped, each checked against its record on
-the way.
-"""
+"""Downloads of a release's files, several at once, each from where an earlier call stopped."""
 
 from __future__ import annotations
 
-import hashlib
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import BinaryIO, TypeVar, cast
 
-from ...digests import digest_of
 from ...errors import VerificationError
+from ..records.digests import sha256_file
 from ..release.archives import CHUNK
 from ..release.bag import IndexedFile
 from .addresses import HttpRemote, StoreRemote, Unreachable
@@ -30,46 +30,10 @@ silent.
 """
 AHEAD = 2
 """Files, for each connection, that wait for who takes them: they bound what lies on the disk."""
-F = TypeVar("F", bound=IndexedFile)
 T = TypeVar("T")
 Remote = HttpRemote | StoreRemote
 Counted = Callable[[int], None]
 """Told how many bytes more (or, where a file begins again, fewer) are here."""
-
-
-class Part:
-    """The bytes of a file that are here, hashed; what an earlier call left counts."""
-
-    def __init__(self, path: Path, counted: Counted) -> None:
-        self._file, self._counted = path.open("a+b"), counted
-        self.hashed, self.have = hashlib.sha256(), 0
-        self._file.seek(0)
-        while chunk := self._file.read(CHUNK):
-            self._count(chunk)
-        self.joined = self.have > 0
-        """Whether they are of several replies."""
-
-    def _count(self, chunk: bytes) -> None:
-        self.hashed.update(chunk)
-        self.have += len(chunk)
-        self._counted(len(chunk))
-
-    def add(self, chunk: bytes) -> None:
-        """Add bytes at the end."""
-        self._file.write(chunk)
-        self._count(chunk)
-
-    def clear(self) -> None:
-        """Throw all bytes away."""
-        self._file.truncate(0)
-        self._counted(-self.have)
-        self.hashed, self.have, self.joined = hashlib.sha256(), 0, False
-
-    def __enter__(self) -> Part:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
 
 def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> None:
@@ -78,56 +42,63 @@ def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, st
     VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS`
     times in a row; what is here stays for the next call. ReleaseError: it refuses.
     """
-    where = f"{remote.name}/{file.path}"
-    failures = most = 0
-    begun_again = False
-    with Part(path, counted) as part:
-        while not stop.is_set():
-            try:
-                if part.have < file.bytes or not file.bytes:
-                    _receive(remote, file, part, stop)
-            except Unreachable as e:
-                # what is thrown away and fetched again is no progress: a server that never gets to the end would be
-                # asked for ever
-                failures = 1 if part.have - most >= CHUNK else failures + 1
-                most = max(most, part.have)
-                _wait(e, failures, stop)
-                continue
-            if stop.is_set() or (sha256 := digest_of(part.hashed)) == file.sha256:
-                return
-            joined = part.joined
-            part.clear()
-            if begun_again or not joined:
-                path.unlink()
-                raise VerificationError(f"{where} has {sha256}, recorded is {file.sha256}. Its bytes were not kept.")
-            begun_again = True  # pieces of two versions of the file
-
-
-def _receive(remote: Remote, file: IndexedFile, part: Part, stop: threading.Event) -> None:
-    """Take what one reply has of the rest."""
-    where = f"{remote.name}/{file.path}"
-    with remote.open(file.path, part.have) as reply:
-        if reply.start != part.have:  # no ranges here
-            part.clear()
-        if reply.start != part.have:
-            raise Unreachable(f"{where}: the server answers with another part than was asked for")
-        if reply.total not in (None, file.bytes):
-            part.clear()
+    path.touch()
+    have = path.stat().st_size
+    counted(have)
+    joined, begun_again, failures, most = have > 0, False, 0, 0
+    while not stop.is_set():
+        try:
+            if path.stat().st_size < file.bytes:
+                joined = _receive(remote, file, path, counted, stop) > 0
+        except Unreachable as e:
+            # what is thrown away and fetched again is no progress: a server that never gets to the end would be asked
+            # for ever
+            have = path.stat().st_size
+            failures = 1 if have - most >= CHUNK else failures + 1
+            most = max(most, have)
+            _wait(e, failures, stop)
+            continue
+        if stop.is_set() or (sha256 := sha256_file(path)) == file.sha256:
+            return
+        with path.open("ab") as out:
+            _empty(out, counted)
+        if begun_again or not joined:
             raise VerificationError(
-                f"{where} has {reply.total} bytes, recorded are {file.bytes}. Its bytes were not kept."
+                f"{remote.name}/{file.path} has {sha256}, recorded is {file.sha256}. Its bytes were not kept."
             )
-        part.joined = part.have > 0
-        for chunk in reply.chunks:
+        begun_again = True  # pieces of two versions of the file
+
+
+def _receive(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> int:
+    """Take what one reply has of the rest; return at which byte it began."""
+    where = f"{remote.name}/{file.path}"
+    with path.open("ab") as out, remote.open(file.path, out.tell()) as reply:
+        if reply.start != out.tell():  # no ranges here
+            _empty(out, counted)
+        if reply.start != out.tell():
+            raise Unreachable(f"{where}: the server answers with another part than was asked for")
+        said = reply.total if reply.total != file.bytes else None
+        for chunk in reply.chunks if said is None else ():
             if stop.is_set():
-                return
-            if part.have + len(chunk) > file.bytes:
-                part.clear()
-                raise VerificationError(
-                    f"{where} has more than the {file.bytes} bytes recorded. Its bytes were not kept."
-                )
-            part.add(chunk)
-    if part.have < file.bytes:
-        raise Unreachable(f"{where}: the connection was cut after {part.have} of {file.bytes} bytes")
+                return reply.start
+            out.write(chunk)
+            counted(len(chunk))
+            if out.tell() > file.bytes:
+                break
+        if said is not None or out.tell() > file.bytes:
+            _empty(out, counted)
+            raise VerificationError(
+                f"{where} has {said or 'more'} bytes, recorded are {file.bytes}. Its bytes were not kept."
+            )
+        if out.tell() < file.bytes:
+            raise Unreachable(f"{where}: the connection was cut after {out.tell()} of {file.bytes} bytes")
+    return reply.start
+
+
+def _empty(out: BinaryIO, counted: Counted) -> None:
+    counted(-out.tell())
+    out.seek(0)
+    out.truncate()
 
 
 def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
@@ -144,7 +115,7 @@ def small_file(remote: Remote, path: str, cap: int) -> bytes:
     where = f"{remote.name}/{path}"
 
     def read(counted: Counted, stop: threading.Event) -> bytes:
-        for failures in range(1, ATTEMPTS + 1):
+        for failures in count(1):
             try:
                 with remote.open(path) as reply:
                     data = bytearray()
@@ -154,24 +125,22 @@ def small_file(remote: Remote, path: str, cap: int) -> bytes:
                         if len(data) > cap:
                             raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
                     if reply.total in (None, len(data)):
-                        return bytes(data)
+                        break
                     raise Unreachable(f"{where}: the connection was cut after {len(data)} of {reply.total} bytes")
             except Unreachable as e:
                 _wait(e, failures, stop)
-        raise AssertionError("the last try raises")
+        return bytes(data)
 
-    ((data,),) = in_threads([read], 1, lambda more: None)
+    (data,) = in_threads([read], 1, lambda more: None)
     return data
 
 
 def download_all(
-    remote: Remote, files: Sequence[tuple[F, Path]], connections: int, told: Counted
-) -> Generator[list[tuple[F, Path]], None, None]:
-    """Bring files to their places, several at once; yield those that are whole, as many as there are, until all
-    were.
-    """
+    remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, told: Counted
+) -> Generator[tuple[IndexedFile, Path], None, None]:
+    """Bring files to their places, several at once; yield each that is whole, as they come."""
 
-    def bring(file: F, path: Path, counted: Counted, stop: threading.Event) -> tuple[F, Path]:
+    def bring(file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> tuple[IndexedFile, Path]:
         download(remote, file, path, counted, stop)
         return file, path
 
@@ -180,17 +149,14 @@ def download_all(
 
 def in_threads(
     calls: Sequence[Callable[[Counted, threading.Event], T]], at_once: int, told: Counted
-) -> Generator[list[T], None, None]:
-    """Call functions, several at once; yield what they return, as many as there are, until all did. The first error
-    stops all.
+) -> Generator[T, None, None]:
+    """Call functions, several at once; yield what they return, as it comes. The first error stops all.
 
     The next ones are called when the caller comes back, `AHEAD` for each connection before.
     """
     stop, room, counting = threading.Event(), threading.Semaphore(AHEAD * at_once), threading.Lock()
-    waiting: SimpleQueue[Callable[[Counted, threading.Event], T]] = SimpleQueue()
-    finished: SimpleQueue[T | BaseException] = SimpleQueue()
-    for call in calls:
-        waiting.put(call)
+    waiting = deque(calls)
+    finished: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
     heard = time.monotonic()
 
     def counted(more: int) -> None:
@@ -200,37 +166,32 @@ def in_threads(
             told(more)
 
     def work() -> None:
-        while room.acquire() and not stop.is_set() and not waiting.empty():
-            try:
-                finished.put(waiting.get_nowait()(counted, stop))
-            except Empty:
-                return
-            except BaseException as e:
-                finished.put(e)
+        with suppress(IndexError):  # nothing waits any more
+            while room.acquire() and not stop.is_set():
+                call = waiting.popleft()
+                try:
+                    finished.put((call(counted, stop), None))
+                except BaseException as e:
+                    finished.put((None, e))
+
+    def next_one() -> T:
+        while (patience := heard + STALLED_S - time.monotonic()) > 0:
+            with suppress(Empty):
+                result, error = finished.get(timeout=patience)
+                if error is not None:
+                    raise error
+                return cast(T, result)
+        raise Unreachable(f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on.")
 
     # they wait for servers, which nothing can interrupt: a command that ends does not wait for them
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(calls)))]
     for thread in threads:
         thread.start()
     try:
-        left = len(calls)
-        while left:
-            try:
-                batch = [finished.get(timeout=1.0)]
-            except Empty:
-                if time.monotonic() - heard > STALLED_S:
-                    raise Unreachable(
-                        f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on."
-                    ) from None
-                continue
-            while not finished.empty():
-                batch.append(finished.get_nowait())
-            if failure := next((each for each in batch if isinstance(each, BaseException)), None):
-                raise failure
-            left -= len(batch)
-            yield [each for each in batch if not isinstance(each, BaseException)]
+        for _ in calls:
+            yield next_one()
             heard = time.monotonic()
-            room.release(len(batch))
+            room.release()
     finally:
         stop.set()
         room.release(len(calls) + at_once)

@@ -1,6 +1,4 @@
-"""Fetch a published release: only the archives that are needed, checked while they arrive, unpacked, verified, then put
-in place.
-"""
+"""A published release fetched: downloaded, checked, unpacked and verified, then put in place."""
 
 from __future__ import annotations
 
@@ -9,13 +7,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from heapq import nlargest
-from itertools import chain
 from pathlib import Path
 
 from ...digests import digits
-from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, suggest
+from ...errors import BuildError, ReleaseError, VerificationError, first_few
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
@@ -26,11 +22,12 @@ from ..layout import MANIFEST, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
+from ..set_choice import matching_sets
 from ..verify.ladder import verify_directory
 from .addresses import remote_of
-from .download import AHEAD, F, Remote, download_all, small_file
+from .download import AHEAD, Remote, download_all, small_file
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
@@ -155,12 +152,7 @@ def _chosen(index: ReleaseIndex, globs: Sequence[str] | None, where: str) -> set
         raise ReleaseError(
             f"{where} is a release without images, so --sets can choose none. Leave it out, then `corruptset rebuild`."
         )
-    every = {name for group in names.values() for name in group}
-    if unfit := [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]:
-        raise UnknownSet("; ".join(f"{glob!r} matches no set of {where}.{suggest(glob, every)}" for glob in unfit))
-    return {
-        set_id for set_id, group in names.items() if any(fnmatchcase(name, glob) for name in group for glob in globs)
-    }
+    return set(matching_sets(names, globs, where))
 
 
 class _Fetcher:
@@ -183,17 +175,16 @@ class _Fetcher:
         ]
         unpacked = self.work / "unpacked"
         missing = [a for a in needed if not (unpacked / digits(a.sha256)).exists()]
-        with self._downloading(missing, ahead=True) as batches:
-            for batch in batches:
+        with self._downloading(missing, ahead=True) as arriving:
+            for archive, path in arriving:
                 with self._refusing(staged):
-                    digest = unpack([path for _, path in batch], place, progress=False).digest
+                    digest = unpack([path], place, progress=False).digest
                     if digest != self.index.digest:
                         raise VerificationError(
                             f"{INDEX} names the digest {self.index.digest}, its archives have {digest}"
                         )
-                for archive, path in batch:
-                    write_atomic(unpacked / digits(archive.sha256))
-                    path.unlink()
+                write_atomic(unpacked / digits(archive.sha256))
+                path.unlink()
             with self._refusing(staged):
                 verify_directory(root, level=level, jobs=jobs, progress=self.progress).raise_for_problems()
                 every, sets, _ = _sets(root)
@@ -211,8 +202,8 @@ class _Fetcher:
             raise ReleaseError(
                 f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out."
             )
-        with self._downloading(missing) as batches:
-            for file, path in chain.from_iterable(batches):
+        with self._downloading(missing) as arriving:
+            for file, path in arriving:
                 (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, self.out / file.path)
             write_atomic(self.out / INDEX, self.index.encode())
@@ -225,7 +216,7 @@ class _Fetcher:
         return Fetched(path, self.index.digest, sorted(sets), sorted(every - sets), names, size)
 
     def _present(self) -> tuple[set[str], bool]:
-        """Return the sets that are in place, and whether they are a part of the data set."""
+        """Return the sets that are in place, and whether they are a part."""
         if not (self.target / MANIFEST).is_file():
             if (self.target / UNPACK_STATE).is_file():  # unpacking was interrupted: it keeps what is there
                 return set(), True
@@ -237,7 +228,9 @@ class _Fetcher:
         return _sets(self.target)[1:]
 
     @contextmanager
-    def _downloading(self, files: Sequence[F], *, ahead: bool = False) -> Iterator[Iterator[list[tuple[F, Path]]]]:
+    def _downloading(
+        self, files: Sequence[IndexedFile], *, ahead: bool = False
+    ) -> Iterator[Iterator[tuple[IndexedFile, Path]]]:
         """Hold the hidden folder, which goes when all went well or the release was refused; give files that are whole
         in it, as they come.
 
@@ -267,8 +260,8 @@ class _Fetcher:
                 self.progress("bytes", min(done, total), total)
 
             try:
-                with closing(download_all(self.remote, places, self.connections, more)) as batches:
-                    yield batches
+                with closing(download_all(self.remote, places, self.connections, more)) as arriving:
+                    yield arriving
             except Refused:
                 shutil.rmtree(self.work)
                 raise
@@ -288,6 +281,6 @@ class _Fetcher:
 
 
 def _sets(root: Path) -> tuple[set[str], set[str], bool]:
-    """Return the ids of a data set's sets, of those that are there, and whether it is a part."""
+    """Return a data set's sets, those that are there, and whether it is a part."""
     every, partial = {s.id for s in load_manifest(root).sets}, load_partial(root)
     return every, every if partial is None else set(partial.sets), partial is not None

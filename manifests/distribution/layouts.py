@@ -1,6 +1,4 @@
-"""What `pack` wrote, checked before it is published, and which files it has at its place: as it is, on the hub, in a
-Zenodo record.
-"""
+"""A packed release, checked, and its files at a place: plain, the hub, a Zenodo record."""
 
 from __future__ import annotations
 
@@ -32,6 +30,11 @@ ZENODO_BYTES = 50_000_000_000
 ZENODO_COUNT = 100
 """Files that it takes."""
 KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image classification")
+SIZES = (
+    *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"),
+    *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
+)
+"""The hub's words for how many images there are: by the digits of the number, up to three first."""
 _PAGE_CAP = 64 << 20
 _TEXT_CAP = 1 << 30
 """Bytes of a small file; the table of a million samples has some 400 MB."""
@@ -42,7 +45,7 @@ Content = bytes | Path
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file at its place: its path there, its record, and its bytes or the file that has them."""
+    """A file at its place: path, record, and its bytes or the file that has them."""
 
     path: str
     bytes: int
@@ -80,9 +83,7 @@ class ReleaseFolder:
     texts: dict[str, bytes]
 
     def files(self, texts: dict[str, bytes], *, flat: bool = False) -> list[PublishedFile]:
-        """Return archives, texts and an index of both, which comes last: it makes a release of them. `flat`: in one
-        folder.
-        """
+        """Return archives, texts and, last, their index; `flat`: all in one folder."""
         archives = [a.model_copy(update={"path": a.name}) for a in self.index.archives] if flat else self.index.archives
         index = self.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
         large = [
@@ -171,7 +172,7 @@ def published_files(
 
 
 def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts with BagIt's hashes of them, which a release from a Zenodo record does not have."""
+    """Return the texts with BagIt's hashes of them, where the release has any."""
     tagged, _ = parse_sha256sums(texts.get(TAG_SUMS, b""))
     return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})} if tagged else texts
 
@@ -185,13 +186,13 @@ def _json(value: object) -> bytes:
 
 
 def _hub_texts(release: ReleaseFolder, license: str | None, configs: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Return README.md, which begins with what the hub reads, and the table of samples as lines."""
+    """Return README.md with the hub's metadata, and the table of samples as lines."""
     head: dict[str, Any] = {
         "pretty_name": title(release.manifest),
         "license": (license or "other").lower(),
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
-        "size_categories": [_size_category(sum(s.count for s in release.manifest.sets))],
+        "size_categories": [SIZES[max(0, len(str(sum(s.count for s in release.manifest.sets))) - 3)]],
         # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each
         # other
         "configs": configs,
@@ -253,34 +254,15 @@ def _zenodo(
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
     """Return what a person should know of a place's limits."""
-    if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
-        return [
-            "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."
-        ]
-    if layout != "zenodo":
-        return []
     count, total = len(files) - 1, sum(f.bytes for f in files[1:])
-    notes = []
-    if total > ZENODO_BYTES:
-        notes.append(
-            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher "
-            "quota first."
-        )
-    if count > ZENODO_COUNT:
-        notes.append(
-            f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family."
-        )
-    return notes
-
-
-def _size_category(images: int) -> str:
-    """Return the hub's word for so many images.
-
-    Examples
-    --------
-    >>> _size_category(999), _size_category(1000), _size_category(3_750_000)
-    ('n<1K', '1K<n<10K', '1M<n<10M')
-    """
-    bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
-    above = max(0, len(str(images)) - 3)
-    return "n<1K" if above == 0 else f"{bounds[above - 1]}<n<{bounds[above]}" if above < len(bounds) else "n>1T"
+    notes = {
+        "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them.": (
+            layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files)
+        ),
+        f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher quota "
+        "first.": layout == "zenodo" and total > ZENODO_BYTES,
+        f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family.": (
+            layout == "zenodo" and count > ZENODO_COUNT
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]

@@ -1,6 +1,4 @@
-"""Publish a packed data set: into a folder, an object store, or onto the Hugging Face hub; what is there is compared
-first.
-"""
+"""A packed data set published: into a folder, an object store, or onto the hub."""
 
 from __future__ import annotations
 
@@ -9,8 +7,9 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,8 @@ def publish(
     directory : path
         A folder that `pack` wrote.
     to : path or str
-        A folder, ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as ``s3://bucket/prefix``.
+        A folder (``file://`` may stand before it), ``hf://datasets/USER/NAME``, or a URL that fsspec opens, such as
+        ``s3://bucket/prefix``.
     layout : {"plain", "huggingface", "zenodo"}, optional
         By default that of the place: "huggingface" for ``hf://``, else "plain". "zenodo" takes a folder: ``files/`` is
         what to upload, ``zenodo.json`` the metadata of the record.
@@ -150,7 +150,7 @@ def publish(
     target, shown = str(to), told(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
-    if layout == "zenodo" and "://" in target:
+    if layout == "zenodo" and "://" in target.removeprefix("file://"):
         raise ReleaseError(
             f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it."
         )
@@ -164,20 +164,24 @@ def publish(
         url = place.address.files
     files = published_files(release, layout, creators=creators, license=license, url=url, date=date and _day(date))
     shown("comparing", 0, 0)
-    there = {path: "differs" if differs else "same" for path, differs in place.differing(files).items()}
+    found = [(f.path, place.differs(f)) for f in files]
+    there = {path: "differs" if differs else "same" for path, differs in found if differs is not None}
     publication = Publication(target, release.index.digest, layout, go, files, there, limit_notes(files, layout))
     differing = [path for path, state in there.items() if state == "differs"]
     if differing and not replace:
         raise ReleaseError(
             f"{target} has other files under these names, and nothing was sent:\n{listed(differing)}\nChoose another "
-            "place, or overwrite "
-            "them with --replace (replace=True)."
+            "place, or overwrite them with --replace (replace=True)."
         )
     if go:
         _check_archives(release, files, shown)
-        total = sum(f.bytes for f in publication.to_send)
+        total, done = sum(f.bytes for f in publication.to_send), 0
         if publication.to_send:
-            place.put(publication.to_send, lambda done: shown("bytes", min(done, total), total))
+            with place.sending(total):
+                for f in publication.to_send:
+                    place.put(f, lambda sent, before=done: shown("bytes", before + sent, total))
+                    done += f.bytes
+                    shown("bytes", done, total)
     return publication
 
 
@@ -191,6 +195,8 @@ def _day(given: str) -> str:
 def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
     if target.startswith(HUB):
         return HubPlace(target, private=private)
+    if target.startswith("file://"):
+        target = target.removeprefix("file://")
     if "://" in target:
         return ObjectStore(target, replace=replace)
     if directory.resolve() in (Path(target) / "x").resolve().parents:
@@ -214,7 +220,7 @@ def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], prog
 
 
 Sent = Callable[[int], None]
-"""Told how many bytes are sent by now."""
+"""Told how many bytes of a file are sent by now."""
 
 
 class FolderPlace:
@@ -225,22 +231,24 @@ class FolderPlace:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs, of files that are there; hashes are compared where sizes are equal."""
-        there = [f for f in files if os.path.lexists(self.root / f.path)]
-        return {f.path: not is_file_as(self.root / f.path, f.bytes, f.sha256) for f in there}
+    def differs(self, file: PublishedFile) -> bool | None:
+        """Return whether a file that is there differs, by size and sha256; None where it is not there."""
+        path = self.root / file.path
+        return not is_file_as(path, file.bytes, file.sha256) if os.path.lexists(path) else None
 
-    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
-        """Copy files; each is renamed to its name when it is on the disk."""
-        check_space(self.root, sum(f.bytes for f in files), "the release", "Free some space, or choose another --to.")
-        done = 0
-        for f in files:
-            target = self.root / f.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            for stray in target.parent.glob(".*.part"):  # of a call that was killed
-                stray.unlink()
-            done += write_large(target, chunks_of(f))[0]
-            sent(done)
+    @contextmanager
+    def sending(self, total: int) -> Iterator[None]:
+        """Send so many bytes in the `with`."""
+        check_space(self.root, total, "the release", "Free some space, or choose another --to.")
+        yield
+
+    def put(self, file: PublishedFile, sent: Sent) -> None:
+        """Copy a file; it is renamed to its name when it is on the disk."""
+        target = self.root / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for stray in target.parent.glob(".*.part"):  # of a call that was killed
+            stray.unlink()
+        write_large(target, chunks_of(file))
 
 
 class ObjectStore:
@@ -253,23 +261,27 @@ class ObjectStore:
     def __init__(self, url: str, *, replace: bool = False) -> None:
         self._store, self._replace = Store(url_of(url) or url), replace
 
-    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs, by size and sha256."""
-        there = self._store.versions()
-        return {f.path: there[f.path][0] != f.bytes or self._differs(f) for f in files if f.path in there}
+    @cached_property
+    def _there(self) -> dict[str, tuple[int, str]]:
+        return self._store.versions()
 
-    def _differs(self, file: PublishedFile) -> bool:
+    def differs(self, file: PublishedFile) -> bool | None:
+        """Return whether an object that is there differs, by size and sha256; None where there is none."""
+        if file.path not in self._there:
+            return None
+        if self._there[file.path][0] != file.bytes:
+            return True
         if not self._replace and self._store.kept_sha256(file.path) == file.sha256:
             return False
         return self._store.sha256(file.path, file.bytes) != file.sha256
 
-    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
-        """Send files, large ones in several parts that become one object at the end."""
-        done = 0
-        for f in files:
-            self._store.put(f.path, f.content, digits(f.sha256), lambda now, before=done: sent(before + now))  # type: ignore[misc]
-            done += f.bytes
-            sent(done)
+    def sending(self, total: int) -> AbstractContextManager[None]:
+        """Send so many bytes in the `with`."""
+        return nullcontext()
+
+    def put(self, file: PublishedFile, sent: Sent) -> None:
+        """Send a file, a large one in parts that become one object."""
+        self._store.put(file.path, file.content, digits(file.sha256), sent)
 
 
 class HubPlace:
@@ -283,39 +295,50 @@ class HubPlace:
         self.address, self._url, self._private = hub_address(url), url, private
         self._library = huggingface_hub
         self._api = huggingface_hub.HfApi(library_name="corruptset")
+        self._operations: list[Any] = []
         self._where: dict[str, Any] = {
             "repo_id": self.address.repository,
             "repo_type": "dataset",
             "revision": self.address.revision,
         }
 
-    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs: by sha256 where the hub keeps it, else by git's hash."""
+    @cached_property
+    def _there(self) -> dict[str, Any]:
         with self._talking():
             try:
-                there = {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
+                return {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
             except (self._library.errors.RepositoryNotFoundError, self._library.errors.RevisionNotFoundError):
                 return {}
-        return {f.path: not _same(f, there[f.path]) for f in files if f.path in there}
 
-    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
-        """Send the content of files one after the other, then one commit that names them all."""
-        operations, done = [], 0
+    def differs(self, file: PublishedFile) -> bool | None:
+        """Return whether a file that is there differs, by sha256 or git's hash; None where none is."""
+        there = self._there.get(file.path)
+        if there is None or getattr(there, "size", None) != file.bytes:
+            return None if there is None else True
+        if there.lfs is not None:
+            return file.sha256 != f"sha256:{there.lfs.sha256}"
+        blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
+        for chunk in chunks_of(file):
+            blob.update(chunk)
+        return bool(there.blob_id != blob.hexdigest())
+
+    @contextmanager
+    def sending(self, total: int) -> Iterator[None]:
+        """Send files in the `with`; at its end one commit names them all."""
         with self._talking():
             self._api.create_repo(
                 self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True
             )
-            for f in files:
-                content = str(f.content) if isinstance(f.content, Path) else f.content
-                operations.append(self._library.CommitOperationAdd(path_in_repo=f.path, path_or_fileobj=content))
-                # the hub has it from here on, so an interrupted call is resumed with the next one
-                if isinstance(f.content, Path):
-                    self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
-                done += f.bytes
-                sent(done)
-            self._api.create_commit(
-                operations=operations, commit_message=f"Publish {len(files)} files ({INDEX})", **self._where
-            )
+            yield
+            message = f"Publish {len(self._operations)} files ({INDEX})"
+            self._api.create_commit(operations=self._operations, commit_message=message, **self._where)
+
+    def put(self, file: PublishedFile, sent: Sent) -> None:
+        """Send the content of an archive, which an interrupted call need not send again."""
+        content = str(file.content) if isinstance(file.content, Path) else file.content
+        self._operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
+        if isinstance(file.content, Path):
+            self._api.preupload_lfs_files(additions=self._operations[-1:], **self._where)
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -339,14 +362,3 @@ class HubPlace:
         finally:
             if bars:
                 enable_progress_bars()
-
-
-def _same(file: PublishedFile, there: Any) -> bool:
-    if getattr(there, "size", None) != file.bytes:
-        return False
-    if there.lfs is not None:
-        return file.sha256 == f"sha256:{there.lfs.sha256}"
-    blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
-    for chunk in chunks_of(file):
-        blob.update(chunk)
-    return bool(there.blob_id == blob.hexdigest())

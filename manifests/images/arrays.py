@@ -17,6 +17,9 @@ MOST_HEADER = 10_000
 """Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
 
 
+_STREAMED = 16 << 20
+
+
 class NotAShard(ValueError):
     """A file of many images that is not laid out as it should be."""
 
@@ -52,13 +55,31 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
     return array, int(array.offset)
 
 
-class ArrayFile:
-    """An (N, H, W, C) array of uint8 on disk, mapped into memory; the same interface as a shard of raw pixels.
+class Rows:
+    """An open file of many images: `rows` of pixels (H, W, C), or of encoded images where `encoded`."""
+
+    encoded = False
+    images: Any
+    rows: int
+
+    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows as they are stored: pixels, or an array of the bytes of encoded images."""
+        return np.array(self.images[start:stop])
+
+    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield rows as they are stored, read in blocks of at most 16 MB or one row."""
+        step = 64
+        if not self.encoded:
+            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
+        for first in range(start, stop, step):
+            yield from self.block(first, min(first + step, stop))
+
+
+class ArrayFile(Rows):
+    """An (N, H, W, C) array of uint8 on disk, mapped into memory.
 
     NotAShard: it is an array of another shape or type, or pickled objects (which are never loaded).
     """
-
-    encoded = False
 
     def __init__(self, path: Path) -> None:
         images, offset = map_array(path)
@@ -74,15 +95,3 @@ class ArrayFile:
     def close(self) -> None:
         """Free the file."""
         self.images = np.empty((0, 0, 0, 1), np.uint8)
-
-    def row(self, index: int) -> NDArray[np.uint8]:
-        """Return a row as pixels (H, W, C)."""
-        return np.array(self.images[index])
-
-    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows."""
-        return np.array(self.images[start:stop])
-
-    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows."""
-        yield from self.images[start:stop]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..disk.atomic import inside
-from .arrays import ArrayFile, NotAShard
+from .arrays import ArrayFile, NotAShard, Rows
 
 SHARD_SCHEMA = 1
 """The version of the layout; older than the manifest's."""
@@ -34,9 +34,6 @@ ENCODED = "encoded"
 LABELS = "labels"
 INDEX = "index"
 PIXELS = "pixels"
-_LENGTH_AT = {0: 40, 2: 28, 3: 28}
-"""Version of a file's first block -> where in it the length of the file stands."""
-_STREAMED = 16 << 20
 _MOST_OPEN = 8
 
 _INHERITED: list[Any] = []
@@ -82,7 +79,7 @@ def _dataset(file: Any, name: str) -> Any:
     return dataset
 
 
-class Shard:
+class Shard(Rows):
     """An open shard: `rows` of pixels, or of encoded images where `encoded`; NotAShard where the file is not one."""
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +87,6 @@ class Shard:
 
         # no locking: network file systems often refuse it, and nobody writes to a finished data set
         self._file = h5py.File(path, "r", locking=False)
-        self._path = path
         try:
             self.encoded = RAW not in self._file
             self.images = _dataset(self._file, ENCODED if self.encoded else RAW)
@@ -110,9 +106,7 @@ class Shard:
         self._file.close()
 
     def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write: further data, links, attributes or filters, attributes other than the
-        `expected` ones.
-        """
+        """Yield what a build does not write: further data and links, attributes other than the `expected` ones."""
         stored = ENCODED if self.encoded else RAW
         names = {stored, LABELS, INDEX, PIXELS}
         for name in sorted(set(self._file) - names):
@@ -123,22 +117,6 @@ class Shard:
             yield from _attribute_problems(
                 repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {}
             )
-            plan = dataset.id.get_create_plist()
-            filters = [plan.get_filter(i)[3].decode("utf-8", "replace") for i in range(plan.get_nfilters())]
-            if filters:
-                yield f"{name!r} is stored through filters ({', '.join(filters)}); shards are not compressed"
-        size, length = os.path.getsize(self._path), self._length()
-        if size != length:
-            yield f"has {size} bytes, and HDF5 knows of {length} of them"
-
-    def _length(self) -> int:
-        """Return the length of the file that its first block states."""
-        with self._path.open("rb") as f:
-            head = f.read(48)
-        at = _LENGTH_AT.get(head[8]) if head.startswith(b"\x89HDF\r\n\x1a\n") else None
-        if at is None:
-            raise NotAShard("does not begin as an HDF5 file of version 1.10 does")
-        return int.from_bytes(head[at : at + 8], "little")
 
     def column(self, name: str) -> NDArray[Any]:
         """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a
@@ -151,22 +129,6 @@ class Shard:
                 f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}"
             )
         return np.asarray(dataset[()])
-
-    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows of raw pixels."""
-        return np.asarray(self.images[start:stop], dtype=np.uint8)
-
-    def row(self, index: int) -> NDArray[np.uint8]:
-        """Return a row as stored: (H, W, C) pixels, or the bytes of an encoded image."""
-        return np.asarray(self.images[index], dtype=np.uint8)
-
-    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows as stored, read in blocks of at most 16 MB or one row."""
-        step = 64
-        if not self.encoded:
-            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
-        for first in range(start, stop, step):
-            yield from self.images[first : min(first + step, stop)]
 
 
 def open_rows(path: Path) -> Shard | ArrayFile:

@@ -157,7 +157,7 @@ class StoredImages:
         """Return consecutive rows of a shard, as they are stored."""
         path, start = self._file(first), first.row or 0
         with explained(path), self._shards.opened(first.path) as shard:
-            rows = [shard.row(start)] if count == 1 else shard.block(start, start + count)
+            rows = shard.block(start, start + count)
         # a short block means a shard with fewer rows than recorded
         if len(rows) != count:
             raise damaged(f"{path} has fewer rows than recorded")

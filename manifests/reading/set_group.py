@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ...errors import UnknownCorruption, UnknownSet, first_few, suggest
@@ -13,7 +13,7 @@ from .notebook import SHOWN, figure, strip
 Key = TypeVar("Key", float, str)
 
 
-class SetGroup(Mapping[Key, ImageSet]):
+class SetGroup(dict[Key, ImageSet]):
     """A mapping of sets: by severity or level where they are those of one corruption, else by id.
 
     Parameters
@@ -24,35 +24,25 @@ class SetGroup(Mapping[Key, ImageSet]):
     """
 
     def __init__(self, name: str, sets: Mapping[Key, ImageSet]) -> None:
+        super().__init__()
+        self.update(sets)
         self._name = name
-        self._sets: dict[Key, ImageSet] = dict(sets)
 
-    def __getitem__(self, key: Key) -> ImageSet:
-        try:
-            return self._sets[key]
-        except KeyError:
-            near = suggest(key, map(str, self._sets)) if isinstance(key, str) else ""
-            raise UnknownSet(
-                f"{self._name} has no set {key!r}.{near} It has {first_few([str(k) for k in self._sets])}."
-            ) from None
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._sets)
-
-    def __len__(self) -> int:
-        return len(self._sets)
+    def __missing__(self, key: Key) -> ImageSet:
+        near = suggest(key, map(str, self)) if isinstance(key, str) else ""
+        raise UnknownSet(f"{self._name} has no set {key!r}.{near} It has {first_few([str(k) for k in self])}.")
 
     def __repr__(self) -> str:
-        return f"<SetGroup {self._name}: {len(self)} sets, {first_few([str(k) for k in self._sets])}>"
+        return f"<SetGroup {self._name}: {len(self)} sets, {first_few([str(k) for k in self])}>"
 
     def _repr_html_(self) -> str:
-        shown = [*self._sets.values()][:SHOWN]
+        shown = [*self.values()][:SHOWN]
         return figure(
             repr(self), lambda: strip([s.single(0) for s in shown if len(s)]), ", ".join(s.record.id for s in shown)
         )
 
     def _ipython_key_completions_(self) -> list[Key]:
-        return list(self._sets)
+        return list(self)
 
 
 def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:

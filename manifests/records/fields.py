@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from typing_extensions import TypedDict
 
 from ...errors import ParameterError
 
@@ -37,66 +38,42 @@ SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_leng
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
-def _given(value: Any) -> Any:
-    if value is None:
-        raise ValueError("is null; what a sample does not have is left out")
-    return value
-
-
-Label = Annotated[
-    Count | None, AfterValidator(_given), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})
-]
-ClassName = Annotated[str | None, AfterValidator(_given), WithJsonSchema({"type": "string"})]
-GroupName = Annotated[
-    str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})
-]
-"""Left out, never null, where a source has no groups."""
-
+if TYPE_CHECKING:
+    Label = int | None
+    Text = str | None
+else:  # null is no value of theirs: what a sample does not have is left out
+    Label, Text = Count, str
 
 CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
-JPEG_SUBSAMPLING = ("4:4:4", "4:2:2", "4:2:0")
 
 
-def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest's encoding, or raise ValueError; docs/format.md describes it."""
-    match encoding:
-        case {"format": "png", "containers": containers} if len(encoding) == 2 and containers in CONTAINERS:
-            return encoding
-        case {
-            "format": "jpeg",
-            "quality": int(quality),
-            "optimize": bool(),
-            "subsampling": subsampling,
-            "containers": containers,
-        }:
-            fits = subsampling in JPEG_SUBSAMPLING and containers in CONTAINERS
-            if len(encoding) == 5 and type(quality) is int and 1 <= quality <= 100 and fits:
-                return encoding
-    raise ValueError(
-        f"expected format 'png' and containers (one of {CONTAINERS}), or format 'jpeg', quality (1 to 100), optimize "
-        "(true or false), "
-        f"subsampling (one of {', '.join(JPEG_SUBSAMPLING)}) and containers"
-    )
+def _known(containers: list[str]) -> list[str]:
+    if containers not in CONTAINERS:
+        raise ValueError(f"expected one of {CONTAINERS}")
+    return containers
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"properties": properties, "required": [*properties], "additionalProperties": False}
+Containers = Annotated[list[str], AfterValidator(_known), WithJsonSchema({"enum": CONTAINERS})]
+STRICT = ConfigDict(extra="forbid", strict=True)
 
 
-ENCODING_SCHEMA = {
-    "type": "object",
-    "oneOf": [
-        _object(
-            format={"const": "jpeg"},
-            quality={"type": "integer", "minimum": 1, "maximum": 100},
-            optimize={"type": "boolean"},
-            subsampling={"enum": list(JPEG_SUBSAMPLING)},
-            containers={"enum": CONTAINERS},
-        ),
-        _object(format={"const": "png"}, containers={"enum": CONTAINERS}),
-    ],
-}
-"""What `check_encoding` says, for JSON Schema."""
+class Png(TypedDict):
+    """Images without loss: PNG files, or raw pixels in shards."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    format: Literal["png"]
+    containers: Containers
+
+
+class Jpeg(TypedDict):
+    """Images as JPEG files, or their bytes in shards."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    format: Literal["jpeg"]
+    quality: Annotated[int, Field(ge=1, le=100)]
+    optimize: bool
+    subsampling: Literal["4:4:4", "4:2:2", "4:2:0"]
+    containers: Containers
 
 
 def check_finite(value: Any) -> Any:
@@ -108,9 +85,25 @@ def check_finite(value: Any) -> Any:
     return value
 
 
-Encoding = Annotated[dict[str, Any], AfterValidator(check_encoding), WithJsonSchema(ENCODING_SCHEMA)]
+Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
+"""How images are stored; docs/format.md describes it."""
 Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 """A part of the manifest that has no model of its own."""
+
+
+class View(TypedDict, total=False):
+    """The layout that a build wrote its images in, where that is a loader's; what else the view says stands beside."""
+
+    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
+    view: str
+    sets: dict[str, Annotated[list[SafePath], Field(min_length=1)]]
+    """Set -> the folder of its single images, or the arrays (.npy) that hold rows of it."""
+    own_names: bool
+    """Whether the images keep the paths that they have in their source."""
+    numbered: bool
+    """Whether the names of single images are their indices, in no class folder."""
+    moves_content: list[str]
+    """Corruptions that move content, where annotations may say where it is."""
 
 
 class Labelled:

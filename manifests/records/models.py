@@ -9,9 +9,9 @@ from __future__ import annotations
 from operator import not_
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from .fields import Blake3, ClassName, Count, Encoding, Free, GroupName, Label, Labelled, SafePath, SetId, Sha256
+from .fields import Blake3, Count, Encoding, Free, Label, Labelled, SafePath, SetId, Sha256, Text, View, check_finite
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -168,7 +168,7 @@ class Manifest(Record):
     files: list[FileRecord]
     excluded: list[ExcludedRecord]
     selection: Free
-    views: list[Free]
+    views: list[Annotated[View, AfterValidator(check_finite)]]
     environment: dict[str, str]
     """Versions of the libraries that made it; no time, host or path."""
 
@@ -243,14 +243,14 @@ class SampleRecord(Labelled, Record):
     id: str
     label: Label = Field(default=None, exclude_if=_absent)
     """Left out where the source has no labels, as is its class."""
-    class_: ClassName = Field(default=None, alias="class", exclude_if=_absent)
+    class_: Text = Field(default=None, alias="class", exclude_if=_absent)
     split: str | None
     path: str | None
     sha256: Sha256
     width: Count
     height: Count
     pixels: Blake3
-    group: GroupName = Field(default=None, exclude_if=_absent)
+    group: Text = Field(default=None, min_length=1, exclude_if=_absent)
     """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no
     groups.
     """

@@ -56,16 +56,15 @@ class Crops:
 
     ``len(c)``; ``c[i]`` and iteration give (out, out, C) arrays of uint8; only one is in memory at a time.
     ``c.region(i)`` says which region crop i is.
-
-    Parameters
-    ----------
-    count : int
-    region, image : callable
-        From the number of a crop to its record, and to its pixels.
     """
 
-    def __init__(self, count: int, region: Callable[[int], RegionRecord], image: ImageOf) -> None:
-        self._count, self._region, self._image = count, region, image
+    _count: int
+
+    def _region(self, number: int) -> RegionRecord:
+        raise NotImplementedError
+
+    def _image(self, number: int) -> Pixels:
+        raise NotImplementedError
 
     def __len__(self) -> int:
         return self._count
@@ -104,13 +103,12 @@ class StoredCrops(Crops):
     """
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
-        self._images, self._samples = images, samples
-        super().__init__(len(samples), self._stored_region, self._stored_image)
+        self._images, self._samples, self._count = images, samples, len(samples)
 
-    def _stored_region(self, number: int) -> RegionRecord:
+    def _region(self, number: int) -> RegionRecord:
         return self._samples[number][1]
 
-    def _stored_image(self, number: int) -> Pixels:
+    def _image(self, number: int) -> Pixels:
         return self._images(self._samples[number][0])
 
 
@@ -129,9 +127,12 @@ class CutCrops(Crops):
         self._regions = regions_of(rows[0].sample, self._rows)
         self._original = image
         self._shrunk: tuple[int, Pixels] | None = None
-        super().__init__(len(self._regions), self._regions.record, self._cut)
+        self._count = len(self._regions)
 
-    def _cut(self, number: int) -> Pixels:
+    def _region(self, number: int) -> RegionRecord:
+        return self._regions.record(number)
+
+    def _image(self, number: int) -> Pixels:
         row = self._rows[int(self._regions.grid[number])]
         y, x = int(self._regions.y[number]), int(self._regions.x[number])
         if row.fit == "embed":

@@ -26,7 +26,7 @@ END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
 """Most bytes that stand at an archive's end."""
 _NAME_CAP, _PART_CAP = 4096, 255
 """Bytes of a member's name, and of a name between two slashes, which file systems limit."""
-_SHOWN = 300
+SHOWN = 300
 """Characters of a member's name in a message."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -35,7 +35,7 @@ class BadArchive(VerificationError):
     """An archive that is damaged, or not one that `pack` writes."""
 
     def __init__(self, archive: Path, problem: str, member: str | None = None) -> None:
-        where = str(archive) if member is None else f"{archive}: member '{printable(member[:_SHOWN])}'"
+        where = str(archive) if member is None else f"{archive}: member '{printable(member[:SHOWN])}'"
         super().__init__(f"{where} {problem}. What was checked before it stays; fetch the archive again.")
 
 

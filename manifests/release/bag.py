@@ -1,4 +1,4 @@
-"""The folder of a packed data set: archives, their index, data card, checksums, BagIt's tag files.
+"""The folder of a packed data set: archives, index, data card, checksums, BagIt's files.
 
 The folder is a BagIt bag (RFC 8493): the archives are its payload, in ``data/``. BagIt's date is left out: it is
 optional, and would differ between two packings.
@@ -23,7 +23,7 @@ from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.markdown import filled, markdown_text, one_line
-from ..records.models import FileRecord, Manifest, Record
+from ..records.models import Manifest, Record
 from ..records.parsing import record_or_mistakes
 from .contents import top_folder
 
@@ -48,16 +48,11 @@ class IndexedFile(Record):
 
 
 class IndexedArchive(IndexedFile):
-    """An archive of a release, and the sets that it has images of: none in the archive of records."""
+    """An archive of a release, and its sets: none in the archive of records."""
 
     path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
     """Beside the index, or in ``data/``."""
     sets: tuple[SetId, ...]
-
-    @property
-    def file(self) -> FileRecord:
-        """The file by itself, under its own name."""
-        return FileRecord(path=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
 class ReleaseIndex(Record):

@@ -1,5 +1,4 @@
-"""What an archive holds: its record, the images of each set by the manifest and rows, and the check of both against
-each other.
+"""The content of an archive: its record, the images of its sets, and their agreement.
 
 A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from
 the manifest.
@@ -28,7 +27,7 @@ from ..records.models import FileRecord, ImageRecord, Manifest, Record
 from ..records.parsing import record_or_mistakes
 from ..records.report import printable
 from ..verify.rules import manifest_problems
-from .archives import BadArchive, Member, name_problem, read_members
+from .archives import SHOWN, BadArchive, Member, name_problem, read_members
 
 RECORD_CAP = 32 << 20
 """Bytes of an archive's record; one of 10,000 sets has some 3 MB."""
@@ -76,7 +75,10 @@ def top_folder(manifest: Manifest) -> str:
 
 
 class Contents:
-    """Which files of a data set hold the images of which sets: `containers` are the shards and arrays of each unit."""
+    """The files that hold the images of each set.
+
+    `containers` are the shards and arrays of each unit.
+    """
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -158,7 +160,7 @@ class ArchiveHead:
 
 
 def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
-    """Return the heads of archives of one data set, checked against each other, and its contents.
+    """Return the heads of archives of one data set, and its contents, all checked.
 
     BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts
     itself. BuildError: the archives are of different data sets.
@@ -178,72 +180,63 @@ def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
                 f"{head.archive} and {first.archive} are not of one data set: their manifests differ. Unpack them "
                 "apart."
             )
-        if (problem := next(_record_problems(head.record, contents), None)) is not None:
+        if not _agrees(head.record, contents):
+            problem = f"names other files or sets than {MANIFEST} beside it has"
             raise BadArchive(head.archive, problem, f"archives/{head.record.archive}.json")
     return heads, contents
 
 
-def expected_member(archive: Path, members: Iterator[Member], name: str, size: int) -> Member:
+def expected_member(archive: Path, members: Iterator[Member], file: FileRecord) -> Member:
     """Return the next member, which must have the name and size of a record."""
     member = next(members, None)
     if member is None:
-        raise BadArchive(archive, f"ends before {printable(name)}")
-    if member.name != name:
-        raise unnamed(member, printable(name))
-    if member.size != size:
-        raise BadArchive(archive, f"has {member.size} bytes, recorded are {size}", member.name)
+        raise BadArchive(archive, f"ends before {printable(file.path)}")
+    if (member.name, member.size) != (file.path, file.bytes):
+        expected = f"'{printable(file.path)}' of {file.bytes} bytes comes next"
+        raise BadArchive(archive, f"of {member.size} bytes is not what the records name here: {expected}", member.name)
     return member
-
-
-def unnamed(member: Member, expected: str) -> BadArchive:
-    """Return the error for a member that the records do not name at this place."""
-    return BadArchive(member.archive, f"is not what the records name here ({expected} comes next)", member.name)
 
 
 def _read_head(archive: Path) -> ArchiveHead:
     members = read_members(archive)
     member = next(members, None)
-    if member is None:
-        raise BadArchive(archive, "is empty")
-    match = _RECORD_NAME.fullmatch(member.name)
-    if match is None:
-        raise unnamed(member, "<name>-<version>/archives/<archive>.json, which says what is in it,")
+    match = None if member is None else _RECORD_NAME.fullmatch(member.name)
+    if member is None or match is None:
+        begins = "is empty" if member is None else f"begins with '{printable(member.name[:SHOWN])}'"
+        raise BadArchive(
+            archive, f"{begins}; expected <name>-<version>/archives/<archive>.json, which says what is in it"
+        )
     record, mistakes = record_or_mistakes(ArchiveRecord, member.read(RECORD_CAP))
     if record is None:
         raise BadArchive(archive, f"is not a record of an archive:\n{listed(mistakes)}\nIt", member.name)
-    if f"{record.name}-{record.version}" != match[1] or record.archive != match[2]:
-        raise BadArchive(archive, f"is of {record.name}-{record.version}, archive {record.archive}", member.name)
-    if not record.files or record.files[0].path != MANIFEST or record.files[0].bytes > MANIFEST_CAP:
-        raise BadArchive(archive, f"does not name {MANIFEST} first, or a very large one", member.name)
-    member = expected_member(archive, members, f"{match[1]}/{MANIFEST}", record.files[0].bytes)
+    (top, name), manifest = match.groups(), record.files[0] if record.files else None
+    if manifest is None or (f"{record.name}-{record.version}", record.archive, manifest.path) != (top, name, MANIFEST):
+        raise BadArchive(archive, f"is of another archive, or does not name {MANIFEST} first", member.name)
+    member = expected_member(archive, members, manifest.model_copy(update={"path": f"{top}/{MANIFEST}"}))
     # hashed before it is held in memory: a false manifest may be large
-    if (digest := sha256_pieces(member.chunks())) != record.files[0].sha256:
-        raise BadArchive(archive, f"has {digest}, recorded is {record.files[0].sha256}", member.name)
+    if (digest := sha256_pieces(member.chunks())) != manifest.sha256:
+        raise BadArchive(archive, f"has {digest}, recorded is {manifest.sha256}", member.name)
     return ArchiveHead(archive, record, member.read(MANIFEST_CAP))
 
 
-def _record_problems(record: ArchiveRecord, contents: Contents) -> Iterator[str]:
-    """Yield what contradicts the manifest in an archive's record."""
-    manifest = contents.manifest
-    if (record.name, record.version, record.digest) != (manifest.name, manifest.version, manifest.digest):
-        yield "names another data set than the manifest beside it"
+def _agrees(record: ArchiveRecord, contents: Contents) -> bool:
+    """Return whether an archive's record names what the manifest has, each once and in full."""
+    manifest, paths = contents.manifest, [f.path for f in record.files]
     known = {f.path: f for f in manifest.files}
-    paths = {f.path for f in record.files}
-    if len({path.casefold() for path in paths}) < len(record.files):
-        yield "names a file twice, or two that differ in capitals alone"
-    for f in record.files:
-        own = f.path.split("/")[0].casefold() in _OWN or (f.path == SHA256SUMS and f.bytes > SUMS_CAP)
-        if own or (f.path not in (MANIFEST, SHA256SUMS) and known.get(f.path) != f):
-            yield f"names {printable(f.path)!r}, which the manifest does not list so"
-    if {SAMPLES, SHA256SUMS} - paths:
-        yield f"does not name {SAMPLES} and {SHA256SUMS}"
-    units = [tuple(u.sets) for u in record.units]
-    for unit, files in zip(units, record.units, strict=True):
-        if unit not in contents.containers or units.count(unit) > 1:
-            yield f"names the sets {list(unit)}, which the manifest has not, or twice"
-            return  # nothing is known of their files
-        count, stop = contents.count(unit), files.first + files.count
-        if files.total != count or stop > files.total:
-            yield f"names files {files.first} to {stop} of {files.total} of set {unit[0]}, which has {count}"
-        if missing := [s for s in unit if set_path(s) not in paths]:
-            yield f"names images of {missing}, but not their rows"
+    units = [tuple(unit.sets) for unit in record.units]
+    return (
+        (record.name, record.version, record.digest) == (manifest.name, manifest.version, manifest.digest)
+        and len({path.casefold() for path in paths}) == len(paths)
+        and len(set(units)) == len(units)
+        and {SAMPLES, SHA256SUMS, *(set_path(set_id) for unit in units for set_id in unit)} <= {*paths}
+        and not any(path.split("/")[0].casefold() in _OWN for path in paths)
+        and all(
+            known.get(f.path) == f or f.path == MANIFEST or (f.path == SHA256SUMS and f.bytes <= SUMS_CAP)
+            for f in record.files
+        )
+        and all(
+            tuple(unit.sets) in contents.containers
+            and unit.first + unit.count <= unit.total == contents.count(tuple(unit.sets))
+            for unit in record.units
+        )
+    )

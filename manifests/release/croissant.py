@@ -121,7 +121,10 @@ class CroissantDocument:
 
 
 def image_field(set_id: str, regex: str | None = None) -> Source:
-    """Return the source of a field: the images of a set or, with `regex`, the group that it matches in their paths."""
+    """Return the source of a field: the images of a set, or a part of their paths.
+
+    `regex` has a group that matches that part.
+    """
     source: dict[str, Any] = {"fileSet": {"@id": f"{set_id}.images"}}
     if regex is None:
         return {"source": {**source, "extract": {"fileProperty": "content"}}}
@@ -134,7 +137,7 @@ def joined_field(field: str, **more: str) -> Source:
 
 
 def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
-    """Return the files that describe packed archives, by name: croissant.json, and the table of samples that it reads.
+    """Return croissant.json of packed archives, and the table of samples that it reads, by name.
 
     The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the
     labels and the order of the samples.
@@ -167,7 +170,7 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedA
 def _add_set(
     document: CroissantDocument, set_id: str, count: int, top: str, place: str, archives: Sequence[str]
 ) -> None:
-    """Add the record set of a set's images, and the one of its files in the archives, which it is joined from."""
+    """Add the record set of a set's images, and that of its files in the archives."""
     document.add_images(set_id, archives, f"{top}{place}/*")
     files = f"{set_id}.files"
     # a regex is matched from the beginning of the path in the archive

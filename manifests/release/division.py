@@ -1,4 +1,4 @@
-"""What goes into which archive: by family, corruption or set, and split where an archive would be too large."""
+"""Archives by family, corruption or set, split where one would be too large."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ CLEAN = "clean"
 
 _RECORD_COST = 8192
 """Bytes of an archive's record without its lists."""
-_LINE_COST = 256
-"""Most bytes of a file's or set's entry in an archive's record, without its name."""
-_MOST_OVERHEAD = 4096
-"""Most bytes that a member takes beside its content, but for very long names."""
-_MEAN_OVERHEAD = 768
+MOST_OVERHEAD = 4096
+"""Most bytes that a member takes beside its content, but for very long names, with its entry in a record."""
+MEAN_OVERHEAD = 768
 """About what a member takes beside its content: a header, and half a block to fill the last one."""
 
 
@@ -37,53 +35,44 @@ def common_files(manifest: Manifest) -> list[FileRecord]:
 
 
 class ArchiveSizes:
-    """The bytes that archives take, known before they are written."""
+    """The bytes that archives take, known before they are written; `overhead` is what a member takes beside its
+    content.
+    """
 
-    def __init__(self, root: Path, contents: Contents) -> None:
-        self.root, self.contents = root, contents
-        manifest = contents.manifest
-        self._top = top_folder(manifest)
-        self._files = {f.path: f.bytes for f in manifest.files}
-        common = {f.path: f.bytes for f in common_files(manifest)} | {MANIFEST: (root / MANIFEST).stat().st_size}
-        common[SHA256SUMS] = sum(len(f.path.encode()) + 67 for f in manifest.files) + 128
-        self.base = END_COST + _RECORD_COST + sum(self._listed(path, size) for path, size in common.items())
-        """The most bytes that every archive has beside its sets."""
-
-    def _member(self, path: str, size: int) -> int:
-        return member_cost(f"{self._top}/{path}", size)
-
-    def _listed(self, path: str, size: int) -> int:
-        return self._member(path, size) + len(path.encode()) + _LINE_COST
+    def __init__(self, root: Path, contents: Contents, overhead: int = MOST_OVERHEAD) -> None:
+        self.root, self.contents, self._overhead = root, contents, overhead
+        self._bytes = {f.path: f.bytes for f in contents.manifest.files}
+        common = [f.bytes for f in common_files(contents.manifest)]
+        common += [(root / path).stat().st_size for path in (MANIFEST, SHA256SUMS)]
+        self.base = END_COST + _RECORD_COST + sum(common) + len(common) * overhead
+        """Bytes that every archive has beside its sets."""
 
     def rows(self, unit: Unit) -> int:
-        """Return the most bytes of a unit's rows, which accompany any of its files."""
-        return sum(self._listed(set_path(s), self._files[set_path(s)]) + len(s) + _LINE_COST for s in unit)
+        """Return the bytes of a unit's rows, which accompany any of its files."""
+        return sum(self._bytes[set_path(s)] + self._overhead for s in unit)
 
     def images(self, unit: Unit) -> list[int]:
-        """Return the most bytes of each file of a unit in an archive; its rows are read."""
-        return [self._member(f.path, f.bytes) for f in self.contents.files(self.root, unit)]
+        """Return the bytes of each file of a unit in an archive, exactly; its rows are read."""
+        top = top_folder(self.contents.manifest)
+        return [member_cost(f"{top}/{f.path}", f.bytes) for f in self.contents.files(self.root, unit)]
 
-    def guess(self, unit: Unit, overhead: int) -> int:
-        """Return the bytes of a unit whose files take `overhead` beside their content; its rows are not read."""
+    def whole(self, unit: Unit) -> int:
+        """Return the bytes of a unit, whose rows are not read."""
         single = sum(self.contents.sets[s].bytes for s in unit if self.contents.in_single_files(s))
-        return (
-            self.rows(unit)
-            + sum(f.bytes for f in self.contents.containers[unit])
-            + single
-            + self.contents.count(unit) * overhead
-        )
+        shared = sum(f.bytes for f in self.contents.containers[unit])
+        return self.rows(unit) + shared + single + self.contents.count(unit) * self._overhead
 
     def estimate(self, archives: Iterable[list[UnitRecord]], *, rows: bool) -> int:
-        """Return about how many bytes archives have together; `rows`: that of metadata has the rows of all sets."""
+        """Return the bytes of archives together; `rows`: that of metadata has the rows of all sets."""
         units = {tuple(unit.sets) for archive in archives for unit in archive}
         metadata = sum(map(self.rows, self.contents.containers)) if rows else 0
-        return sum(self.base for _ in archives) + metadata + sum(self.guess(unit, _MEAN_OVERHEAD) for unit in units)
+        return sum(self.base for _ in archives) + metadata + sum(map(self.whole, units))
 
 
 def divide(
     sizes: ArchiveSizes, *, by: Division, family: Callable[[str], str], max_bytes: int
 ) -> dict[str, list[UnitRecord]]:
-    """Return the archives of a build but for that of metadata: the end of each one's name -> its units.
+    """Return the archives of images: the end of each one's name -> its units.
 
     BuildError: a single file does not fit into `max_bytes`, or two archives would share a name.
     """
@@ -119,7 +108,7 @@ def _split(units: list[Unit], sizes: ArchiveSizes, max_bytes: int) -> list[list[
     def files(unit: Unit, first: int, stop: int) -> UnitRecord:
         return UnitRecord(sets=list(unit), first=first, count=stop - first, total=sizes.contents.count(unit))
 
-    if sizes.base + sum(sizes.guess(unit, _MOST_OVERHEAD) for unit in units) <= max_bytes:
+    if sizes.base + sum(map(sizes.whole, units)) <= max_bytes:
         return [[files(unit, 0, sizes.contents.count(unit)) for unit in units]]
     runs: list[list[UnitRecord]] = [[]]
     used = sizes.base

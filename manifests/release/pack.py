@@ -1,23 +1,21 @@
-"""Pack a finished build into archives for publishing: the same bytes on every machine, checked while they are read.
+"""Archives of a finished build for publishing: the same bytes on every machine.
 
-An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its hash is noted,
-so that an interrupted pack resumes with the archive that it was writing. SHA256SUMS is written last.
+An archive is written beside its place (``.part``) and renamed when it is whole and on the disk, so that an interrupted
+pack resumes with the archive that it was writing. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
-from ...errors import BuildError, IncompleteBuild, VerificationError
+from ...errors import BuildError, IncompleteBuild, VerificationError, first_few
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
@@ -36,13 +34,13 @@ from .archives import member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
 from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
 from .croissant import packed_croissant
-from .division import DIVISIONS, METADATA, ArchiveSizes, Division, common_files, divide
+from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, ArchiveSizes, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, write_parquet
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
-STATE = f"{WORK_FOLDER}/pack.json"
-"""The finished archives of an interrupted pack, and which pack it is."""
+LOCK = f"{WORK_FOLDER}/pack.lock"
+"""Stands where a pack is at work, or was interrupted."""
 Digests = Literal["images", "sets"]
 
 
@@ -59,8 +57,7 @@ def pack(
     parquet: bool = False,
     progress: Progress | bool | None = None,
 ) -> Bag:
-    """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and
-    croissant.json.
+    """Pack a finished build into archives, with checksums, a data card, BagIt's files and croissant.json.
 
     Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an
     interrupted pack.
@@ -124,45 +121,37 @@ def pack(
         )
     if root.resolve() in (out / "x").resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    contents, sha256 = Contents(manifest), sha256_file(_plain(root, MANIFEST))
-    identity = canonical_sha256(
-        [sha256, by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
-    )
+    contents = Contents(manifest)
+    options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
+    identity = canonical_sha256([sha256_file(_plain(root, MANIFEST)), *options])
     lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
+    packer = _Packer(root, contents, lacks, told(progress))
+    family = family_of or (lambda name: "other")
+    divided = {} if manifest_only else divide(ArchiveSizes(root, contents), by=by, family=family, max_bytes=max_bytes)
+    divided[METADATA] = []
+    # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
+    start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
+    divided = {f"{start}-{end}": units for end, units in divided.items()}
+    standing = _standing(out, divided)
+    needed = ArchiveSizes(root, contents, MEAN_OVERHEAD).estimate(divided.values(), rows=lacks != "rows")
+    needed += parquet * sum(s.bytes for s in manifest.sets)
+    check_space(out, needed - standing, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
-    out.mkdir(parents=True, exist_ok=True)
-    _check_target(out)  # before a folder for the lock is made in it
-    with locked(out / WORK_FOLDER / "pack.lock", busy):
-        finished = _check_target(out, identity)
-        sizes = ArchiveSizes(root, contents)
-        divided = (
-            {}
-            if manifest_only
-            else divide(sizes, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
-        )
-        divided[METADATA] = []
-        # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-        divided = {f"{top_folder(manifest)}-{digits(identity)[:12]}-{end}": units for end, units in divided.items()}
-        needed = sizes.estimate(divided.values(), rows=lacks != "rows") + (
-            sum(s.bytes for s in manifest.sets) if parquet else 0
-        )
-        standing = sum(a.bytes for a in finished.values() if (out / a.path).exists())
-        check_space(out, needed - standing, "the pack", "Free some space, or choose another --out.")
+    with locked(out / LOCK, busy):
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
         (out / PAYLOAD).mkdir(exist_ok=True)
-        packer = _Packer(root, contents, lacks, told(progress))
-        archives: list[IndexedArchive] = []
+        archives = []
         kept = 0
         for name, units in divided.items():
-            archive = finished.get(name)
-            if archive is not None and is_file_as(out / archive.path, archive.bytes, archive.sha256):
+            path = f"{PAYLOAD}/{name}.tar"
+            if (out / path).exists():  # it took this name when it was whole
+                size, sha256 = (out / path).stat().st_size, sha256_file(out / path)
                 kept += 1
             else:
-                _note(out, identity, finished)  # from now on, what stands here is known as this pack's
-                finished[name] = archive = packer.write(out, name, units)
-            archives.append(archive)
-            _note(out, identity, finished)
+                size, sha256 = packer.write(out / path, name, units)
+            sets = tuple(sorted({set_id for unit in units for set_id in unit.sets}))
+            archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
@@ -184,36 +173,28 @@ def pack(
     return Bag(out, manifest.digest, archives, kept)
 
 
-def _note(out: Path, identity: str, finished: dict[str, IndexedArchive]) -> None:
-    archives = {name: archive.as_json() for name, archive in finished.items()}
-    write_atomic(out / STATE, json.dumps({"identity": identity, "archives": archives}).encode())
-
-
-def _check_target(out: Path, identity: str | None = None) -> dict[str, IndexedArchive]:
-    """Return the archives that an interrupted pack finished; refuse a folder that holds anything else, or another pack
-    than that.
+def _standing(out: Path, names: Iterable[str]) -> int:
+    """Return the bytes of the archives that an interrupted pack of these names finished; refuse a folder that holds
+    anything else.
     """
-    if (out / STATE).exists():
-        noted = json.loads((out / STATE).read_bytes())
-        if identity not in (None, noted["identity"]):
-            raise BuildError(
-                f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its "
-                "own command, or choose "
-                "another --out."
-            )
-        return {name: IndexedArchive(**archive) for name, archive in noted["archives"].items()}
-    names = sorted(p.name for p in out.iterdir() if p.name != WORK_FOLDER)
-    if SHA256SUMS in names:
+    held = {p.name for p in out.iterdir()} if out.exists() else set()
+    if SHA256SUMS in held:
         shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
         raise BuildError(
             f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out."
         )
-    if names:
+    if held and not (out / LOCK).exists():
         raise BuildError(
-            f"{out} is not empty ({', '.join(names[:5])}): archives go into a folder of their own. Choose another "
+            f"{out} is not empty ({first_few(sorted(held))}): archives go into a folder of their own. Choose another "
             "--out."
         )
-    return {}
+    archives = {p.stem: p.stat().st_size for p in out.glob(f"{PAYLOAD}/*.tar")}
+    if archives.keys() - {*names}:
+        raise BuildError(
+            f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own "
+            "command, or choose another --out."
+        )
+    return sum(archives.values())
 
 
 def _plain(root: Path, path: str) -> Path:
@@ -224,18 +205,6 @@ def _plain(root: Path, path: str) -> Path:
             "build."
         )
     return root / path
-
-
-class _HashedFile:
-    """A file that is hashed while it is read."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.hash = file, hashlib.sha256()
-
-    def read(self, size: int = -1, /) -> bytes:
-        data = self._file.read(size)
-        self.hash.update(data)
-        return data
 
 
 class _Packer:
@@ -256,18 +225,18 @@ class _Packer:
             )
         self._progress = progress
         self._done = 0
-        self._total = sum(f.bytes for f in self.files.values()) + (
-            sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0
-        )
+        self._total = sum(f.bytes for f in self.files.values())
+        self._total += sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0
 
-    def write(self, out: Path, name: str, units: list[UnitRecord]) -> IndexedArchive:
-        """Write an archive and return its record."""
-        manifest, top, path = self.manifest, top_folder(self.manifest), f"{PAYLOAD}/{name}.tar"
-        sets = tuple(sorted({set_id for unit in units for set_id in unit.sets}))
+    def write(self, path: Path, name: str, units: list[UnitRecord]) -> tuple[int, str]:
+        """Write an archive and return its bytes and ``sha256:<hex>``."""
+        manifest, top = self.manifest, top_folder(self.manifest)
         small = [SHA256SUMS, *(f.path for f in common_files(manifest))]
         if not units and self.lacks == "nothing":
             small += [page for page in (CONTACT, PAGE) if page in self.files]
-        rows = sets if units else [s.id for s in manifest.sets if self.lacks != "rows"]
+        rows = sorted({set_id for unit in units for set_id in unit.sets})
+        if not units and self.lacks != "rows":
+            rows = [s.id for s in manifest.sets]
         record = ArchiveRecord(
             schema_version=1,
             archive=name,
@@ -278,28 +247,18 @@ class _Packer:
             units=units,
         )
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        with replacing(out / path) as part, LargeFile(part) as file, new_archive(file) as archive:
+        with replacing(path) as part, LargeFile(part) as file, new_archive(file) as archive:
             archive.addfile(member_header(f"{top}/archives/{name}.json", len(data)), BytesIO(data))
             for member in self.contents.archive_files(self.root, record):
-                self._add(archive, f"{top}/{member.path}", member)
-        return IndexedArchive(path=path, bytes=file.written, sha256=digest_of(file.sha256), sets=sets)
-
-    def _add(self, archive: Any, name: str, member: FileRecord) -> None:
-        """Add a file of the build that is as its record says."""
-        with _plain(self.root, member.path).open("rb") as opened:
-            size, content = os.fstat(opened.fileno()).st_size, _HashedFile(opened)
-            if size == member.bytes:
-                archive.addfile(member_header(name, size), content)
+                source = _plain(self.root, member.path)
+                if not is_file_as(source, member.bytes, member.sha256):
+                    raise VerificationError(
+                        f"{printable(str(source))} is not what the records say: {member.bytes} bytes, {member.sha256}. "
+                        "Build it again, or run `corruptset verify` for everything that is wrong."
+                    )
+                with source.open("rb") as opened:
+                    archive.addfile(member_header(f"{top}/{member.path}", member.bytes), opened)
                 archive.getmembers().clear()  # they would be kept in memory until the end
-            if size != member.bytes or digest_of(content.hash) != member.sha256:
-                what = (
-                    "another hash than the records say"
-                    if size == member.bytes
-                    else f"{size} bytes, the records say {member.bytes}"
-                )
-                raise VerificationError(
-                    f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything "
-                    "that is wrong."
-                )
-        self._done += member.bytes
-        self._progress("bytes", min(self._done, self._total), self._total)
+                self._done += member.bytes
+                self._progress("bytes", min(self._done, self._total), self._total)
+        return file.written, digest_of(file.sha256)

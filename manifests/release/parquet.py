@@ -1,5 +1,4 @@
-"""Parquet beside archives: the images of every set as Hugging Face's `datasets` loads them, a file and a configuration
-a set.
+"""Parquet beside archives: images as `datasets` loads them, a file and configuration a set.
 
 `datasets` keeps what it loaded by the name of the release's folder and the paths in it. So files with other content
 need another path.
@@ -32,7 +31,7 @@ _ROWS = 100
 
 
 def configurations(manifest: Manifest, files: Iterable[FileRecord]) -> list[dict[str, Any]]:
-    """Return the configurations of a release with Parquet, as the YAML of its README.md has them."""
+    """Return the configurations of a release with Parquet, for the YAML of its README.md."""
     paths = {PurePosixPath(f.path).stem: f.path for f in files}
     return [
         {"config_name": _name(s), "data_files": [{"split": s.role, "path": paths[_name(s)]}]} for s in manifest.sets
@@ -40,9 +39,7 @@ def configurations(manifest: Manifest, files: Iterable[FileRecord]) -> list[dict
 
 
 def check_parquet(manifest: Manifest) -> None:
-    """Raise BuildError before anything is written where pyarrow is not installed, or two sets would be one
-    configuration.
-    """
+    """Raise BuildError where pyarrow is missing, or two sets would be one configuration."""
     if importlib.util.find_spec("pyarrow") is None:
         raise BuildError("--parquet needs pyarrow, which is not installed: pip install 'corruptset[hub]'.")
     if len({_name(record) for record in manifest.sets}) < len(manifest.sets):

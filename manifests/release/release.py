@@ -1,6 +1,4 @@
-"""A release without pixels: manifest.json, samples.jsonl and what there is of sets/*.jsonl, compared before anything is
-made from them.
-"""
+"""The records of a release without pixels, compared before anything is made from them."""
 
 from __future__ import annotations
 
@@ -42,12 +40,15 @@ class Release:
 
 
 def has_rows(data: DataSet, set_id: str) -> bool:
-    """Return whether the rows of a set are there, or should be: only those of an absent set may be left out."""
+    """Return whether the rows of a set are there, or should be.
+
+    Only those of an absent set may be left out.
+    """
     return set_id not in data.absent or plain_file(data.path, set_path(set_id))
 
 
 def read_release(data: DataSet, sets: Sequence[str]) -> Release:
-    """Check the records of a release, with the rows of some of its sets, and return them.
+    """Return the checked records of a release, with the rows of some of its sets.
 
     VerificationError says all of it: records are missing, contradict each other, or are not those that the manifest
     lists.

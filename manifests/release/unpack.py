@@ -1,4 +1,4 @@
-"""Unpack archives that may come from anywhere: the records name every member, and it is checked while it is read.
+"""Archives from anywhere unpacked: the records name every member, and it is checked while read.
 
 An archive's first member says what follows; then come the manifest, the small files and the rows of its sets, each
 compared with the manifest, and then the images, each compared with its row. So no member has a place that the records
@@ -21,18 +21,19 @@ from ...progress import shows_progress, told
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
+from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
-from ..records.digests import sha256_bytes
+from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
 from .bag import PAYLOAD
-from .contents import ArchiveHead, UnitRecord, expected_member, read_heads, top_folder, unnamed
+from .contents import ArchiveHead, UnitRecord, expected_member, read_heads, top_folder
 
 LOCK = f"{WORK_FOLDER}/unpack.lock"
 """Stands where an unpack is at work."""
@@ -103,14 +104,14 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     heads, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
     manifest, data = contents.manifest, heads[0].manifest
     root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
-    _check_target(root, data)
+    _read_present(root, manifest, data)
     _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
     with locked(root / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
-        present = _read_present(root, manifest, sha256_bytes(data))
+        present = _read_present(root, manifest, data)
         write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
@@ -120,13 +121,14 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
             members = read_members(head.archive)
             next(members, None)  # the record, which was read
             for file in contents.archive_files(root, head.record):
-                member = expected_member(head.archive, members, f"{root.name}/{file.path}", file.bytes)
+                named = file.model_copy(update={"path": f"{root.name}/{file.path}"})
+                member = expected_member(head.archive, members, named)
                 if file.path != MANIFEST:
                     place.write(member, file)
                 done += file.bytes
                 shown("bytes", min(done, total), total)
             if (extra := next(members, None)) is not None:
-                raise unnamed(extra, "the end")
+                raise BadArchive(head.archive, "is not what the records name here: the end comes next", extra.name)
             for unit in head.record.units:
                 present = _grown(present, unit)
             write_atomic(root / UNPACK_STATE, json_line(present))
@@ -143,7 +145,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
 
 
 def _archives_of(path: Path) -> list[Path]:
-    """Return the archives that a path stands for: itself, or those in a folder that `pack` wrote."""
+    """Return the archives of a path: itself, or those in a folder that `pack` wrote."""
     if not path.is_dir():
         return [path]
     archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
@@ -153,23 +155,6 @@ def _archives_of(path: Path) -> list[Path]:
             "or its archives."
         )
     return archives
-
-
-def _check_target(root: Path, manifest: bytes) -> None:
-    """Refuse a folder that holds anything but this data set or a part of it."""
-    work, path = root / WORK_FOLDER, root / MANIFEST
-    if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
-        raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
-    held = {p.name for p in root.iterdir()} - {WORK_FOLDER} if root.exists() else set()
-    working = (
-        {p.relative_to(root).as_posix() for p in work.iterdir() if p.suffix != ".part"} if work.exists() else set()
-    )
-    same = path.is_file() and not path.is_symlink() and path.read_bytes() == manifest
-    if working - {UNPACK_STATE, LOCK} or (MANIFEST in held and not same) or (held and not same and not working):
-        raise BuildError(
-            f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
-            "another --out."
-        )
 
 
 def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
@@ -182,15 +167,22 @@ def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
     )
 
 
-def _read_present(root: Path, manifest: Manifest, sha256: str) -> Partial:
-    """Return what earlier calls unpacked, as they noted it."""
+def _read_present(root: Path, manifest: Manifest, data: bytes) -> Partial:
+    """Return what earlier calls unpacked; refuse a folder that holds anything but this data set or a part of it."""
+    work, sha256 = root / WORK_FOLDER, sha256_bytes(data)
+    if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
+        raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
-    if noted is None:
-        sets = sorted(s.id for s in manifest.sets) if (root / MANIFEST).exists() else []
-        return Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
-    if noted.manifest != sha256:
-        raise BuildError(f"{root} holds a part of another data set than these archives. Choose another --out.")
-    return noted
+    whole = plain_file(root, MANIFEST) and sha256_file(root / MANIFEST) == sha256
+    same = whole if noted is None else noted.manifest == sha256
+    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / LOCK, root / UNPACK_STATE}
+    if of_others or (not same and {*root.glob("*")} - {work}):
+        raise BuildError(
+            f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
+            "another --out."
+        )
+    sets = sorted(s.id for s in manifest.sets) if whole else []
+    return noted or Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
 
 
 def _grown(present: Partial, unit: UnitRecord) -> Partial:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...digests import digits
 from ..checksums import parse_sha256sums
-from ..layout import IMAGES, MANIFEST, REGIONS, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
+from ..layout import IMAGES, MANIFEST, REGIONS, SAMPLES, SETS, SHA256SUMS, is_path, set_path
 from ..records.digests import build_digest, source_digest
 from ..records.fields import DRIVE
 from ..records.models import Manifest, RegionRow, SampleRecord
@@ -43,17 +43,6 @@ def _recipe(manifest: Manifest) -> Iterator[str]:
         stated = getattr(manifest, key)
         if manifest.recipe.get(key, stated) != stated:
             yield f"{key} is {stated!r}, the recipe's is {manifest.recipe[key]!r}"
-    entries = manifest.recipe.get("sets")
-    by_id = (
-        {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)}
-        if isinstance(entries, list)
-        else {}
-    )
-    for record in manifest.sets:
-        recorded, entry = record.as_json(), by_id.get(record.id, {})
-        for key in ("stages", "aliases", "role"):
-            if entry.get(key, recorded[key]) != recorded[key]:
-                yield f"{key} of set {record.id!r} are not the recipe's"
 
 
 def _names(manifest: Manifest) -> Iterator[str]:
@@ -62,29 +51,13 @@ def _names(manifest: Manifest) -> Iterator[str]:
         yield "sets are not sorted by id"
     for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} names more than one set, or one twice"
-    folders, known = {c.folder for c in manifest.classes}, set(ids)
-    for id in ids:
-        parts = id.split("/")
-        for depth in range(1, len(parts)):
-            if (above := "/".join(parts[:depth])) in known and parts[depth] in folders:
-                yield f"set {id!r} lies in a class folder of set {above!r}"
 
 
 def _views(manifest: Manifest) -> Iterator[str]:
-    if manifest.encoding["containers"] != ["view"]:
-        if manifest.views:
-            yield "views names one, and the images are not stored as a view"
-        return
-    places = manifest.views[0].get("sets") if len(manifest.views) == 1 else None
-    if (
-        not isinstance(places, dict)
-        or set(places) != {s.id for s in manifest.sets}
-        or not all(map(are_paths, places.values()))
-    ):
-        yield (
-            "the images are stored as a view; views has to name one, with a list of relative paths under sets for "
-            "every set"
-        )
+    stored = [set(view.get("sets", {})) for view in manifest.views]
+    expected = [{s.id for s in manifest.sets}] if manifest.encoding["containers"] == ["view"] else []
+    if stored != expected:
+        yield "views has to name a view with paths for every set where the images are stored as one, and none elsewhere"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:
@@ -93,7 +66,7 @@ def _classes(manifest: Manifest) -> Iterator[str]:
     for folder in _repeated(c.folder.casefold() for c in manifest.classes):
         yield f"two classes share the folder {folder!r}"
     for c in manifest.classes:
-        if "/" in c.folder or not are_paths([c.folder]):
+        if "/" in c.folder or not is_path(c.folder):
             yield f"the folder {c.folder!r} of class {c.index} is not one plain name"
 
 
@@ -101,19 +74,15 @@ def _files(manifest: Manifest) -> Iterator[str]:
     paths = [f.path for f in manifest.files]
     if paths != sorted(set(paths)):
         yield "files are not sorted by path, or one is listed twice"
-    rows = {set_path(s.id) for s in manifest.sets}
-    for path in sorted((rows | {SAMPLES}).difference(paths)):
-        yield f"files does not list {path}"
-    for path in sorted(set(paths)):
-        if path in (MANIFEST, SHA256SUMS) or path.startswith(IMAGES):
-            yield f"files lists {path}, which is not among the files that it covers"
-        elif path.startswith(SETS) and path not in rows:
-            yield f"files lists {path}, but there is no such set"
+    expected = {set_path(s.id) for s in manifest.sets} | {SAMPLES}
+    records = {path for path in paths if path in (MANIFEST, SHA256SUMS, SAMPLES) or path.startswith((IMAGES, SETS))}
+    for path in sorted(expected ^ records):
+        yield f"files does not list {path}" if path in expected else f"files lists {path}, which it does not cover"
 
 
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
     """Yield what is wrong with samples.jsonl, all rows of which are records."""
-    yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
+    yield from _records(SAMPLES, _labels(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
             yield Problem(
@@ -157,22 +126,12 @@ def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
         yield f"two samples have the id {id!r} (capitals aside)"
 
 
-def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str]:
-    """Yield which samples are of groups that the selection has not."""
-    match manifest.selection.get("hold_out"):
-        case {"groups": list(groups), "part": "test" | "train" as part}:
-            for s in samples:
-                if s.group is None or (s.group in groups) == (part == "train"):
-                    of = "no group" if s.group is None else f"the group {s.group!r}"
-                    yield f"sample {s.id!r} is of {of}, which is not in the {part} part of the selection"
-
-
 def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
     """Yield which paths lead out of the source, or are those of two images; regions of one image share its path."""
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
         # behind a folder: 12:30.png is a name on some systems
-        if DRIVE.match(path) or not are_paths([f"{IMAGES}{path}"]):
+        if DRIVE.match(path) or not is_path(f"{IMAGES}{path}"):
             yield f"the path {path!r} is not a relative path inside the source"
     for path in _repeated(image_of.values()):
         yield f"two images have the path {path!r}"

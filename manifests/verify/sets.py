@@ -95,7 +95,7 @@ class SetCheck:
         self.folder = self.places[0]
         self.arrays = {path for path in self.places if path.endswith(".npy")}
         self.form: str = self.manifest.encoding["format"]
-        self.numbered = any(view.get("numbered") is True for view in self.manifest.views)
+        self.numbered = any(view.get("numbered") for view in self.manifest.views)
         """Whether the names of single images are their indices, in no class folder."""
         self.decoded: set[str] = set()
         """The hashes of bytes that decode: a file and a row of a shard may be the same."""
@@ -268,7 +268,8 @@ class SetCheck:
                     self._check_columns(shard, path, [(row, number) for row, _, number in there])
                 # rows that follow each other are read together
                 run = range(numbers[0], numbers[0] + len(numbers)) if numbers else range(0)
-                images = shard.stream(run.start, run.stop) if numbers == list(run) else map(shard.row, numbers)
+                follows = numbers == list(run)
+                images = shard.stream(run.start, run.stop) if follows else (shard.block(n, n + 1)[0] for n in numbers)
                 for (row, stored, number), data in zip(there, images, strict=True):
                     self._check_image(f"{path}#{number}", data, row, stored)
         except _UNREADABLE as e:

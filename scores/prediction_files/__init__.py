@@ -1,4 +1,4 @@
-"""What a model said of a data set, in files that any framework writes, and what it comes down to."""
+"""Files of predictions, which any framework writes, and what they come down to."""
 
 from .reading import read_predictions
 

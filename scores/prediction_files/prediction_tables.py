@@ -1,4 +1,4 @@
-"""Files of predictions as tables, read a block of rows at a time: .npz archives and CSV files; pickled arrays never."""
+"""Tables of predictions in files: .npz archives and CSV files; pickled arrays are never loaded."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .reduction import COLUMNS, KINDS, Kind
 
-BLOCK_BYTES = 1 << 20
-"""Of the widest column in a block."""
 MOST_LINE = 1 << 20
 """Characters of a CSV file's line: a longer one is read as two, whose cells are too few."""
+MOST_NAME = 4096
+"""Characters of a name: the longest path."""
+LINES = 1 << 14
+"""Of a CSV file that are in memory as text."""
 NAMES = {
     "set_id": "U",
     "id": "U",
@@ -33,33 +36,30 @@ NAMES = {
     "p_true": "f",
 }
 """Column -> numpy's letters for what it may hold."""
-MOST_NAME = 4096
-"""Characters of a name: the longest path."""
 HEAD_FIELDS = ("model", "digest")
 """Texts that an archive may hold beside its columns."""
 EXPECTED = "logits, probs, top, or rank_true with p_true"
-_WORDS = {"f": "float16, float32 or float64", "iu": "whole numbers (int64)", "U": "text of a fixed width"}
-Block = dict[str, NDArray[Any]]
+_WORDS = {
+    "f": "float16, float32 or float64 (numpy has no bfloat16): array.astype(np.float32)",
+    "iu": "whole numbers: array.astype(np.int64)",
+    "U": "text of a fixed width: np.asarray(names, dtype=str)",
+}
 
 
 class BadTable(Exception):
     """A file that is no table of predictions; its arguments say why, each as what follows the file's name."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """What stands in a column."""
+class Column(NamedTuple):
+    """The type and shape of an array; a column of a CSV file is one itself."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    """Of a row: () or (values,)."""
-    rows: int | None
-    """None where only reading tells."""
 
 
 @contextmanager
 def _sound() -> Iterator[None]:
-    """Raise BadTable for whatever zipfile, zlib and numpy's parser of headers raise on a damaged archive."""
+    """Raise BadTable for whatever zipfile, zlib and numpy raise on a damaged archive."""
     try:
         yield
     except (BadTable, OSError):
@@ -70,9 +70,7 @@ def _sound() -> Iterator[None]:
 
 
 class NpzTable:
-    """An .npz archive in an open file; BadTable where it is none, is damaged, or has an array that is not what its
-    header says.
-    """
+    """An .npz archive in an open file; BadTable where it is none, or is damaged."""
 
     row_word, first_row = "row", 0
 
@@ -84,58 +82,35 @@ class NpzTable:
                 other = f" but {', '.join(members[:3])}" if members else ""
                 raise BadTable(f"holds no arrays{other}: write it by np.savez(file, logits=logits)")
             self.columns = {name: self._column(name) for name in NAMES if f"{name}.npy" in members}
-        self.texts = {name: self._text(name) for name in HEAD_FIELDS if f"{name}.npy" in members}
+            self.texts = {name: self._text(name) for name in HEAD_FIELDS if f"{name}.npy" in members}
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], tuple[int, ...], bool, np.dtype[Any]]]:
-        """Yield the data of an array, and what its header says: shape, whether it lies column by column, type."""
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], Column]]:
+        """Yield the data of an array, and what its header says."""
         with _sound(), self._archive.open(f"{name}.npy") as stream:
-            version = np.lib.format.read_magic(stream)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            yield stream, *read(stream)
+            old = npy.read_magic(stream) == (1, 0)
+            shape, by_columns, dtype = (npy.read_array_header_1_0 if old else npy.read_array_header_2_0)(stream)
+            if by_columns and len(shape) > 1:
+                raise BadTable(f"has {name} stored column by column: write np.ascontiguousarray({name})")
+            yield stream, Column(dtype, shape)
 
     def _column(self, name: str) -> Column:
-        with self._opened(name) as (stream, shape, by_columns, dtype):
-            begin = stream.tell()
-        if dtype.hasobject:
-            raise BadTable(
-                f"has {name} as Python objects (a pickle), which are never loaded: write an array of numbers, or of "
-                "text by "
-                "np.asarray(names, dtype=str)"
-            )
-        if by_columns and len(shape) > 1:
-            raise BadTable(f"has {name} stored column by column: write np.ascontiguousarray({name})")
-        size = self._archive.getinfo(f"{name}.npy").file_size
-        if min(shape, default=0) < 0 or begin + math.prod(shape) * dtype.itemsize != size:
-            raise BadTable(f"has {name} of {size:,} bytes whose header says {shape} of {dtype}: it is damaged")
-        if dtype.kind == "U" and dtype.itemsize > 4 * MOST_NAME:
-            raise BadTable(f"has {name} of {dtype.itemsize // 4:,} characters; a name has at most {MOST_NAME:,}")
-        if name in NAMES and not shape:
-            raise BadTable(f"has {name} of shape (); expected a row an image")
-        return Column(dtype, shape[1:], shape[0] if shape else 1)
+        with self._opened(name) as (_, column):
+            return column
 
     def _text(self, name: str) -> str:
-        column = self._column(name)
-        if column.dtype.kind != "U" or column.rows != 1 or column.shape:
-            raise BadTable(f"has {name} of {column.dtype}; expected one text")
-        return str(next(self._rows(name, column, 1))[0])
+        if self._archive.getinfo(f"{name}.npy").file_size > 4 * MOST_NAME:
+            raise BadTable(f"has a very long {name}; expected one text")
+        with _sound(), self._archive.open(f"{name}.npy") as stream:
+            return str(npy.read_array(stream, allow_pickle=False).item())
 
-    def blocks(self, names: Sequence[str]) -> Iterator[Block]:
-        """Yield some columns, a block of rows at a time."""
-        widest = max(math.prod(self.columns[name].shape) * self.columns[name].dtype.itemsize for name in names)
-        most = max(1, BLOCK_BYTES // max(1, widest))
-        for parts in zip(*(self._rows(name, self.columns[name], most) for name in names), strict=True):
-            yield dict(zip(names, parts, strict=True))
-
-    def _rows(self, name: str, column: Column, most: int) -> Iterator[NDArray[Any]]:
-        with self._opened(name) as (stream, *_):
-            for first in range(0, column.rows or 0, most):
-                shape = (min(most, (column.rows or 0) - first), *column.shape)
-                data = stream.read(math.prod(shape) * column.dtype.itemsize)
-                yield (
-                    np.frombuffer(data, column.dtype).reshape(shape).astype(column.dtype.newbyteorder("="), copy=False)
-                )
-            stream.read(1)  # at its end the checksum is held against what was read
+    def blocks(self, name: str, most: int) -> Iterator[NDArray[Any]]:
+        """Yield an array, so many rows at a time; its size was looked at before."""
+        with self._opened(name) as (stream, (dtype, (rows, *shape))):
+            for first in range(0, rows, most):
+                size = (min(most, rows - first), *shape)
+                data = stream.read(math.prod(size) * dtype.itemsize)  # the last one is held against the checksum
+                yield np.frombuffer(data, dtype).reshape(size).astype(dtype.newbyteorder("="), copy=False)
 
 
 _PARTS = {"top": ("top", 1), "logits": ("logit_", 0), "probs": ("prob_", 0)}
@@ -143,65 +118,77 @@ _PARTS = {"top": ("top", 1), "logits": ("logit_", 0), "probs": ("prob_", 0)}
 _TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.float64)}
 
 
+@contextmanager
+def _csv_lines(file: IO[bytes]) -> Iterator[Iterator[list[str]]]:
+    """Yield the lines of a CSV file that are not empty; BadTable where it is none."""
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        try:
+            yield filter(None, csv.reader(iter(lambda: text.readline(MOST_LINE), "")))
+        except (csv.Error, UnicodeDecodeError) as e:
+            raise BadTable(f"is not a CSV file in UTF-8 ({e})") from None
+
+
 class CsvTable:
-    """A CSV file in an open file: UTF-8, commas, a line of names first, then a line an image of a set; BadTable where
-    it is none.
+    """A CSV file in an open file: UTF-8, commas, names in the first line.
+
+    BadTable where it is none.
     """
 
     row_word, first_row = "line", 2
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         self.texts: Mapping[str, str] = {}
-        self._names = names = next(self._lines(), [])
+        with _csv_lines(file) as lines:
+            self._names = next(lines, [])
+            places = self._places()
+            parts = {name: [self._cells([], name, of, 0)] for name, of in places.items()}
+            first = self.first_row
+            while block := list(islice(lines, LINES)):
+                for line, cells in enumerate(block, first):
+                    if len(cells) != len(self._names):
+                        raise BadTable(
+                            f"has {len(cells)} cells in line {line:,}; its first line has {len(self._names)}"
+                        )
+                for name, of in places.items():
+                    parts[name].append(self._cells(block, name, of, first))
+                first += len(block)
+        whole = {name: np.concatenate(part) for name, part in parts.items()}
+        self.columns = {name: values if name in _PARTS else values[:, 0] for name, values in whole.items()}
+
+    def blocks(self, name: str, most: int) -> Iterator[NDArray[Any]]:
+        """Yield a column, so many lines at a time."""
+        return (self.columns[name][first : first + most] for first in range(0, len(self.columns[name]), most))
+
+    def _places(self) -> dict[str, list[int]]:
+        """Return which of the file's columns make each column of the table."""
+        names = self._names
         if len(set(names)) < len(names):
             raise BadTable(f"names the column {next(name for name in names if names.count(name) > 1)!r} twice")
-        self._places = {name: [names.index(name)] for name in NAMES if name not in _PARTS and name in names}
+        places = {name: [names.index(name)] for name in NAMES if name not in _PARTS and name in names}
         for name, (prefix, begin) in _PARTS.items():
             given = [part for part in names if re.fullmatch(rf"{prefix}\d+", part)]
             wanted = [f"{prefix}{number}" for number in range(begin, begin + len(given))]
             if missing := [part for part in wanted if part not in given]:
                 raise BadTable(f"has columns such as {given[0]}, and none with the name {missing[0]}")
             if wanted:
-                self._places[name] = [names.index(part) for part in wanted]
-        self.columns = {
-            name: Column(_TYPES[NAMES[name]], (len(places),) if name in _PARTS else (), None)
-            for name, places in self._places.items()
-        }
+                places[name] = [names.index(part) for part in wanted]
+        return places
 
-    def _lines(self) -> Iterator[list[str]]:
-        self._file.seek(0)
+    def _cells(self, block: list[list[str]], name: str, places: list[int], first: int) -> NDArray[Any]:
+        """Return a column of some lines, (lines, values); an error names the first cell that is no number."""
+        dtype = _TYPES[NAMES[name]]
         try:
-            yield from filter(None, csv.reader(iter(lambda: self._file.readline(MOST_LINE), "")))
-        except (csv.Error, UnicodeDecodeError) as e:
-            raise BadTable(f"is not a CSV file in UTF-8 ({e})") from None
-
-    def blocks(self, names: Sequence[str]) -> Iterator[Block]:
-        """Yield some columns, a block of rows at a time."""
-        lines = islice(self._lines(), 1, None)
-        most, first = max(1, (BLOCK_BYTES >> 4) // len(self._names)), self.first_row
-        while block := list(islice(lines, most)):
-            for line, cells in enumerate(block, first):
-                if len(cells) != len(self._names):
-                    raise BadTable(f"has {len(cells)} cells in line {line:,}; its first line has {len(self._names)}")
-            columns = {
-                name: [self._values(block, place, name, first) for place in self._places[name]] for name in names
-            }
-            yield {name: np.stack(parts, axis=1) if name in _PARTS else parts[0] for name, parts in columns.items()}
-            first += len(block)
-
-    def _values(self, block: list[list[str]], place: int, name: str, first: int) -> NDArray[Any]:
-        """Return a column of some lines; an error names the first cell that is no number."""
-        dtype = self.columns[name].dtype
-        try:
-            return np.array([cells[place] for cells in block], dtype)
+            values = [[cells[place] for place in places] for cells in block]
+            return np.array(values, dtype).reshape(len(block), len(places))
         except (ValueError, OverflowError):
-            if len(block) > 1:
+            if len(block) * len(places) > 1:
                 for line, cells in enumerate(block, first):
-                    self._values([cells], place, name, line)
+                    for place in places:
+                        self._cells([cells], name, [place], line)
             wanted = "a whole number" if dtype.kind == "i" else "a number"
             raise BadTable(
-                f"has {block[0][place][:50]!r} in column {self._names[place]} of line {first:,}; expected {wanted}"
+                f"has {block[0][places[0]][:50]!r} in column {self._names[places[0]]} of line {first:,}; "
+                f"expected {wanted}"
             ) from None
 
 
@@ -217,11 +204,11 @@ class Layout:
     kind: Kind
     key: str | None
     """``index`` or ``id``; None where rows stand in the data set's order."""
-    columns: tuple[str, ...]
-    """Those to be read."""
 
 
-def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str | None, names: int) -> Layout:
+def layout(
+    columns: Mapping[str, Column | NDArray[Any]], classes: int, images: int, set_id: str | None, names: int
+) -> Layout:
     """Return what a table's columns say; BadTable has all that is wrong with them.
 
     `set_id` is that of the one set that the table must be of, None where it must name them; `names` is how many names
@@ -232,52 +219,46 @@ def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str
         raise BadTable(
             f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {EXPECTED}"
         )
-    problems = []
-    parts = [name for kind in kinds for name in COLUMNS[kind] if name in columns]
-    if len(kinds) > 1:
-        problems.append(
-            f"holds {' and '.join(parts)}, which are {len(kinds)} kinds of predictions: write one of {EXPECTED}"
-        )
-    elif missing := [name for name in COLUMNS[kinds[0]] if name not in columns]:
-        problems.append(f"holds {parts[0]} without {missing[0]}: the two belong together")
+    values = tuple(name for kind in kinds for name in COLUMNS[kind] if name in columns)
     keys = [name for name in ("index", "id") if name in columns]
-    if len(keys) > 1:
-        problems.append("holds both index and id: write one of them")
-    if "set_id" in columns and set_id is not None:
-        problems.append("has a column set_id: a file of many sets is given itself, in place of a folder")
-    if "set_id" not in columns and set_id is None:
-        problems.append("has no column set_id: give the folder of such files, or write the id of each row's set")
+    rules = {
+        f"holds {' and '.join(values)}; expected one of {EXPECTED}": values == COLUMNS[kinds[0]],
+        "holds both index and id: write one of them": len(keys) < 2,
+        "has a column set_id: a file of many sets is given itself, in place of a folder": (
+            set_id is None or "set_id" not in columns
+        ),
+        "has no column set_id: give the folder of such files, or write the id of each row's set": (
+            set_id is not None or "set_id" in columns
+        ),
+    }
+    problems = [problem for problem, holds in rules.items() if not holds]
     problems += [text for name, column in columns.items() for text in _column_problems(name, column, classes)]
-    counts = {name: column.rows for name, column in columns.items()}
-    rows, most = counts[parts[0]], images * (1 if set_id is not None else names)
+    counts = {name: column.shape[:1] for name, column in columns.items()}
+    (rows,), most = counts[values[0]] or (0,), images * (1 if set_id is not None else names)
     if len(set(counts.values())) > 1:
-        problems.append(
-            "has columns of different lengths: " + ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        )
-    elif not problems and rows is not None and (rows > most or (rows != most and not keys and set_id is not None)):
+        lengths = ", ".join(f"{name} {', '.join(map(str, count))}" for name, count in counts.items())
+        problems.append(f"has columns of different lengths: {lengths}")
+    elif not problems and (rows > most or (rows != most and not keys and set_id is not None)):
         more = "" if keys else "; where there is no index or id, every image has a row, in the data set's order"
         problems.append(
             f"has {rows:,} rows; the data set has {images:,} images{' a set' if set_id is None else ''}{more}"
         )
     if problems:
         raise BadTable(*problems)
-    return Layout(
-        kinds[0], keys[0] if keys else None, (*(["set_id"] if set_id is None else []), *keys, *COLUMNS[kinds[0]])
-    )
+    return Layout(kinds[0], keys[0] if keys else None)
 
 
-def _column_problems(name: str, column: Column, classes: int) -> Iterator[str]:
-    dtype, wide, wanted = column.dtype, name in ("logits", "probs", "top"), NAMES[name]
-    if dtype.kind not in wanted or (dtype.kind == "f" and dtype.itemsize > 8):
-        of_numbers = f": array.astype({'np.float32' if wanted == 'f' else 'np.int64'})" if dtype.kind in "iuf" else ""
-        remedies = {"V": " (numpy has no bfloat16: convert to float32 first)", "S": ": array.astype(str)"}
-        yield f"has {name} of {dtype}; expected {_WORDS[wanted]}{remedies.get(dtype.kind, of_numbers)}"
-    if len(column.shape) != wide:
-        yield (
-            f"has {name} of {len(column.shape) + 1} dimension{'s' * bool(column.shape)}; expected "
-            f"{'(N, classes)' if wide else '(N,)'}"
-        )
-    elif (name in ("logits", "probs") and column.shape != (classes,)) or (
-        name == "top" and not 1 <= column.shape[0] <= classes
-    ):
-        yield f"has {name} of {column.shape[0]:,} classes; the data set has {classes:,}"
+def _column_problems(name: str, column: Column | NDArray[Any], classes: int) -> Iterator[str]:
+    """Yield what is wrong with the type and the shape of a column."""
+    kind, size = column.dtype.kind, column.dtype.itemsize
+    if kind not in NAMES[name] or (kind == "f" and size > 8):
+        yield f"has {name} of {column.dtype}; expected {_WORDS[NAMES[name]]}"
+    if kind == "U" and size > 4 * MOST_NAME:
+        yield f"has {name} of {size // 4:,} characters; a name has at most {MOST_NAME:,}"
+    expected, sound = "(N,)", len(column.shape) == 1
+    if name in ("logits", "probs"):
+        expected, sound = f"(N, {classes})", column.shape[1:] == (classes,)
+    elif name == "top":
+        expected, sound = f"(N, 1 to {classes})", len(column.shape) == 2 and 0 < column.shape[1] <= classes
+    if not sound:
+        yield f"has {name} of shape {column.shape}; expected {expected}: the data set has {classes:,} classes"

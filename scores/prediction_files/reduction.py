@@ -1,6 +1,4 @@
-"""What a block of predictions comes down to: whether each image is right, and the rank and probability of its true
-class.
-"""
+"""Predictions reduced: whether each image is right, the rank and probability of its true class."""
 
 from __future__ import annotations
 
@@ -92,8 +90,9 @@ def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.fl
 def _rank(
     values: NDArray[Any], labels: NDArray[np.integer], predicted: NDArray[np.intp]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Return whether the true class is among the first five, the lower number first of equal ones, and how many are
-    above it.
+    """Return whether the true class is among the first five, and its rank.
+
+    Of equal classes the lower number is first.
     """
     rank, before = np.zeros(len(labels), np.int32), np.zeros(len(labels), np.int32)
     # nothing is above the true class, or before it, where it is the predicted one

@@ -9,18 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from corruptset.interruption import Interruption, interruption
+from corruptset.interruption import interruption
 from corruptset.processes import interrupts_held_back
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
 @pytest.fixture(autouse=True)
-def _as_a_terminal_has_it() -> Iterator[None]:
+def _as_a_terminal_has_it():
     """Have Ctrl-C raise KeyboardInterrupt, also where the tests run in the background and ignore it; give it back."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -30,7 +29,7 @@ def _as_a_terminal_has_it() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_clean_up_is_not_disturbed(number: signal.Signals) -> None:
+def test_clean_up_is_not_disturbed(number):
     before = [signal.getsignal(n) for n in SIGNALS]
     cleaned: list[str] = []
 
@@ -52,13 +51,6 @@ def test_clean_up_is_not_disturbed(number: signal.Signals) -> None:
     assert [signal.getsignal(n) for n in SIGNALS] == before
 
 
-def test_one_that_was_swallowed_does_not_make_the_program_deaf() -> None:
-    with interruption():
-        for _ in range(2):
-            with pytest.raises(KeyboardInterrupt):
-                signal.raise_signal(signal.SIGINT)
-
-
 class Deaf:
     """Python prints what a destructor raises, and goes on."""
 
@@ -66,7 +58,7 @@ class Deaf:
         signal.raise_signal(signal.SIGINT)
 
 
-def test_one_that_comes_within_a_destructor_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_that_comes_within_a_destructor_comes_again(capfd):
     hook = sys.unraisablehook
 
     def work() -> None:
@@ -81,7 +73,7 @@ def test_one_that_comes_within_a_destructor_comes_again(capfd: pytest.CaptureFix
     assert capfd.readouterr().err == ""
 
 
-def test_what_threads_complain_of_while_it_stops_is_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_threads_complain_of_while_it_stops_is_not_printed(capfd):
     def fail() -> None:
         raise KeyError("of loky's")
 
@@ -94,7 +86,7 @@ def test_what_threads_complain_of_while_it_stops_is_not_printed(capfd: pytest.Ca
     assert capfd.readouterr().err == ""
 
 
-def test_a_signal_that_another_thread_gets_waits_while_processes_are_started() -> None:
+def test_a_signal_that_another_thread_gets_waits_while_processes_are_started():
     started: list[str] = []
 
     def start() -> None:
@@ -110,7 +102,7 @@ def test_a_signal_that_another_thread_gets_waits_while_processes_are_started() -
     assert started == ["all"]
 
 
-def test_what_is_ignored_or_handled_by_the_program_stays_so() -> None:
+def test_what_is_ignored_or_handled_by_the_program_stays_so():
     came: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
@@ -120,21 +112,6 @@ def test_what_is_ignored_or_handled_by_the_program_stays_so() -> None:
         assert signals.came is None
     assert came == [signal.SIGTERM]
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
-def test_a_thread_leaves_signals_to_the_main_one() -> None:
-    found: list[object] = []
-
-    def work() -> None:
-        with interruption():
-            found.extend(signal.getsignal(n) for n in SIGNALS)
-
-    before = [signal.getsignal(n) for n in SIGNALS]
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == before
-    assert isinstance(interruption(), Interruption)
 
 
 LONG_CLEAN_UP = """
@@ -154,9 +131,8 @@ with interruption.command_interruption():
 """
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-def test_clean_up_that_hangs_can_be_ended(number: signal.Signals) -> None:
+def test_clean_up_that_hangs_can_be_ended():
     done = subprocess.run(
-        [sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True
+        [sys.executable, "-c", LONG_CLEAN_UP.format(number=int(signal.SIGTERM))], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "undisturbed\n", "Interrupted.\n")

@@ -22,7 +22,7 @@ from corruptset.generate.plan.options import BuildOptions
 
 
 @pytest.fixture
-def without(monkeypatch: pytest.MonkeyPatch) -> Any:
+def without(monkeypatch):
     """Let semaphores fail as on a read-only /dev/shm."""
     import _multiprocessing
     import multiprocessing.synchronize  # noqa: F401  it reads the class when it is imported
@@ -36,7 +36,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Any:
     processes._semaphore_problem.cache_clear()
 
 
-def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path: Path) -> None:
+def test_one_process_works_where_no_others_can_be_started(without, tmp_path):
     with pytest.warns(
         CorruptsetWarning, match=r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"
     ):
@@ -51,16 +51,15 @@ def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path
     )
 
 
-def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault() -> None:
+def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault():
     said = r"Worker processes cannot be started: No space left on device.*/dev/shm.*--jobs 1"
     with pytest.raises(MachineError, match=said), processes.loky_workers_starting():
         raise OSError(28, "No space left on device")
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("options", "code"), [("size=4k,ro", 0), ("size=4k", 3)])
-@pytest.mark.parametrize("command", ["build", "verify"])
-def test_a_dev_shm_that_cannot_be_used(tmp_path: Path, options: str, code: int, command: str) -> None:
+@pytest.mark.parametrize(("options", "code", "command"), [("size=4k,ro", 0, "build"), ("size=4k", 3, "verify")])
+def test_a_dev_shm_that_cannot_be_used(tmp_path, options, code, command):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
     if (
         shutil.which("unshare") is None
@@ -103,7 +102,7 @@ pool.shutdown()
 """
 
 
-def test_workers_that_grow_are_replaced_and_nobody_waits(tmp_path: Path) -> None:
+def test_workers_that_grow_are_replaced_and_nobody_waits(tmp_path):
     """loky does so where psutil is installed; warnings are errors, as some have them."""
     (tmp_path / "psutil.py").write_text(PSUTIL)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}

@@ -4,6 +4,7 @@ those).
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -25,13 +26,13 @@ def built(shared: layouts.Shared) -> Path:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Done]:
-    """Run ``corruptset ARGUMENTS`` in `tmp_path`; a traceback fails the test."""
+    """Run ``corruptset LINE WORDS...`` in `tmp_path`, the line as a shell reads it; a traceback fails the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)
 
-    def call(*arguments: Any) -> Done:
-        monkeypatch.setattr(sys, "argv", ["corruptset", *map(str, arguments)])
+    def call(line: str, *words: Any) -> Done:
+        monkeypatch.setattr(sys, "argv", ["corruptset", *shlex.split(line), *map(str, words)])
         capsys.readouterr()
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:

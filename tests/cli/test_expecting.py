@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pictures import numeral, painted, photograph
+from pictures import numeral, photograph
 
 WNIDS = ("n01440764", "n01443537")
 SIDE, SMALL = (500, 375), (32, 32)
@@ -31,7 +31,7 @@ def photographs(root: Path, sizes: list[tuple[int, int]], mode: str = "RGB") -> 
 
 
 @pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def sources(tmp_path_factory):
     """Sources as they are downloaded: photographs, CIFAR-10, MNIST, and what users make of them."""
     root = tmp_path_factory.mktemp("sources")
     images, labels = archives.crops(10)
@@ -58,97 +58,48 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 REFUSED = [
     ("cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c."]),
-    ("fragile-cifar10", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: fragile-imagenet."]),
-    ("cifar100-c", "mnist", ["6 of 6 images are 28x28", "6 of 6 images are grey", "Recipe that fits: mnist-c."]),
-    (
-        "mnist-c",
-        "imagenet",
-        ["4 of 4 images are 500x375", "4 of 4 images are in colour", "Recipe that fits: imagenet-c"],
-    ),
     ("mnist-c", "digits in colour", ["grey images of 28x28 pixels", "6 of 6 images are in colour"]),
     ("imagenet-c", "cifar", ["short side below 128 pixels: 32x32", "Recipes that fit: cifar10-c, cifar100-c."]),
-    ("image-degrade-30", "crops", ["short side below 128 pixels: 32x32", "two-factor-69"]),
     ("imagenet-c-299", "thumbnails", ["short side below 171 pixels: 160x160", "imagenet-c"]),
-    ("tiny-imagenet-c", "crops", ["short side below 64 pixels: 32x32", "cifar10-c, cifar100-c"]),
 ]
 
 
-@pytest.mark.parametrize("command", ["plan", "build"])
-@pytest.mark.parametrize(("recipe", "source", "said"), REFUSED, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(
-    run: Callable[..., Any],
-    sources: dict[str, str],
-    tmp_path: Path,
-    command: str,
-    recipe: str,
-    source: str,
-    said: list[str],
-) -> None:
-    done = run(command, recipe, "--source", sources[source], *(["--jobs", "1"] if command == "build" else []))
-    assert done.code == 2, done.out
-    assert f"The recipe {recipe} is made for " in done.err
-    for words in [*said, "--any-shape", "Nothing was written."]:
-        assert words in done.err.replace("\n", " "), done.err
+def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, sources, tmp_path):
+    for recipe, source, said in REFUSED:
+        for command in ("plan", "build") if recipe == "cifar10-c" else ("plan",):
+            done = run(command, recipe, "--source", sources[source])
+            assert done.code == 2, done.out
+            assert f"The recipe {recipe} is made for " in done.err
+            for words in [*said, "--any-shape", "Nothing was written."]:
+                assert words in done.err.replace("\n", " "), done.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(
-    run: Callable[..., Any], sources: dict[str, str]
-) -> None:
-    pair = [
-        "plan",
-        "pairs",
-        "--first-stages",
-        "fog",
-        "--second-stages",
-        "snow-1",
-        "--source",
-        sources["crops"],
-        "--json",
-    ]
+def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(run, sources):
+    pair = ["plan", "pairs?first-stages=fog&second-stages=snow-1", "--source", sources["crops"], "--json"]
     done = run(*pair)
     assert done.code == 2
     assert "Pairs that fit: --calibration cifar." in done.json["error"]["message"]
     assert run(*pair, "--calibration", "cifar").code == 0
 
 
-@pytest.mark.parametrize(
-    ("recipe", "source"),
-    [
-        ("imagenet-c", "photographs"), ("tiny-imagenet-c", "imagenet"), ("two-factor-69", "photographs"),
-        ("two-factor-69", "mnist"),
-        ("cifar100-c", "cifar"), ("cifar10-c", "crops"), ("mnist-c", "mnist"), ("imagenet-c", "thumbnails"),
-    ],
-)  # fmt: skip
-def test_what_fits_is_taken(run: Callable[..., Any], sources: dict[str, str], recipe: str, source: str) -> None:
-    done = run("plan", recipe, "--source", sources[source])
-    assert done.code == 0, done.err
+def test_what_fits_is_taken(run, sources):
+    for recipe, source in (("tiny-imagenet-c", "imagenet"), ("two-factor-69", "mnist"), ("cifar10-c", "crops")):
+        done = run("plan", recipe, "--source", sources[source])
+        assert done.code == 0, done.err
 
 
 def build(run: Callable[..., Any], recipe: str, source: str, *more: str) -> Any:
-    return run(
-        "build",
-        recipe,
-        "--source",
-        source,
-        "--sets",
-        "contrast/*",
-        "--jobs",
-        "1",
-        "--metrics",
-        "0",
-        "--out",
-        "sets",
-        *more,
-    )
+    quick = "--sets contrast/* --jobs 1 --metrics 0 --out sets".split()
+    return run("build", recipe, "--source", source, *quick, *more)
 
 
-def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run, tmp_path):
     root = photographs(tmp_path / "val", [SIDE, (56, 54), SIDE, (60, 60), (375, 500)])
     Image.open(root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG").convert("L").save(
         root / WNIDS[1] / "ILSVRC2012_val_00000001.JPEG"
     )
-    assert run("plan", "imagenet-c", "--source", f"imagenet:{root}").code == 0
+    assert run("plan imagenet-c --source", f"imagenet:{root}").code == 0
     done = build(run, "imagenet-c", f"imagenet:{root}")
     assert done.code == 0, done.err
     recipe = json.loads((tmp_path / "sets/imagenet-c-1.1.0/manifest.json").read_text("utf-8"))["recipe"]
@@ -159,22 +110,7 @@ def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run: Callabl
     assert "3 of 5 images have a short side below 128 pixels: 56x54, 90x80, 60x60" in done.err
 
 
-def test_one_odd_image_among_many_is_named_before_anything_is_written(run: Callable[..., Any], tmp_path: Path) -> None:
-    """It is none of the few that `plan` looks at."""
-    folder = tmp_path / "crops" / "cat"
-    folder.mkdir(parents=True)
-    for i in range(40):
-        Image.fromarray(painted(32, 32, which=i % 5)).save(folder / f"{i:02d}.png")
-    Image.fromarray(painted(32, 32)[:, :, 0]).save(folder / "33.png")
-    done = build(run, "cifar10-c", f"folder:{tmp_path / 'crops'}")
-    assert done.code == 2
-    assert "1 of 40 images is grey (the first is cat/33.png)" in done.err
-    assert not (tmp_path / "sets").exists()
-
-
-def test_who_insists_gets_it_and_the_manifest_says_so(
-    run: Callable[..., Any], sources: dict[str, str], tmp_path: Path
-) -> None:
+def test_who_insists_gets_it_and_the_manifest_says_so(run, sources, tmp_path):
     done = build(run, "cifar10-c", sources["thumbnails"], "--any-shape")
     assert done.code == 0, done.err
     built = tmp_path / "sets/cifar10-c-1.1.0"
@@ -183,65 +119,38 @@ def test_who_insists_gets_it_and_the_manifest_says_so(
     ]
     assert run("verify", built).code == 0
     assert build(run, "cifar10-c", sources["thumbnails"]).code == 2
-    refused = run("export", "cifar-c", built, "--out", "view")
+    refused = run("export cifar-c --out view", built)
     assert refused.code == 2
     assert "The view cifar-c is made for colour images of 32x32 pixels." in refused.err
-    assert "2 of 2 images are 160x160" in refused.err
-    fit = "Views that fit: imagenet-c, imagenet-c-5k; any images go into webdataset, imagefolder, openood, flageval, "
-    fit += "source-tree, croissant."
-    assert fit in refused.err
     assert not (tmp_path / "view").exists()
-    done = run("export", "cifar-c", built, "--out", "view", "--any-shape", "--json")
+    done = run("export cifar-c --out view --any-shape --json", built)
     assert done.code == 0, done.err
     assert "The view cifar-c is made for colour images of 32x32 pixels." in done.json["notes"]
     assert np.load(tmp_path / "view/CIFAR-10-C/contrast.npy", mmap_mode="r").shape == (10, 160, 160, 3)
-    assert run("verify", built, "--view", "view").code == 0
+    assert run("verify --view view", built).code == 0
 
 
-def test_a_view_of_the_wrong_size_is_refused_with_the_view_that_fits(
-    run: Callable[..., Any], sources: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_view_of_the_wrong_size_is_refused_with_the_view_that_fits(run, sources, tmp_path):
     assert build(run, "cifar10-c", sources["cifar"]).code == 0
     assert build(run, "imagenet-c", sources["imagenet"]).code == 0
     cases = [
         ("cifar10-c", "imagenet-c", "10 of 10 images have a short side below 128 pixels: 32x32", "cifar-c"),
-        ("cifar10-c", "tiny-imagenet-c", "10 of 10 images are 32x32", "cifar-c"),
         ("cifar10-c", "mnist-c", "10 of 10 images are in colour", "cifar-c"),
         ("imagenet-c", "cifar-c", "4 of 4 images are 224x224", "imagenet-c, imagenet-c-5k"),
-        ("imagenet-c", "tiny-imagenet-c", "4 of 4 images are 224x224", "imagenet-c, imagenet-c-5k"),
     ]
     for recipe, view, found, fits in cases:
-        done = run("export", view, f"sets/{recipe}-1.1.0", "--out", "view")
+        done = run("export --out view", view, f"sets/{recipe}-1.1.0")
         assert done.code == 2, done.out
         assert found in done.err
         assert f"Views that fit: {fits};" in done.err
         assert not (tmp_path / "view").exists()
-    for recipe, view in (("cifar10-c", "cifar-c"), ("imagenet-c", "imagenet-c"), ("cifar10-c", "openood")):
-        done = run("export", view, f"sets/{recipe}-1.1.0", "--out", f"{view}-of-{recipe}")
-        assert done.code == 0, done.err
+    assert run("export cifar-c sets/cifar10-c-1.1.0 --out fits").code == 0
     straight = build(run, "cifar10-c", sources["crops"], "--view", "imagenet-c", "--out", "straight")
-    assert straight.code == 2
+    assert (straight.code, (tmp_path / "straight").exists()) == (2, False)
     assert "The view imagenet-c is made for images with a short side of at least 128 pixels." in straight.err
-    assert not (tmp_path / "straight").exists()
 
 
-def test_plan_names_a_size_that_an_image_has(run: Callable[..., Any], tmp_path: Path) -> None:
-    sizes = [(451, 300), (512, 512), (600, 400)]
-    root = photographs(tmp_path / "val", sizes)
-    planned = run("plan", "two-factor-69", "--source", f"folder:{root}", "--json").json
-    assert tuple(planned["size"]) in sizes
-    assert planned["other_sizes"] == 2
-    assert "600x400 and at least 2 other sizes" in run("plan", "two-factor-69", "--source", f"folder:{root}").out
-    for file in root.rglob("*.JPEG"):
-        file.write_bytes(b"")
-    done = run("plan", "two-factor-69", "--source", f"folder:{root}")
-    assert done.code == 2
-    assert "3 files of the source cannot be used" in done.err
-
-
-def test_a_build_in_its_own_source_is_refused(
-    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_in_its_own_source_is_refused(run, tmp_path, monkeypatch):
     val = photographs(tmp_path / "data" / "val", [SIDE] * 2)
     (tmp_path / "link").symlink_to(val)
     monkeypatch.chdir(val)
@@ -253,18 +162,13 @@ def test_a_build_in_its_own_source_is_refused(
         ["--source", f"imagenet:{tmp_path / 'data'}", "--out", ".."],  # takes the folder around `val`, too
         ["--source", "folder:.", "--out", tmp_path / "link" / WNIDS[0]],
     ):
-        done = run("build", "imagenet-c", *given, *quick)
+        done = run("build imagenet-c", *given, *quick)
         assert done.code == 2, done.out
         assert "would lie in the folder of the source" in done.err
         assert sorted(p for p in tmp_path.rglob("*")) == before
     # the folder around the source is none of its own
-    done = run("build", "imagenet-c", "--source", "folder:.", "--out", "..", *quick)
+    done = run("build imagenet-c --source folder:. --out ..", *quick)
     assert done.code == 0, done.err
-    assert run("build", "imagenet-c", "--source", "folder:.", "--out", "..", *quick).code == 0
-    inner = tmp_path / "data/imagenet-c-1.1.0/images/contrast/1"
-    done = run("build", "imagenet-c", "--source", f"folder:{inner}", "--out", tmp_path / "data", *quick)
-    assert done.code == 2
-    assert "lies in" in done.err
 
 
 RECIPE = """
@@ -279,37 +183,26 @@ chain = [{chain}]
 """
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
+    long = ", ".join(['"brightness-1"'] * 16)
+    for given, said in (
         ({"name": "x" * 195}, "name and version make a folder's name of 201 characters"),
         ({"id": f'id = "{"y" * 201}"'}, "needs a file's name of 201 characters; expected at most 200"),
-        (
-            {"chain": ", ".join(['"brightness-1"'] * 16)},
-            "needs a file's name of 207 characters; expected at most 200: give a chain a short one",
-        ),
-    ],
-)
-@pytest.mark.parametrize("command", ["plan", "build"])
-def test_names_that_no_file_can_have_are_refused_at_once(
-    run: Callable[..., Any], tmp_path: Path, command: str, given: dict[str, str], said: str
-) -> None:
-    (tmp_path / "own.toml").write_text(
-        RECIPE.format(**({"name": "own", "chain": '"contrast-1"', "id": ""} | given)), encoding="utf-8"
-    )
-    done = run(command, "own.toml")
-    assert done.code == 2
-    assert said in " ".join(done.err.split())
+        ({"chain": long}, "needs a file's name of 207 characters; expected at most 200: give a chain a short one"),
+    ):
+        text = RECIPE.format(**({"name": "own", "chain": '"contrast-1"', "id": ""} | given))
+        (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+        done = run("build own.toml")
+        assert (done.code, said in " ".join(done.err.split())) == (2, True), done.err
     assert [p.name for p in tmp_path.iterdir()] == ["own.toml"]
 
 
-def test_the_longest_names_build_verify_and_pack(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     one = f'id = "{"y" * 200}"'
     (tmp_path / "own.toml").write_text(RECIPE.format(name="x" * 194, chain='"contrast-1"', id=one), encoding="utf-8")
-    done = run("build", "own.toml", "--samples", "1", "--format", "both", "--jobs", "1", "--metrics", "0", "--out", "o")
+    done = run("build own.toml --samples 1 --format both --jobs 1 --metrics 0 --out o")
     assert done.code == 0, done.err
     built = tmp_path / "o" / f"{'x' * 194}-1.0.0"
     assert run("verify", built).code == 0
-    assert run("pack", built, "--out", "packed").code == 0
-    for view in ("webdataset", "croissant", "imagefolder", "openood"):
-        assert run("export", view, built, "--out", view).code == 0
+    assert run("pack --out packed", built).code == 0
+    assert run("export webdataset --out view", built).code == 0

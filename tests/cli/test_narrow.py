@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-from typing import Any
 
 import pytest
 from commands import COMMAND
 
-from corruptset.cli.build import corruptions_of, spans
 from corruptset.cli.output import put_rows
 from corruptset.corruptions.registry import corruption_names
-from corruptset.generate.plan.plan import plan
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 
-@pytest.mark.parametrize("columns", [60, 80, 160])
-def test_names_are_whole_at_any_width(columns: int, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [60, 160])
+def test_names_are_whole_at_any_width(columns, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     texts = {what: run("list", what).out for what in ("corruptions", "recipes", "sources", "calibrations")}
     for text in texts.values():
@@ -29,14 +26,12 @@ def test_names_are_whole_at_any_width(columns: int, run: Any, monkeypatch: pytes
     heading = texts["corruptions"].splitlines()[0].split()
     assert [word in heading for word in ("role", "parameters", "options")] == [columns > 80, columns > 60, columns > 80]
     ids = [spec.id for spec in load_recipe("two-factor-69").resolve().sets]
-    shown = run("show", "two-factor-69").out
+    shown = run("show two-factor-69").out
     assert {name for name in ids if name not in shown.split()} == set()
     assert "…" not in shown
 
 
-def test_a_cell_takes_several_lines_before_columns_are_left_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cell_takes_several_lines_before_columns_are_left_out(monkeypatch, capsys):
     rows = [["a_long_name", "7", "words " * 8]]
 
     def lines(columns: int) -> list[str]:
@@ -49,8 +44,8 @@ def test_a_cell_takes_several_lines_before_columns_are_left_out(
     assert lines(35)[:2] == ["name         words", "a_long_name  words words words"]
 
 
-def test_a_plan_ends_with_its_summary(run: Any) -> None:
-    done = run("plan", "imagenet-c", "--sets", "fog/*,snow/2,glass_blur/*,clean")
+def test_a_plan_ends_with_its_summary(run):
+    done = run("plan imagenet-c --sets 'fog/*,snow/2,glass_blur/*,clean'")
     lines = [line.rstrip() for line in done.out.splitlines()]
     assert {line.split()[0]: line.split(None, 2)[1:] for line in lines[1:4]} == {
         "clean": ["1"],
@@ -59,24 +54,14 @@ def test_a_plan_ends_with_its_summary(run: Any) -> None:
     }
     assert "fog/3" not in done.out
     assert any(line.startswith("Sets:    12 of imagenet-c 1.1.0") for line in lines[5:])
-    listed = run("plan", "imagenet-c", "--sets", "fog/*", "--list-sets").out.splitlines()
+    listed = run("plan imagenet-c --sets 'fog/*' --list-sets").out.splitlines()
     listed = [line.rstrip() for line in listed]
     assert [line.split()[0] for line in listed[1:6]] == [f"fog/{n}" for n in range(1, 6)]
     assert listed.index("") < next(i for i, line in enumerate(listed) if line.startswith("Sets:"))
 
 
-def test_sets_by_family() -> None:
-    planned = plan("two-factor-69", samples=2)
-    families = planned.families()
-    assert sum(map(len, families.values())) == len(planned.sets)
-    assert {len(spec.stages) for spec in families["chains of 2"]} == {2}
-    assert {spec.stages[0].corruption for spec in families["shape"]} == {"rotate"}
-    assert "salt_pepper+gaussian_noise" in corruptions_of(families["chains of 2"])
-    assert spans([1, 2, 3, 5, 7, 8]) == "1-3,5,7-8"
-
-
 @pytest.mark.parametrize(("colour", "escapes"), [({"NO_COLOR": "1"}, False), ({}, True)])
-def test_a_terminal_gets_colours_unless_they_are_not_wanted(colour: dict[str, str], escapes: bool) -> None:
+def test_a_terminal_gets_colours_unless_they_are_not_wanted(colour, escapes):
     main, terminal = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
     environment = {**kept, "TERM": "xterm-256color", **colour}

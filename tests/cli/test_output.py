@@ -14,38 +14,27 @@ from corruptset.cli.output import console, put, put_json
 
 
 @pytest.mark.parametrize("module", ["output", "options", "corrupt"])
-def test_examples(module: str) -> None:
+def test_examples(module):
     found = doctest.testmod(importlib.import_module(f"corruptset.cli.{module}"))
     assert found.attempted
     assert not found.failed
 
 
-def test_text_is_taken_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    put("[bold]a[/bold] :smile: 'b' " + "long " * 100)
-    assert capsys.readouterr().out == "[bold]a[/bold] :smile: 'b' " + "long " * 100 + "\n"
-
-
 @pytest.mark.parametrize(
-    "text", ["", "12/75 sets, é 'b' [bold]x[/bold] :smile: 0x1f", "two\nlines\n", "a tab\t, a bell\a", "x" * 400]
+    "text", ["12/75 sets, é 'b' [bold]x[/bold] :smile: 0x1f", "two\nlines\n", "a tab\t, a bell\a", "x" * 400]
 )
-def test_a_pipe_gets_the_same_text_with_rich_and_without_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_the_same_text_with_rich_and_without_it(text, capsys):
     put(text)
     written = capsys.readouterr().out
     console().print(text, soft_wrap=True)
     assert written == capsys.readouterr().out
+    assert written.rstrip("\n") == text.rstrip("\n").replace("\t", "\\t").replace("\a", "\\x07")
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "é"), ("ascii", "\\u00e9"), ("latin-1", "\\u00e9")])
-def test_json_is_json_in_any_encoding(encoding: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_json_in_any_encoding(encoding, shown, monkeypatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     put_json({"name": "é"})
     assert shown.encode("utf-8") in raw.getvalue()
     assert json.loads(raw.getvalue().decode(encoding)) == {"name": "é"}
-
-
-def test_tables_are_not_squeezed_into_eighty_columns_in_a_pipe(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    assert console().width >= 120

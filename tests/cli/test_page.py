@@ -1,17 +1,12 @@
-"""`corruptset page`, and `build --no-page`."""
+"""`corruptset page`."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import layouts
-from commands import Done
 
-
-def test_a_build_gets_its_page(built: Path, shared: layouts.Shared, run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_build_gets_its_page(built, shared, run, tmp_path):
     copied = shutil.copytree(built, tmp_path / built.name)
     source = f"folder:{shared.crops(classes=2)}"
     done = run("page", copied, "--source", source)
@@ -24,21 +19,12 @@ def test_a_build_gets_its_page(built: Path, shared: layouts.Shared, run: Callabl
     assert "--source" in refused.err
 
 
-def test_elsewhere_and_as_json(built: Path, run: Callable[..., Done], tmp_path: Path) -> None:
-    done = run("page", built, "--out", "page.html", "--json")
+def test_elsewhere_and_as_json(built, run, tmp_path):
+    done = run("page --out page.html --json", built)
     answer: dict[str, Any] = done.json
     assert (answer["ok"], answer["clean"], answer["bytes"]) == (True, False, (tmp_path / "page.html").stat().st_size)
     assert not (built / "index.html").exists()
-    assert "no clean images" in run("page", built, "--out", "page.html").out
-    nowhere = run("page", built, "--out", "nowhere/page.html")
+    assert "no clean images" in run("page --out page.html", built).out
+    nowhere = run("page --out nowhere/page.html", built)
     assert nowhere.code == 3
     assert "nowhere/page.html cannot be written" in nowhere.err
-
-
-def test_a_build_without(shared: layouts.Shared, run: Callable[..., Done], tmp_path: Path) -> None:
-    source = f"folder:{shared.crops(classes=2)}"
-    options = ("--source", source, "--sets", "contrast/1", "--any-shape", "--jobs", "1")
-    assert run("build", shared.recipe(), *options, "--out", "without", "--no-page").code == 0
-    assert run("build", shared.recipe(), *options, "--out", "with").code == 0
-    assert not list(tmp_path.glob("without/*/index.html"))
-    assert len(list(tmp_path.glob("with/*/index.html"))) == 1

@@ -6,11 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import icons
-import layouts
 import numpy as np
 import pytest
 import tiny_net
@@ -26,38 +22,39 @@ SETS = ["contrast/*", "brightness/*", "clean", "contrast-3+brightness-2"]
 
 
 @pytest.fixture(scope="module")
-def directory(shared: layouts.Shared) -> Path:
+def directory(shared):
     return shared.build(sets=SETS)
 
 
 @pytest.fixture(scope="module")
-def predictions(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def predictions(directory, tmp_path_factory):
     data = corruptset.open(directory)
     folder = tmp_path_factory.mktemp("p") / "net"
     return tiny_net.write_predictions(data, folder, tiny_net.trained(data, "contrast/2"))
 
 
-def test_tables_notes_and_files(run: Run, directory: Path, predictions: Path, tmp_path: Path) -> None:
-    done = run("score", directory, predictions, "--out", "scores")
+def test_tables_notes_and_files(run, directory, predictions, tmp_path):
+    done = run("score --out scores", directory, predictions)
     assert done.code == 0
     scores = load_scores(tmp_path / "scores")
     lines = done.out.splitlines()
     assert lines[0] == "tiny net on small-c 1.0.0"
     assert lines[1] == "12 sets of 20 images"
-    (contrast,) = (line.split() for line in lines if line.startswith("contrast "))
+    contrast = next(line.split() for line in lines if line.startswith("contrast "))
     shown = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
     assert contrast == ["contrast", *shown, f"{100 * scores.aude['contrast']:.1f}"]
-    (clean,) = (line for line in lines if line.startswith("clean accuracy"))
-    low, high = scores.sets["clean"].interval or (0, 0)
-    assert clean.split()[2:] == [f"{scores.sets['clean'].accuracy:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
+    clean = next(line for line in lines if line.startswith("clean accuracy"))
+    low, high = scores.intervals["clean_accuracy"] or (0, 0)
+    shown = [f"{100 * value:.2f}" for value in (scores.sets["clean"].accuracy, low, high)]
+    assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
     assert "13 of them are missing" in done.out
     assert "small-c 1.0.0 is no published benchmark" in done.out
     assert lines[-1] == "Written:   scores"
     assert "score: resampling" in done.err
 
 
-def test_json_is_the_file_without_resamples(run: Run, directory: Path, predictions: Path, tmp_path: Path) -> None:
-    done = run("score", directory, predictions, "--json", "--out", "scores", "--seed", "3")
+def test_json_is_the_file_without_resamples(run, directory, predictions, tmp_path):
+    done = run("score --json --out scores --seed 3", directory, predictions)
     written = json.loads((tmp_path / "scores/scores.json").read_text("utf-8"))
     assert done.json == written | {"resamples": None}
     assert written["resamples"]["seed"] == 3
@@ -65,8 +62,8 @@ def test_json_is_the_file_without_resamples(run: Run, directory: Path, predictio
     assert python.as_json() == written
 
 
-def test_sets_a_baseline_and_a_condition(run: Run, directory: Path, predictions: Path, tmp_path: Path) -> None:
-    some = run("score", directory, predictions, "--sets", "contrast/*,brightness/2", "--json").json
+def test_sets_a_baseline_and_a_condition(run, directory, predictions, tmp_path):
+    some = run("score --sets 'contrast/*,brightness/2' --json", directory, predictions).json
     assert set(some["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
     assert set(some["aude"]) == {"contrast"}
     data = corruptset.open(directory)
@@ -80,27 +77,14 @@ def test_sets_a_baseline_and_a_condition(run: Run, directory: Path, predictions:
     assert f"12 sets of 20 images, {right} of which count (correct@clean=other)" in counted.out
 
 
-def test_the_commands_of_the_readme_leave_no_score_empty(run: Run, tmp_path: Path) -> None:
-    built = run(
-        "build",
-        "imagenet-c",
-        "--samples",
-        2,
-        "--format",
-        "hdf5",
-        "--metrics",
-        0,
-        "--no-page",
-        "--jobs",
-        1,
-        "--out",
-        "sets",
-    )
+def test_the_commands_of_the_readme_leave_no_score_empty(run, tmp_path):
+    quick = "--samples 2 --format hdf5 --metrics 0 --no-page --jobs 1 --out sets"
+    built = run("build imagenet-c", *quick.split())
     assert built.code == 0, built.err
     data = corruptset.open(tmp_path / "sets/imagenet-c-1.1.0")
     assert len(data.set_ids) == 76
     folder = tiny_net.write_predictions(data, tmp_path / "predictions", tiny_net.trained(data, "clean"))
-    scores = run("score", data.path, folder, "--json").json
+    scores = run("score --json", data.path, folder).json
     assert len(scores["aude"]) == 15
     assert None not in [scores[name] for name in ("maude", "relative_maude", "rb_index", "mean_accuracy")]
     tests = [one["accuracy"] for name, one in scores["sets"].items() if name != "clean"]
@@ -111,18 +95,13 @@ def test_the_commands_of_the_readme_leave_no_score_empty(run: Run, tmp_path: Pat
     ("arguments", "code", "says"),
     [
         (["DIR", "nowhere"], 2, "nowhere is not there"),
-        (["nowhere", "PREDICTIONS"], 1, "nowhere does not exist"),
         (["DIR", "PREDICTIONS", "--sets", "contrasst/*"], 2, "Did you mean"),
         (["DIR", "PREDICTIONS", "--condition", "right"], 2, "expected 'correct@clean'"),
-        (["DIR", "PREDICTIONS", "--baseline", "nowhere"], 2, "nowhere is not there"),
-        (["DIR", "PREDICTIONS", "--seed", "-1"], 2, "seed is -1"),
         (["DIR", "DIR"], 2, "is a data set, not predictions"),
         (["DIR", "PREDICTIONS", "--out", "file"], 2, "file"),
     ],
 )
-def test_mistakes(
-    run: Run, directory: Path, predictions: Path, tmp_path: Path, arguments: list[str], code: int, says: str
-) -> None:
+def test_mistakes(run, directory, predictions, tmp_path, arguments, code, says):
     (tmp_path / "file").write_text("")
     places = {"DIR": directory, "PREDICTIONS": predictions}
     done = run("score", *(places.get(one, one) for one in arguments))
@@ -130,9 +109,7 @@ def test_mistakes(
     assert says in done.err
 
 
-def test_every_table_fits_80_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("imagenet-c-all", "image-degrade-30", "two-factor-69", "icons50-apple"):
         rows = [{"group": f"style {i % 4}"} for i in range(40)] if "icons" in name else []
@@ -146,74 +123,8 @@ def test_every_table_fits_80_columns(
         assert not any(line.startswith(" ") for line in tables)
 
 
-def small_builds(tmp_path: Path) -> dict[str, Path]:
-    """Build the recipes that papers score, each of a few images."""
-    from PIL import Image
-    from sklearn.datasets import load_digits
-
-    read = load_digits()
-    for i in range(24):
-        file = tmp_path / "digits" / f"c{read.target[i]}" / f"{i:02d}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.round(read.images[i] * (255 / 16)).astype(np.uint8)).resize((224, 224)).convert("RGB").save(
-            file
-        )
-    source = f"folder:{tmp_path / 'digits'}"
-    quiet: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "page": False}
-    wanted: dict[str, dict[str, Any]] = {
-        "imagenet-c-all": {"samples": 4, "sets": ["*", "clean"]},
-        "image-degrade-30": {"samples": 3, "metrics": 2, "sets": ["black_lines/*", "fade_black/*", "clean"]},
-        "two-factor-69": {"samples": 6},
-        "flageval-noise": {"samples": 4, "sets": ["*", "clean"]},
-    }
-    built = {
-        name: corruptset.build(name, source, tmp_path / "out", **quiet | options).directory
-        for name, options in wanted.items()
-    }
-    crops = f"folder:{layouts.write_crops(tmp_path / 'crops', classes=2, each=1)}"
-    exhaustive = corruptset.build("fragile-cifar10-exhaustive", crops, tmp_path / "out", **quiet, store="images")
-    built["fragile-cifar10-exhaustive"] = exhaustive.directory
-    file = icons.write_file(tmp_path / "Icons-50.npy")
-    built["icons50-apple"] = corruptset.build("icons50-apple", f"icons50:{file}", tmp_path / "out", **quiet).directory
-    return built
-
-
 @pytest.mark.ci
-def test_builds_of_the_shipped_recipes(run: Run, tmp_path: Path) -> None:
-    filled: dict[str, dict[str, Any]] = {}
-    for name, root in small_builds(tmp_path).items():
-        data = corruptset.open(root)
-        folder = tiny_net.write_predictions(data, tmp_path / f"p-{name}", tiny_net.trained(data, "clean"))
-        (chance := tmp_path / f"b-{name}").mkdir()
-        rng = np.random.default_rng(0)
-        for set_id in data:
-            (chance / set_id).parent.mkdir(parents=True, exist_ok=True)
-            np.savez(chance / f"{set_id}.npz", logits=rng.random((len(data.samples), len(data.classes)), np.float32))
-        done = run("score", root, folder, "--json", "--out", tmp_path / f"s-{name}", "--baseline", chance)
-        assert done.code == 0, done.err
-        filled[name] = done.json
-    everything = filled["imagenet-c-all"]
-    for key in ("maude", "relative_maude", "mce", "mean_accuracy", "rb_index"):
-        assert everything[key] is not None
-        assert everything["intervals"][key] is not None
-    assert len(everything["aude"]) == len(everything["ce"]) == 19
-    assert 0 < everything["mce"] < 1
-    profiles = filled["image-degrade-30"]["profiles"]
-    assert {len(profile["levels"]) for profile in profiles.values()} == {31}
-    assert profiles["fade_black"]["first_below"]["0.9"]["change"].startswith("x 0.9, ")
-    assert 0 < profiles["fade_black"]["first_below"]["0.9"]["changed"] <= 1
-    two = filled["two-factor-69"]["two_factor"]
-    assert (two["names"], two["distinct"], len(two["order_effects"])) == (69, 53, 21)
-    assert set(filled["flageval-noise"]["aude"]) == {"gaussian_noise", "impulse_noise", "shot_noise"}
-    assert filled["flageval-noise"]["rb_index"] is not None
-    assert list(filled["icons50-apple"]["style"]) == ["apple"]
-    fragile = filled["fragile-cifar10-exhaustive"]["fragile"]
-    assert set(fragile) == {"s12", "s16", "s20", "s24", "s28"}
-    assert all(rate["anchors"] > 0 for group in fragile.values() for rate in group.values())
-
-
-@pytest.mark.ci
-def test_a_trained_net_from_build_to_scores(run: Run, tmp_path: Path) -> None:
+def test_a_trained_net_from_build_to_scores(run, tmp_path):
     """The whole way: a build, `predict` with a network that reads digits, `score`."""
     from PIL import Image
     from surrogates import digits
@@ -223,30 +134,15 @@ def test_a_trained_net_from_build_to_scores(run: Run, tmp_path: Path) -> None:
         file = tmp_path / "digits" / f"{net.labels[i]}" / f"{i:03d}.png"
         file.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(net.images[i, ..., 0]).save(file)
-    source = (
-        "--source",
-        f"folder:{tmp_path / 'digits'}",
-        "--jobs",
-        "1",
-        "--metrics",
-        "0",
-        "--any-shape",
-        "--no-page",
-        "--out",
-        "out",
-    )
-    assert run("build", "two-factor-69", *source).code == 0
-    assert run("predict", "out/two-factor-69-1.0.0", "--model", net.model, "--out", "net").code == 0
-    done = run("score", "out/two-factor-69-1.0.0", "net", "--json")
+    quick = "--jobs 1 --metrics 0 --any-shape --no-page --out out"
+    assert run("build two-factor-69 --source", f"folder:{tmp_path / 'digits'}", *quick.split()).code == 0
+    assert run("predict out/two-factor-69-1.0.0 --model", net.model, "--out", "net").code == 0
+    done = run("score out/two-factor-69-1.0.0 net --json")
     scores = done.json
     assert scores["model"] == "digits"
     assert scores["sets"]["clean"]["accuracy"] > 0.9
-    two = scores["two_factor"]
-    assert (
-        scores["intervals"]["two_factor.cv_percent"][0]
-        < two["cv_percent"]
-        < scores["intervals"]["two_factor.cv_percent"][1]
-    )
+    low, high = scores["intervals"]["two_factor.cv_percent"]
+    assert low < scores["two_factor"]["cv_percent"] < high
     # turned digits are others to a network that never saw one
     assert (
         scores["sets"]["ro060"]["accuracy"] < scores["sets"]["sp010"]["accuracy"] < scores["sets"]["clean"]["accuracy"]

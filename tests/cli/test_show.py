@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,7 +42,7 @@ SETS = {
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Path:
+def recipe(tmp_path):
     (tmp_path / "mixed.toml").write_text(MIXED)
     return tmp_path / "mixed.toml"
 
@@ -54,15 +52,8 @@ def lines(text: str) -> dict[str, str]:
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
-def test_what_a_models_gradient_changes_is_not_known_without_the_model(run: Any) -> None:
-    shown = run("show", "model_gradient")
-    assert shown.code == 0
-    assert "What a level changes depends on the model" in shown.out
-    assert run("show", "model_gradient", "--json").json["changes"] == []
-
-
-def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> None:
-    done = run("show", "random_boxes")
+def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
+    done = run("show random_boxes")
     assert done.code == 0, done.err
     assert re.search(r"^evaluated +0\.1 +3 +6 *$", done.out, re.MULTILINE)
     assert re.search(r"^text +0\.1 +2 +5 *$", done.out, re.MULTILINE)
@@ -77,36 +68,26 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> N
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
 
 
-def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run: Any) -> None:
-    tables = [line for line in run("show", "uniform_noise").out.splitlines() if line.startswith("Tables: ")]
+def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
+    tables = [line for line in run("show uniform_noise").out.splitlines() if line.startswith("Tables: ")]
     assert [line.partition(", ")[0] for line in tables] == ["Tables: severities 1", "Tables: severities 4"]
     assert tables[0].startswith("Tables: severities 1, 2, 3: Hendrycks & Dietterich 2018")
     assert tables[1].startswith("Tables: severities 4, 5: corruptset: ")
-    assert "severities" not in run("show", "gaussian_noise").out.partition("Tables:")[2]
+    assert "severities" not in run("show gaussian_noise").out.partition("Tables:")[2]
 
 
-def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run: Any) -> None:
-    shown = run("show", "adjacent_pixel_swap", "--json").json
+def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run):
+    shown = run("show adjacent_pixel_swap --json").json
     assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
     assert shown["ladders"]["text"] == {"share": 0.025, "margin": 0, "exchange": True}
     assert [row["level"] for row in shown["changes"]] == list(range(31))
     assert shown["changes"][2]["changed"] == pytest.approx(56.6, abs=1)
-    other = run("show", "adjacent_pixel_swap", "--ladder", "text", "--json").json
+    other = run("show adjacent_pixel_swap --ladder text --json").json
     assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
     assert other["changes"][2]["changed"] < 20
-    assert len(shown["sources"]) == 2
-    assert run("show", "posterize", "--json").json["changes"][-1]["level"] == 30
 
 
-def test_a_degradation_without_parameters_has_no_table_of_them(run: Any) -> None:
-    out = run("show", "black_lines").out
-    assert "Levels 1 to 99, each from the one before" in out
-    assert not re.search(r"^(evaluated|text) *$", out, re.MULTILINE)
-    assert lines(out[out.index("ladder evaluated") :])["1"].split()[:3] == ["1", "1", "line"]
-    assert "each from the clean image" in run("show", "jpeg").out
-
-
-def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) -> None:
+def test_stages_are_printed_with_parameters_and_level(run, recipe):
     for command in (["show"], ["plan", "--list-sets"]):
         done = run(*command, recipe)
         assert done.code == 0, done.err
@@ -116,23 +97,19 @@ def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) ->
         assert "fade_black(factor=0.9, level 3) + fog(" in rows["fade_black-03+fog-2"]
         assert "canvas=loose" in rows["turned+fog-1"]
         assert "(the preprocessed image)" in rows["clean"]
-    assert "black_lines(level 12)" in run("show", "image-degrade-30").out
+    assert "black_lines(level 12)" in run("show image-degrade-30").out
 
 
-def test_a_recipe_says_what_it_holds_out(run: Any) -> None:
-    assert "Held out of training: the style microsoft\n" in run("show", "icons50-microsoft").out
-    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show", "icons50-subtype").out
-    assert run("show", "icons50-apple", "--json").json["recipe"]["hold_out"] == {
-        "grouping": "style",
-        "groups": ["apple"],
-    }
-    assert "Held out" not in run("show", "mnist-c").out
+def test_a_recipe_says_what_it_holds_out(run):
+    assert "Held out of training: the style microsoft\n" in run("show icons50-microsoft").out
+    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show icons50-subtype").out
+    assert "Held out" not in run("show mnist-c").out
 
 
-def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> None:
-    built = run("build", recipe, "--first", "2", "--jobs", "1", "--json")
+def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
+    built = run("build --first 2 --jobs 1 --json", recipe)
     assert built.code == 0, built.err
-    shown = run("show", built.json["directory"], "--json").json
+    shown = run("show --json", built.json["directory"]).json
     metrics = {s["id"]: s["metrics"] for s in shown["sets"]}
     assert set(metrics) == SETS
     assert {m["images"] for m in metrics.values()} == {2}
@@ -147,23 +124,10 @@ def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> 
     assert "means over 2 images" in done.out
 
 
-def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run: Any) -> None:
-    built = run(
-        "build",
-        "imagenet-c",
-        "--source",
-        "sample",
-        "--first",
-        "2",
-        "--sets",
-        "fog/[135]",
-        "--jobs",
-        "1",
-        "--no-page",
-        "--json",
-    )
+def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run):
+    built = run("build imagenet-c", *"--first 2 --sets fog/[135] --jobs 1 --no-page --json".split())
     assert built.code == 0, built.err
-    metrics = {s["id"]: s["metrics"] for s in run("show", built.json["directory"], "--json").json["sets"]}
+    metrics = {s["id"]: s["metrics"] for s in run("show --json", built.json["directory"]).json["sets"]}
     out = run("show", built.json["directory"]).out
     rows = lines(out)
     for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
@@ -172,7 +136,3 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
     assert f"{metrics['fog/3']['ms_ssim']:.3f} " in rows["fog/3"]
     assert "(" not in rows["fog/3"]
     assert "0.9 at severity 1 and 0.5 at severity 5" in out
-
-
-def test_a_corruption_without_published_severities_says_so(run: Any) -> None:
-    assert "its parameters are always given" in run("show", "salt_pepper").out

@@ -21,7 +21,7 @@ def disk(root: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def cifar(tmp_path_factory: pytest.TempPathFactory) -> str:
+def cifar(tmp_path_factory):
     path = tmp_path_factory.mktemp("cifar") / "cifar-10-python.tar.gz"
     archives.tar(path, archives.ten_python(archives.crops(40)), "w:gz")
     return f"cifar10:{path}"
@@ -31,20 +31,16 @@ def cifar(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("recipe", "of_cifar", "options"),
     [
         pytest.param("imagenet-c", False, [], marks=pytest.mark.ci),
-        ("imagenet-c", False, ["--format", "folder", "--no-page"]),
-        pytest.param("cifar10-c", True, [], marks=pytest.mark.ci),
-        ("cifar10-c", True, ["--format", "hdf5"]),
+        pytest.param("cifar10-c", True, ["--format", "hdf5"], marks=pytest.mark.ci),
         ("cifar10-c", True, ["--view", "cifar-c"]),
     ],
     ids=str,
 )
-def test_all_say_what_is_on_the_disk(
-    run: Run, cifar: str, tmp_path: Path, recipe: str, of_cifar: bool, options: list[str]
-) -> None:
+def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, recipe, of_cifar, options):
     sets = "contrast/*,gaussian_noise/*" if "--view" in options else SETS
     asked = [recipe, "--source", cifar if of_cifar else "sample", "--sets", sets, *options]
-    planned, said = run("plan", *asked, "--json").json, run("plan", *asked).out
-    built = run("build", *asked, "--jobs", "2", "--out", "sets").out
+    planned, said = run("plan --json", *asked).json, run("plan", *asked).out
+    built = run("build --jobs 2 --out sets", *asked).out
     root = tmp_path / f"sets/{recipe}-1.1.0"
     real = disk(root)
     assert abs(planned["bytes"] / real - 1) < 0.03, (planned["bytes"], real)
@@ -52,7 +48,7 @@ def test_all_say_what_is_on_the_disk(
     assert f"{size(real)} on disk" in built
     assert f"{size(real)} on disk" in run("show", root).out
     assert f"{size(real)} on disk" in run("verify", root).out
-    assert run("build", *asked, "--jobs", "1", "--out", "sets", "--json").json["bytes"] == real
+    assert run("build --jobs 1 --out sets --json", *asked).json["bytes"] == real
     both = not options
     assert sorted(planned["alone"]) == sorted(FORMS * both)
     assert ("Every image is stored twice" in said, "Every image is stored twice" in built) == (both, both)
@@ -62,11 +58,11 @@ def test_all_say_what_is_on_the_disk(
         assert f"--format {form} alone takes about {size(estimate)}" in said
 
 
-def test_an_estimate_of_a_part_says_what_it_is_worth(run: Run, tmp_path: Path) -> None:
+def test_an_estimate_of_a_part_says_what_it_is_worth(run, tmp_path):
     path = tmp_path / "cifar-10-python.tar.gz"
     archives.tar(path, archives.ten_python(archives.crops(90)), "w:gz")
     asked = ["cifar10-c", "--source", f"cifar10:{path}", "--sets", "contrast/3"]
-    planned = run("plan", *asked, "--json").json
+    planned = run("plan --json", *asked).json
     assert (planned["samples"], planned["looked_at"]) == (90, 64)
     assert 0 < planned["deviation"] < 0.1
     assert ", from 64 of the samples)" in run("plan", *asked).out

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -17,7 +15,7 @@ from corruptset import files as opening
 
 
 @pytest.fixture(autouse=True)
-def _not_for_ever() -> Iterator[None]:
+def _not_for_ever():
     """End a test that waits for a pipe, or reads a device to its end."""
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -31,53 +29,34 @@ def _not_for_ever() -> Iterator[None]:
 
 
 @pytest.fixture
-def flat(tmp_path: Path) -> Path:
+def flat(tmp_path):
     (tmp_path / "flat").mkdir()
     Image.new("RGB", (32, 32), (90, 120, 30)).save(tmp_path / "flat" / "a.png")
     return tmp_path / "flat"
 
 
-PIPES = {
-    "--labels": ["plan", "cifar10-c", "--source", "folder:flat", "--labels", "PIPE"],
-    "--labels of imagenet": ["plan", "imagenet-c", "--source", "imagenet:tree", "--labels", "PIPE"],
-    "--ids": ["plan", "imagenet-c", "--ids", "PIPE"],
-    "recipe": ["plan", "PIPE.toml"],
-    "--calibration": ["plan", "imagenet-c", "--calibration", "PIPE.toml"],
-    "folder:": ["plan", "cifar10-c", "--source", "folder:PIPE"],
-    "cifar10:": ["plan", "cifar10-c", "--source", "cifar10:PIPE"],
-    "cifar100:": ["plan", "cifar10-c", "--source", "cifar100:PIPE"],
-    "mnist:": ["plan", "mnist-c", "--source", "mnist:PIPE"],
-    "imagenet:": ["plan", "imagenet-c", "--source", "imagenet:PIPE"],
-    "imagenet: with a devkit": ["plan", "imagenet-c", "--source", "imagenet:tree", "--labels", "PIPE.tar.gz"],
-    "npy:": ["plan", "cifar10-c", "--source", "npy:PIPE,PIPE"],
-    "hdf5:": ["plan", "cifar10-c", "--source", "hdf5:PIPE"],
-    "unpack": ["unpack", "PIPE", "--out", "new"],
-    "corrupt": ["corrupt", "PIPE", "fog", "-s", "3", "--out", "new.png"],
-    "corrupt --param": [
-        "corrupt",
-        "sample:astronaut",
-        "frost",
-        "-s",
-        "3",
-        "--param",
-        "texture=PIPE.npy",
-        "--out",
-        "new.png",
-    ],
-    "preview": ["preview", "PIPE", "--out", "new.png"],
-    "--list": ["export", "imagenet-c-5k", "BUILT", "--list", "PIPE", "--out", "new"],
-    "--severities": ["export", "cifar-c", "BUILT", "--severities", "PIPE", "--out", "new"],
-}
+PIPES = [
+    "plan cifar10-c --source folder:flat --labels PIPE",
+    "plan imagenet-c --ids PIPE",
+    "plan PIPE.toml",
+    "plan cifar10-c --source cifar10:PIPE",
+    "plan imagenet-c --source imagenet:tree --labels PIPE.tar.gz",
+    "plan cifar10-c --source npy:PIPE,PIPE",
+    "plan cifar10-c --source hdf5:PIPE",
+    "unpack PIPE --out new",
+    "corrupt PIPE fog -s 3 --out new.png",
+    "export cifar-c BUILT --severities PIPE --out new",
+]
 
 
-@pytest.mark.parametrize("arguments", PIPES.values(), ids=PIPES)
-def test_a_pipe_is_refused_by_name(run: Any, built: Path, flat: Path, tmp_path: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize("line", PIPES)
+def test_a_pipe_is_refused_by_name(run, built, flat, tmp_path, line):
     for ending in ("", ".toml", ".tar.gz", ".npy"):
         os.mkfifo(tmp_path / f"PIPE{ending}")
     (tmp_path / "tree" / "n01440764").mkdir(parents=True)
-    if "imagenet" in str(arguments):
+    if "imagenet" in line:
         (flat / "a.png").rename(tmp_path / "tree" / "n01440764" / "ILSVRC2012_val_00000293.JPEG")
-    done = run(*(a.replace("BUILT", str(built)) for a in arguments))
+    done = run(*line.replace("BUILT", str(built)).split())
     assert done.code == 2, done.err
     assert "PIPE" in done.err
     assert any(
@@ -87,28 +66,15 @@ def test_a_pipe_is_refused_by_name(run: Any, built: Path, flat: Path, tmp_path: 
     assert not (tmp_path / "new.png").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments", [PIPES["--labels"], PIPES["--ids"], PIPES["cifar10:"], PIPES["unpack"], PIPES["corrupt"]], ids=str
-)
-def test_a_device_without_end_is_refused_by_name(run: Any, flat: Path, arguments: list[str]) -> None:
-    done = run(*(a.replace("PIPE", "/dev/zero") for a in arguments))
-    assert done.code == 2
-    assert "/dev/zero" in done.err
-    assert "a device, not a regular file" in done.err
+def test_a_device_without_end_is_refused_by_name(run, flat):
+    for line in ("plan cifar10-c --source folder:flat --labels", "plan imagenet-c --ids", "unpack --out new"):
+        done = run(*line.split(), "/dev/zero")
+        assert done.code == 2
+        assert "/dev/zero" in done.err
+        assert "a device, not a regular file" in done.err
 
 
-def test_what_a_shell_substitutes_is_a_pipe_and_says_what_to_do(run: Any, flat: Path) -> None:
-    reading, writing = os.pipe()  # as bash has it for <(...)
-    try:
-        done = run("plan", "cifar10-c", "--source", f"folder:{flat}", "--labels", f"/dev/fd/{reading}")
-    finally:
-        os.close(reading)
-        os.close(writing)
-    assert done.code == 2
-    assert "it is a pipe, not a regular file: write what comes out of it into a file first" in done.err
-
-
-def test_a_pipe_among_the_records_of_a_release(run: Any, built: Path, tmp_path: Path) -> None:
+def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
     for name in ("manifest.json", "samples.jsonl"):
         release = tmp_path / name.partition(".")[0]
         release.mkdir()
@@ -124,41 +90,15 @@ def test_a_pipe_among_the_records_of_a_release(run: Any, built: Path, tmp_path: 
     assert run("verify", tmp_path / "view").code == 1
 
 
-def test_a_build_that_must_share_no_sample_with_a_pipe(run: Any, built: Path, flat: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "manifest.json").write_bytes((built / "manifest.json").read_bytes())
-    os.mkfifo(other / "samples.jsonl")
-    done = run(
-        "build", "cifar10-c", "--source", f"folder:{built / 'images' / 'contrast' / '1'}", "--sets", "contrast/1",
-        "--out", tmp_path / "new", "--disjoint-from", other, "--jobs", "1",
-    )  # fmt: skip
-    assert done.code == 1, done.err
-    assert "samples.jsonl: cannot be read (it is a pipe" in done.err
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_link_to_a_file_is_a_file(run: Any, flat: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("file,label\r\na.png,cat\r\n", encoding="utf-8-sig")
-    (tmp_path / "link.csv").symlink_to("labels.csv")
-    done = run("plan", "cifar10-c", "--source", f"folder:{flat}", "--labels", tmp_path / "link.csv", "--json")
-    assert done.code == 0, done.err
-
-
-def test_text_is_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):
     path = tmp_path / "some.toml"
     path.write_bytes("\ufeffä\r\nb\r".encode())
     assert opening.read_text(path) == "ä\nb\n"
-    assert opening.read_text(path, 9) == "ä\nb\n"
     with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it has more than 8 bytes"):
         opening.read_text(path, 8)
     path.write_bytes(b"\xff")
     with pytest.raises(opening.UnfitFile, match="not UTF-8"):
         opening.read_text(path)
-    with pytest.raises(FileNotFoundError):
-        opening.read_text(tmp_path / "none")
-    with pytest.raises(IsADirectoryError):
-        opening.read_text(tmp_path)
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as one:
         one.bind("socket")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,7 +50,7 @@ main()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Return a folder of two classes with an image each."""
     for name in ("a", "b"):
         (tmp_path / "source" / name).mkdir(parents=True)
@@ -59,18 +58,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "source"
 
 
-def test_a_build_by_one_process_imports_only_what_its_first_part_needs(folder: Path, tmp_path: Path) -> None:
-    arguments = [
-        "build",
-        "imagenet-c",
-        "--source",
-        f"folder:{folder}",
-        "--out",
-        str(tmp_path / "out"),
-        "--sets",
-        "gaussian_noise/1",
-    ]
-    arguments += ["--jobs", "1", "--format", "folder"]
+def test_a_build_by_one_process_imports_only_what_its_first_part_needs(folder, tmp_path):
+    line = f"build imagenet-c --source folder:{folder} --out {tmp_path / 'out'} --sets gaussian_noise/1"
+    arguments = f"{line} --jobs 1 --format folder".split()
     seen = tmp_path / "seen.json"
     subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
     state = json.loads(seen.read_text())
@@ -82,7 +72,7 @@ def test_a_build_by_one_process_imports_only_what_its_first_part_needs(folder: P
     assert state["collects"]
 
 
-def test_a_program_that_imports_corruptset_keeps_its_ways() -> None:
+def test_a_program_that_imports_corruptset_keeps_its_ways():
     program = (
         "import gc\n"
         "state = lambda: (gc.get_threshold(), gc.isenabled(), gc.get_freeze_count())\n"

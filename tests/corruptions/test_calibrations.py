@@ -1,17 +1,174 @@
-"""The tables: what is shipped, a user's own, and every mistake in one reported at once."""
+"""Tables: published cells, rows between them, a user's own; all mistakes at once."""
 
 from __future__ import annotations
 
+import functools
+import shutil
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.interpolate import interp1d
 
 import corruptset
 from corruptset import corruptions
+from corruptset.canonical import canonical_sha256
+from corruptset.corruptions import calibrations, call
 from corruptset.corruptions.calibrations import LADDERS, SHIPPED, get_calibration, ladder, parse_table, shipped
 from corruptset.corruptions.registry import corruption_names, get_corruption
+from corruptset.corruptions.rows import ZERO, row_between
+from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError, RecipeError
+from corruptset.generate.sources.source import open_source
 from pictures import painted
+
+TABLE = shipped("imagenet")
+
+# --- what is published ----------------------------------------------------------------------------------------------
+
+# sha256 of the values and options of each table's published rows, however the file is laid out: compared cell by
+# cell, once, with the
+# released code of Hendrycks and Dietterich 2019 (make_imagenet_c.py, make_imagenet_c_inception.py,
+# make_tinyimagenet_c.py,
+# make_cifar_c.py) and of Mu and Gilmer 2019 (MNIST-C's corruptions.py)
+TABLES = {
+    "imagenet": "sha256:7a7460c15ba90a9eea04bc8b8f1627e792053172734d569e3d943690e2ca9c84",
+    "inception": "sha256:f4e3254b75dda01df140ad29406ff125e4984a6e34fd96cbab31651f0e2c3610",
+    "tiny": "sha256:5787f1523e95263a6289a35a1178d05e9a7501b67ee4f521b51003e2a9f4170a",
+    "cifar": "sha256:b35b8eb0c022416f89b2ad09543ea9345bfa9257fd6559da9bd28fcf63f97e72",
+    "mnist": "sha256:48d99d910eeb78ba60e89c541255cf334e6ca2e13d3db290af66ad6441b3a6b0",
+}
+TWENTY = (
+    "gaussian_noise shot_noise impulse_noise speckle_noise defocus_blur glass_blur motion_blur zoom_blur gaussian_blur "
+    "snow frost fog brightness spatter contrast elastic_transform pixelate jpeg_compression saturate rotate"
+).split()
+MNIST = "quantize shear scale translate line dotted_line zigzag stripe canny_edges inverse".split()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_published_value_or_option_has_moved(name):
+    """All rows are read at once: elsewhere a row is checked when its corruption is asked for."""
+    text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
+    table = parse_table(text, name)
+    assert table.rows.keys() == shipped(name).rows.keys()
+    values = {}
+    for corruption in TWENTY + MNIST * (name == "mnist"):
+        values[corruption] = {str(s): dict(row.parameters) for s, row in table.rows[corruption].items()}
+        assert all(row.source for row in table.rows[corruption].values())
+    assert canonical_sha256({"side": table.side, "rows": values}) == TABLES[name]
+
+
+def test_a_few_published_cells_stand_where_they_should():
+    """Read off by hand, so that a whole table cannot be another one."""
+    for calibration, name, severity, want in [
+        ("imagenet", "glass_blur", 4, {"sigma": 1.1, "max_delta": 3, "iterations": 2}),
+        (
+            "imagenet",
+            "snow",
+            5,
+            {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12, "sigma": 12, "mix": 0.55},
+        ),
+        ("cifar", "frost", 5, {"image_weight": 0.75, "frost_weight": 0.45, "texture_scale": 0.2}),
+        ("tiny", "spatter", 4, {"mean": 0.65, "std": 0.1, "sigma": 0.7, "threshold": 0.68, "intensity": 0.6, "mud": 1}),
+        ("inception", "elastic_transform", 5, {"alpha": 43.2, "sigma": 3.6, "affine": 7.2}),
+        ("imagenet", "uniform_noise", 3, {"amplitude": 0.1}),
+    ]:
+        assert dict(shipped(calibration).row(name, severity).parameters) == want
+    sources = [row.source.partition(",")[0] for row in shipped("imagenet").rows["uniform_noise"].values()]
+    assert [source.startswith("Hendrycks & Dietterich 2018") for source in sources] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("name", LADDERS)
+def test_a_ladder_has_every_gradual_degradation_with_its_source(name):
+    assert set(ladder(name)) == {n for n in corruption_names() if get_corruption(n).gradual is not None}
+    assert all(row.source for row in ladder(name).values())
+
+
+# --- between rows ---------------------------------------------------------------------------------------------------
+
+RELEASED_ZERO = {
+    "gaussian_noise": (0,),
+    "impulse_noise": (0,),
+    "glass_blur": (0, 0, 0),
+    "defocus_blur": (0, 0),
+    "motion_blur": (0, 0),
+    "zoom_blur": (1, 0.01),
+    "fog": (0, 2),
+    "frost": (1, 0, 1),
+    "snow": (0.1, 0.3, 3, 1.0, 10, 4, 1.0),
+    "contrast": (1,),
+    "brightness": (0,),
+    "jpeg_compression": (85,),
+    "pixelate": (1,),
+    "elastic_transform": (0, 999, 0),
+}
+"""The rows for severity 0 of the released generator, in the order of our columns."""
+
+
+def test_rows_are_those_of_linear_interpolation():
+    """Against scipy's interp1d, which the released generator uses, over the six rows; photons by their inverse."""
+    between = [*(n / 4 for n in range(1, 20) if n % 4), 0.01, 3.33, 4.99]
+    for name, zero in RELEASED_ZERO.items():
+        columns = get_corruption(name).columns
+        rows = [zero, *([TABLE.row(name, s).parameters[p.name] for p in columns] for s in range(1, 6))]
+        line = interp1d(range(6), np.array(rows, float), axis=0)
+        for severity in between:
+            for p, value in zip(columns, line(severity), strict=True):
+                got = TABLE.row(name, severity).parameters[p.name]
+                want = max(round(round(float(value), 9)) if p.kind is int else value, p.low)
+                assert got == pytest.approx(want, rel=1e-12), (name, severity, p.name)
+                assert isinstance(got, p.kind)
+    inverse = interp1d(range(6), [0, 1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3])
+    for severity in between:
+        assert TABLE.row("shot_noise", severity).parameters["photons"] == pytest.approx(
+            1 / inverse(severity), rel=1e-12
+        )
+    assert TABLE.row("gaussian_noise", 1.25).parameters == {"sigma": 0.09}, "exact decimals"
+    assert TABLE.row("jpeg_compression", 3.5).parameters == {"quality": 12}, "half to even, as Python and numpy round"
+    for name, severity, want in (("gaussian_noise", 6, {"sigma": 0.5}), ("contrast", 9, {"factor": 0.0})):
+        above = row_between(get_corruption(name), TABLE.rows[name], Fraction(severity), "imagenet")
+        assert above.parameters == want, "the path goes on above the last row, down to the least value"
+
+
+@pytest.mark.parametrize("calibration", SHIPPED)
+def test_every_row_but_the_first_of_every_calibration_has_neighbours(calibration):
+    table = shipped(calibration)
+    for name in table.rows:
+        for severity in (1.5, 2.25, 3.75, 4.99) if len(table.rows[name]) == 5 else ():
+            assert set(table.row(name, severity).parameters) == set(table.row(name, 1).parameters)
+        if name in ZERO:
+            assert resolve_stage(name, table, severity=0.25).name == f"{name}-0p25"
+        elif get_corruption(name).family != "adversarial":
+            with pytest.raises(ParameterError, match=f"{name}: severity 0.5 lies between 0 and 1, and there is no row"):
+                table.row(name, 0.5)
+
+
+@pytest.mark.ci
+def test_quality_between_rows_lies_between():
+    source = open_source("sample")
+    images = [np.ascontiguousarray(source.load(s).image[100:228, 100:228]) for s in source.samples[:4]]
+
+    def quality(name, severity):
+        outs = [
+            corruptset.corrupt(i, name, severity=severity, calibration="imagenet", coupling="severity", key="a")
+            for i in images
+        ]
+        errors = [np.mean((a.astype(float) - b) ** 2) for a, b in zip(images, outs, strict=True)]
+        return float(np.mean(10 * np.log10(255**2 / np.array(errors))))
+
+    # those whose mean PSNR falls from row to row; that of fog does not: rows 3 and 4 have one weight
+    for (
+        name
+    ) in "gaussian_noise shot_noise impulse_noise defocus_blur brightness contrast jpeg_compression pixelate".split():
+        whole = [quality(name, s) for s in range(1, 6)]
+        for low in range(1, 5):
+            for part in (0.25, 0.6):
+                assert whole[low] - 0.02 <= quality(name, low + part) <= whole[low - 1] + 0.02, (name, low, part)
+        assert quality(name, 0.5) > whole[0]
+
+
+# --- a user's own tables, and mistakes ------------------------------------------------------------------------------
 
 OWN = """
 name = "mine"
@@ -30,42 +187,26 @@ source = "me"
 """
 
 
-def test_published_values_stand_where_they_should():
-    """Hendrycks & Dietterich 2019, released tables: a few cells of each, read off by hand."""
-    for calibration, name, severity, want in [
-        ("imagenet", "gaussian_noise", 3, {"sigma": 0.18}),
-        ("imagenet", "glass_blur", 4, {"sigma": 1.1, "max_delta": 3, "iterations": 2}),
-        ("imagenet", "elastic_transform", 1, {"alpha": 488.0, "sigma": 170.8, "affine": 24.4}),
-        (
-            "imagenet",
-            "snow",
-            5,
-            {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12, "sigma": 12, "mix": 0.55},
-        ),
-        ("imagenet", "saturate", 5, {"gain": 20, "shift": 0.2}),
-        ("cifar", "defocus_blur", 4, {"radius": 1, "alias_sigma": 0.2}),
-        ("cifar", "frost", 5, {"image_weight": 0.75, "frost_weight": 0.45, "texture_scale": 0.2}),
-        ("tiny", "jpeg_compression", 2, {"quality": 58}),
-        ("tiny", "spatter", 4, {"mean": 0.65, "std": 0.1, "sigma": 0.7, "threshold": 0.68, "intensity": 0.6, "mud": 1}),
-        ("inception", "motion_blur", 5, {"radius": 22, "sigma": 16}),
-        ("inception", "elastic_transform", 5, {"alpha": 43.2, "sigma": 3.6, "affine": 7.2}),
-    ]:
-        assert dict(shipped(calibration).row(name, severity).parameters) == want
-
-
 def test_a_users_own_table_file_is_accepted(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     table = get_calibration(path)
-    assert (table.name, table.side) == ("mine", 100)
-    assert table.row("fog", 1).source == "measured by me"
+    assert (table.name, table.side, table.row("fog", 1).source) == ("mine", 100, "measured by me")
     image = painted(64, 64)
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
-    assert (out == corruptset.corrupt(image, "contrast", factor=0.9)).all()
-    with pytest.raises(ParameterError, match="severity is 2; expected a whole number from 1 to 1"):
-        corruptset.corrupt(image, "fog", severity=2, calibration=path)
-    with pytest.raises(ParameterError, match="snow has no rows in calibration 'mine'"):
-        corruptset.corrupt(image, "snow", severity=2, calibration=path)
+    np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
+    for name, says in (
+        ("fog", "severity is 2; expected a whole number from 1 to 1"),
+        ("snow", "no rows in calibration 'mine'"),
+    ):
+        with pytest.raises(ParameterError, match=says):
+            corruptset.corrupt(image, name, severity=2, calibration=path)
+    with pytest.raises(ParameterError, match="Did you mean 'inception'"):
+        get_calibration("incepton")
+    for content in (b"\xff\xfe", b"name = ", None):
+        path.write_bytes(content) if content is not None else path.unlink()
+        with pytest.raises(RecipeError, match=r"mine\.toml"):
+            get_calibration(path)
 
 
 def test_all_mistakes_are_reported_at_once():
@@ -74,8 +215,8 @@ def test_all_mistakes_are_reported_at_once():
         .replace("side = 100", "side = 4")
         .replace("wibble_decay = 2.5", "wiggle_decay = 2.5")
         .replace("factor = 0.9", 'factor = "much"')
-        + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = "
-        "'you'\n"
+        + "[[fgo]]\nseverity = 1\n[[contrast]]\nseverity = 9\n"
+        + "[[contrast]]\nseverity = 1\nfactor = 0.2\nsource = 'you'\n"
     )
     with pytest.raises(RecipeError) as e:
         parse_table(text, "mine.toml")
@@ -94,28 +235,42 @@ def test_all_mistakes_are_reported_at_once():
         assert part in str(e.value)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_table_has_no_mistakes(name):
-    """All rows at once: elsewhere a row is checked when its corruption is asked for."""
-    text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
-    assert parse_table(text, name).rows.keys() == shipped(name).rows.keys()
-
-
-@pytest.mark.parametrize("name", LADDERS)
-def test_a_ladder_has_every_gradual_degradation_and_no_mistakes(name):
-    assert set(ladder(name)) == {n for n in corruption_names() if get_corruption(n).gradual is not None}
-    assert all(row.source for row in ladder(name).values())
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"name = ", None])
-def test_an_unreadable_table_file_is_explained(tmp_path, content):
-    path = tmp_path / "broken.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(RecipeError, match=r"broken\.toml"):
-        get_calibration(path)
-
-
-def test_an_unknown_calibration_suggests_the_near_one():
-    with pytest.raises(ParameterError, match="Did you mean 'inception'"):
-        get_calibration("incepton")
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "says"),
+    [
+        (
+            "imagenet",
+            'source = "hendrycks2019"',
+            'source = "hendryks2019"',
+            "row 2: source is 'hendryks2019'; expected one of the names in",
+        ),
+        (
+            "imagenet",
+            "weight = 2.0",
+            "weight = -2.0",
+            "row 2: fog: parameter 'weight' is -2.0; expected a number at least 0",
+        ),
+        ("ladder_evaluated", "density = 0.1", "dnsity = 0.1", "unknown parameter 'dnsity'. Did you mean 'density'?"),
+    ],
+)
+def test_a_mistake_in_a_shipped_table_breaks_its_own_corruption(tmp_path, monkeypatch, name, right, wrong, says):
+    """In an edited copy of the real tables."""
+    tables = tmp_path / "tables"
+    shutil.copytree(Path(corruptions.__file__).parent / "tables", tables)
+    head = "[[fog]]\nseverity = 2" if name == "imagenet" else "[random_boxes]"
+    before, header, after = (tables / f"{name}.toml").read_text().partition(head)
+    assert right in after
+    (tables / f"{name}.toml").write_text(before + header + after.replace(right, wrong, 1))
+    monkeypatch.setattr(calibrations, "files", lambda package: tmp_path)
+    for cached in ("shipped", "ladder"):
+        monkeypatch.setattr(calibrations, cached, functools.cache(getattr(calibrations, cached).__wrapped__))
+    monkeypatch.setattr(call, "_remembered", functools.cache(call._resolved))  # what earlier tests resolved
+    broken = ("fog", {"severity": 3}) if name == "imagenet" else ("random_boxes", {"level": 2})
+    with pytest.raises(RecipeError) as e:
+        corruptset.corrupt(painted(64, 64), broken[0], calibration="imagenet", **broken[1])
+    header, first, *_ = str(e.value).splitlines()
+    assert header.startswith(f"The shipped table {name}.toml has ")
+    assert says in first
+    for other, strength in (("contrast", {"severity": 3}), ("white_lines", {"level": 2})):
+        assert corruptset.corrupt(painted(64, 64), other, calibration="imagenet", **strength).shape == (64, 64, 3)
+    assert corruptset.corrupt(painted(64, 64), "fog", severity=3, calibration="tiny").shape == (64, 64, 3)

@@ -1,12 +1,21 @@
-"""The public call: keys, chains, and what it says of mistakes."""
+"""The public call: keys, chains, severities, what is remembered of arguments; mistakes explained."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import corruptset
+from corruptset.corruptions import call
+from corruptset.corruptions.calibrations import get_calibration, shipped
+from corruptset.corruptions.stages import parse_chain, set_id
+from corruptset.errors import CorruptsetError, ParameterError, UnknownCorruption
 from pictures import painted
+
+IMAGE = painted(48, 40)
+TABLE = get_calibration("imagenet")
 
 
 def test_without_a_key_other_images_draw_otherwise():
@@ -19,97 +28,174 @@ def test_without_a_key_other_images_draw_otherwise():
     # shape counts, as in the digest: the same bytes as another picture are another picture
     turned = corruptset.corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
     assert not np.array_equal(first.ravel(), turned.ravel())
-    grey = flat[0][:, :, 0]
-    np.testing.assert_array_equal(
-        corruptset.corrupt(grey, "fog/3"), corruptset.corrupt(grey[:, :, None], "fog/3")[:, :, 0]
-    )
 
 
-def test_chains_equal_corrupting_the_corrupted():
+def test_chains_equal_corrupting_the_corrupted_in_every_form():
     """The second stage of a chain has a key of its own, so only a deterministic second stage can be compared
-    directly.
-    """
-    image = painted(48, 40)
-    first = corruptset.corrupt(image, "gaussian_noise", severity=3, calibration="cifar")
+    directly."""
+    options = {"calibration": "cifar"}
+    first = corruptset.corrupt(IMAGE, "gaussian_noise", severity=3, **options)
     np.testing.assert_array_equal(
-        corruptset.corrupt(image, "gaussian_noise-3+contrast-2", calibration="cifar"),
-        corruptset.corrupt(first, "contrast", severity=2, calibration="cifar"),
+        corruptset.corrupt(IMAGE, "gaussian_noise-3+contrast-2", **options),
+        corruptset.corrupt(first, "contrast", severity=2, **options),
     )
-    same_twice = corruptset.corrupt(image, "gaussian_noise-3+gaussian_noise-3", calibration="cifar")
-    once_more = corruptset.corrupt(first, "gaussian_noise", severity=3, calibration="cifar")
-    assert not np.array_equal(same_twice, once_more), "both stages drew the same noise"
-    np.testing.assert_array_equal(corruptset.corrupt(image, "clean"), image)
+    twice = corruptset.corrupt(IMAGE, "gaussian_noise-3+gaussian_noise-3", **options)
+    assert not np.array_equal(twice, corruptset.corrupt(first, "gaussian_noise", severity=3, **options)), (
+        "the same noise twice"
+    )
     forms = [
         "fog-3+gaussian_noise-5",
         ["fog-3", "gaussian_noise-5"],
         [("fog", 3), ("gaussian_noise", 5)],
         [{"corruption": "fog", "severity": 3}, {"corruption": "gaussian_noise", "severity": 5}],
         ["fog-3", {"corruption": "gaussian_noise", "parameters": {"sigma": 0.1}}],
+        [*parse_chain("fog-3+gaussian_noise-5", get_calibration("cifar"))],
     ]
-    outs = [corruptset.corrupt(image, form, calibration="cifar") for form in forms]
-    for out in outs[1:]:
-        np.testing.assert_array_equal(outs[0], out)
+    assert len({corruptset.corrupt(IMAGE, form, **options).tobytes() for form in forms}) == 1
+    np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "clean"), IMAGE)
+
+
+def test_fractional_severities_are_one_stage_in_all_spellings():
+    for written in ("fog/2.25", "fog/2p25", "fog-2.25", "fog-2p25"):
+        assert set_id(parse_chain(written, TABLE)) == "fog/2p25"
+    assert set_id(parse_chain("fog-2.50+gaussian_noise-5", TABLE)) == "fog-2p5+gaussian_noise-5"
+    assert parse_chain("fog-2.0", TABLE) == parse_chain("fog-2", TABLE)
+    assert repr(parse_chain("fog/2.0", TABLE)[0].severity) == "2"
+    options = {"calibration": "imagenet", "key": "a"}
+    want = corruptset.corrupt(IMAGE, "fog", weight=2.125, wibble_decay=1.925, **options)
+    for name, more in (
+        ("fog", {"severity": np.float32(2.25)}),
+        ("fog-2.25", {}),
+        ("fog/2p25", {}),
+        ([("fog", 2.25)], {}),
+    ):
+        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, name, **more, **options), want)
+    for text in ("fog-2.125", "fog-.5", "fog-2.", "fog-2pp5", "fog-2,5", "black_lines-2.5"):
+        with pytest.raises(CorruptsetError):
+            parse_chain(text, TABLE)
+
+
+def test_severity_and_level_0_are_absent():
+    assert set_id(parse_chain("fog-0+snow-2", TABLE)) == set_id(parse_chain("snow-2+fog-0.00", TABLE)) == "snow/2"
+    for name, more in (
+        ("fog-0", {}),
+        ("fog", {"severity": 0}),
+        ([("fog", 0)], {}),
+        ([{"corruption": "fog", "severity": 0.0}], {}),
+        ("fade_black/00", {}),
+        ("fade_black", {"level": 0}),
+        ([("fade_black", 0)], {}),
+    ):
+        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, name, **more), IMAGE)
+    for given in ({"level": 0}, {"severity": 0, "level": 1}):
+        with pytest.raises(ParameterError):
+            corruptset.corrupt(IMAGE, "fog", **given)
+    with pytest.raises(UnknownCorruption):
+        parse_chain("fogg-0", TABLE)
+
+
+# --- what is remembered ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def remembered():
+    call._remembered.cache_clear()
+    return call._remembered.cache_info
+
+
+def test_a_combination_is_resolved_once_and_memory_is_bounded(remembered):
+    for image in (IMAGE, IMAGE[::-1], painted(48, 33)):
+        corruptset.corrupt(image, "gaussian_noise", severity=3, key="a")
+    assert (remembered().hits, remembered().misses) == (2, 1)
+    for seed in range(1100):
+        corruptset.corrupt(IMAGE[:8, :8], "inverse", seed=seed)
+    assert remembered().currsize == 1024
+
+
+def test_another_argument_means_something_else(remembered):
+    usual = {"severity": 3, "key": "a"}
+    first = corruptset.corrupt(IMAGE, "gaussian_noise", **usual)
+    for other in (
+        {"severity": 4},
+        {"seed": 1},
+        {"calibration": "tiny"},
+        {"coupling": "severity"},
+        {"sigma": 0.2},
+        {"mean": 0.1},
+        {"rounding": "round"},
+    ):
+        out = corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other)
+        call._remembered.cache_clear()
+        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, "gaussian_noise", **usual | other), out)
+        assert not np.array_equal(out, first)
+    corruptset.corrupt(IMAGE, "fog", severity=1)
+    corruptset.corrupt(IMAGE, "glass_blur", severity=1, iterations=1)
+    for name, wrong in (
+        ("fog", {"severity": True}),
+        ("fog", {"severity": 1, "seed": False}),
+        ("glass_blur", {"severity": 1, "iterations": True}),
+    ):
+        with pytest.raises(ParameterError):  # equal, but no number
+            corruptset.corrupt(IMAGE, name, **wrong)
+
+
+def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
+    table, rows = tmp_path / "mine.toml", (Path(call.__file__).parent / "tables/cifar.toml").read_text("utf-8")
+    table.write_text(rows)
+    first = corruptset.corrupt(IMAGE, "contrast", severity=1, calibration=str(table))
+    factor = shipped("cifar").row("contrast", 1).parameters["factor"]
+    head = "[[contrast]]\nseverity = 1\nfactor = "
+    table.write_text(rows.replace(f"{head}{factor}", f"{head}{factor / 2}"))
+    for calibration in (table, str(table)):
+        assert not np.array_equal(corruptset.corrupt(IMAGE, "contrast", severity=1, calibration=calibration), first)
+    normals = np.zeros((48, 40))
+    first = corruptset.corrupt(IMAGE, "spatter", severity=4, normals=normals)
+    normals[::2] = 3.0
+    assert not np.array_equal(corruptset.corrupt(IMAGE, "spatter", severity=4, normals=normals), first)
+
+
+def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
+    """That whatever is declared to draw nothing does not depend on its key is held for every corruption in
+    test_properties."""
+    hashed, whole = [], call.pixel_keys
+    monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or whole(images))
+    for chain, drawn in (("contrast/3", 0), ("clean", 0), ("fog/3", 1), ("contrast-3+fog-3", 2)):
+        corruptset.corrupt(IMAGE, chain)
+        assert len(hashed) == drawn, chain
+
+
+# --- mistakes -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("image", "name", "options", "says"),
+    ("name", "options", "says"),
     [
-        (np.zeros((32, 32, 3), np.uint8), "gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
+        ("gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
         (
-            np.zeros((32, 32, 3), np.uint8),
             "fog",
             {"severity": -1},
-            "severity is -1; expected a whole number from 1 to 5",
+            "severity is -1; expected a whole number from 1 to 5, or one between with at most two decimals",
         ),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 6}, "severity is 6"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 2.125}, "severity is 2.125"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": True}, "severity is True"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {}, "needs a severity"),
-        (
-            np.zeros((32, 32, 3), np.uint8),
-            "salt_pepper",
-            {},
-            "no published severities and needs its parameters: density is missing",
-        ),
-        (
-            np.zeros((32, 32, 3), np.uint8),
-            "salt_pepper",
-            {"severity": 3},
-            "no published severities; give its parameters instead: density",
-        ),
-        (
-            np.zeros((32, 32, 3), np.uint8),
-            "salt_pepper/3",
-            {},
-            "no published severities; give its parameters instead: density",
-        ),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"level": 3}, "has no levels"),
-        (
-            np.zeros((32, 32, 3), np.uint8),
-            "fog/3",
-            {"severity": 3},
-            "can be given only with the name of one corruption",
-        ),
-        (np.zeros((32, 32, 3), np.uint8), "fog-9", {}, "severity is 9"),
-        (np.zeros((32, 32, 3), np.uint8), "fog-3+nothing-2", {}, "nothing"),
-        (np.zeros((32, 32, 3), np.uint8), "+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
-        (np.zeros((32, 32, 3), np.uint8), ["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "seed": -1}, "seed is -1"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "seed": 2**53}, "seed is 9007199254740992"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "key": ["a", "b"]}, "2 keys for 1 image"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "key": 5}, "key is 5; expected a string"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "scale": "both"}, "scale is 'both'"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "calibration": "imagnet"}, "Did you mean 'imagenet'"),
-        (np.zeros((32, 32, 3), np.float32), "fog", {"severity": 1}, "float32; expected a numpy array of uint8"),
-        (np.zeros((32, 32, 4), np.uint8), "fog", {"severity": 1}, r"shape \(32, 32, 4\); expected"),
-        (np.zeros((7, 32), np.uint8), "fog", {"severity": 1}, "7x32"),
-        (np.ma.masked_less(np.zeros((32, 32, 3), np.uint8), 9), "fog", {"severity": 1}, r"masked array.*image\.filled"),
-        (np.zeros((32,), np.uint8), "fog", {"severity": 1}, "shape"),
-        (np.zeros((7, 32, 3), np.uint8), "fog", {"severity": 1}, "at least 8x8"),
-        ([[1, 2], [3, 4]], "fog", {"severity": 1}, "list; expected a numpy array"),
+        ("fog", {"severity": 2.125}, "severity is 2.125"),
+        ("fog", {"severity": float("nan")}, "severity is nan"),
+        ("fog", {"severity": "2.25"}, "severity is '2.25'"),
+        ("fog", {}, "needs a severity"),
+        ("salt_pepper", {}, "no published severities and needs its parameters: density is missing"),
+        ("salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
+        ("fog", {"level": 3}, "has no levels"),
+        ("fog/3", {"severity": 3}, "can be given only with the name of one corruption"),
+        ("fog-9", {}, "severity is 9"),
+        ("fog-3+nothing-2", {}, "nothing"),
+        ("+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
+        (["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
+        ("fog", {"severity": 1, "seed": -1}, "seed is -1"),
+        ("fog", {"severity": 1, "key": ["a", "b"]}, "2 keys for 1 image"),
+        ("fog", {"severity": 1, "key": 5}, "key is 5; expected a string"),
+        ("fog", {"severity": 1, "scale": "both"}, "scale is 'both'"),
+        ("fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),
+        ("fog", {"severity": 1, "calibration": "imagnet"}, "Did you mean 'imagenet'"),
     ],
 )
-def test_mistakes_are_explained(image, name, options, says):
-    with pytest.raises(corruptset.errors.CorruptsetError, match=says):
-        corruptset.corrupt(image, name, **options)
+def test_mistakes_are_explained(name, options, says):
+    with pytest.raises(CorruptsetError, match=says):
+        corruptset.corrupt(IMAGE, name, **options)

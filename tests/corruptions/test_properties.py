@@ -1,214 +1,215 @@
-"""Properties that hold for every registered corruption with severities; those of gradual degradations are in
-test_gradual.
-"""
+"""Properties of every registered corruption: one case each asks all functions above it."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from golden.digests import NAMED
 from surrogates import needed, needed_resources
 
 import corruptset
-from corruptset.corruptions.calibrations import Calibration, calibrations_of, shipped
+from corruptset.corruptions.calibrations import LADDERS, Calibration, calibrations_of, ladder, shipped
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.rows import Row
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
+from corruptset.errors import ParameterError
 from corruptset.pixels import pixel_digest
 from pictures import painted
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
-from digests import NAMED
-
-SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
-every = pytest.mark.parametrize("name", [name for name in corruption_names() if get_corruption(name).gradual is None])
+PROPERTIES: list[Callable[[str], None]] = []
+SHAPES = [(8, 8, 3), (8, 8, 1), (9, 31, 3), (31, 9, 1), (31, 9, 3), (40, 24, 1)]
 
 
-def calibrated(name: str, calibration: str) -> Calibration:
-    """Return a shipped calibration, or the one that has rows of a corruption, or rows of the parameters in its golden
-    digests.
-    """
+def holds(function: Callable[[str], None]) -> Callable[[str], None]:
+    PROPERTIES.append(function)
+    return function
+
+
+@pytest.mark.parametrize("name", corruption_names())
+def test_every_corruption(name):
+    for property_ in PROPERTIES:
+        property_(name)
+
+
+def table_of(name: str, calibration: str = "cifar") -> Calibration:
+    """Return a shipped calibration, or one that has rows of a corruption, or rows of its golden digests' parameters."""
     known = calibrations_of(name)
-    if known:
-        return shipped(calibration if calibration in known else known[0])
+    if known or get_corruption(name).gradual is not None:
+        return shipped(calibration if calibration in known or not known else known[0])
     rows = {severity: Row(parameters, "this test") for severity, parameters in enumerate(NAMED[name].values(), 1)}
     return Calibration(calibration, shipped(calibration).side, {name: rows})
 
 
-def nearest(name: str, table: Calibration, severity: int) -> int:
-    """Return the severity that a table has rows of, where that of a test is none: some corruptions were published at
-    one only.
-    """
-    return min(table.rows[name], key=lambda known: abs(known - severity))
+def strengths(name: str, calibration: str = "cifar") -> list[dict[str, Any]]:
+    """Return what each severity of a table is asked for by, or some levels, of the ladder of the text for
+    "imagenet"."""
+    gradual, table = get_corruption(name).gradual, table_of(name, calibration)
+    if gradual is None:
+        return [{"severity": severity, "calibration": table} for severity in table.rows[name]]
+    which = LADDERS[calibration == "imagenet"]
+    return [{"level": level, "ladder": which, "calibration": table} for level in (1, 2, 6, 12, min(30, gradual.most))]
 
 
-def corrupt(image, name, *, severity=None, calibration="cifar", **options):
-    table = calibrated(name, calibration)
-    options = needed(name, image) | options
-    return corruptset.corrupt(
-        image, name, severity=severity and nearest(name, table, severity), calibration=table, **options
-    )
+def corrupt(image, name, **options):
+    return corruptset.corrupt(image, name, **needed(name, image) | options)
 
 
-@pytest.mark.parametrize("name", corruption_names())
-def test_it_is_described(name):
+def stage_of(name, options):
+    level = options.get("level")
+    row = {} if level is None else dict(ladder(options["ladder"])[name].parameters)
+    return resolve_stage(name, options["calibration"], severity=options.get("severity"), level=level, parameters=row)
+
+
+@holds
+def it_is_described(name):
     declared = get_corruption(name)
     summary = (declared.function.__doc__ or "").partition("\n")[0]
-    assert summary.endswith((".", ":", ",")) or len(summary) > 20, f"{name}: the docstring has no summary"
-    for named in (*declared.parameters, *declared.draws):
-        assert named.about, f"{name}: {named.name} is not described"
+    assert summary.endswith((".", ":", ",")) or len(summary) > 20, "the docstring has no summary"
+    assert all(named.about for named in (*declared.parameters, *declared.draws))
     assert declared.reference
     assert declared.revision >= 1
+    if declared.gradual is not None:
+        for which in LADDERS:
+            assert ladder(which)[name].source
+            assert set(ladder(which)[name].parameters) == {p.name for p in declared.columns}
 
 
-@every
-@pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_any_size_shape_dtype_input_untouched_and_deterministic(name, size, channels):
-    image = painted(*size, channels)
-    before = image.copy()
-    for calibration, severity in (("imagenet", 5), ("cifar", 1)):
-        out = corrupt(image, name, severity=severity, calibration=calibration)
-        assert out.dtype == np.uint8
-        assert out.shape == image.shape, f"{name} must keep the shape"
-        assert not np.shares_memory(out, image)
-        np.testing.assert_array_equal(image, before)
-        np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, calibration=calibration))
+@holds
+def any_size_keeps_shape_and_dtype_and_leaves_its_input(name):
+    for shape in SHAPES:
+        image = painted(*shape)
+        before = image.copy()
+        for calibration, which in (("imagenet", -1), ("cifar", 0)):
+            options = strengths(name, calibration)[which]
+            out = corrupt(image, name, **options)
+            assert (out.dtype, out.shape) == (np.uint8, image.shape)
+            assert not np.shares_memory(out, image)
+            np.testing.assert_array_equal(image, before)
+            np.testing.assert_array_equal(out, corrupt(image, name, **options), "not deterministic")
 
 
-@every
-@pytest.mark.parametrize("channels", [1, 3])
-def test_batch_is_one_by_one(name, channels):
-    images = np.stack([painted(33, 47, channels, which) for which in range(4)])
+@holds
+def a_batch_is_its_images_one_by_one(name):
+    """Without a key an image's own pixels are its key."""
     ids = ["a", "b", "a", "n01440764/x y"]
-    for severity in (2, 5):
-        together = corrupt(images, name, severity=severity, key=ids, calibration="cifar")
-        for image, key, out in zip(images, ids, together, strict=True):
-            np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, key=key, calibration="cifar"))
+    for channels in (1, 3):
+        images = np.stack([painted(33, 47, channels, which) for which in range(4)])
+        for options in (strengths(name)[0], strengths(name)[-1]):
+            for keys in (ids, [pixel_digest(image) for image in images]):
+                together = corrupt(images, name, key=keys, **options)
+                for image, key, out in zip(images, keys, together, strict=True):
+                    np.testing.assert_array_equal(out, corrupt(image, name, key=key, **options))
+            np.testing.assert_array_equal(together, corrupt(images, name, **options))
+    assert corrupt(images[:0], name, **options).shape == (0, *images.shape[1:])
 
 
-@every
-@pytest.mark.parametrize("channels", [1, 3])
-def test_without_a_key_an_images_pixels_are_its_key(name, channels):
-    """One field for every image of a loop is what users of unseeded scripts never had, and what a constant key gave
-    them.
-    """
-    images = np.stack([painted(33, 47, channels, which) for which in range(3)])
-    alone = [corrupt(image, name, severity=4, calibration="cifar") for image in images]
-    for image, out, together in zip(images, alone, corrupt(images, name, severity=4, calibration="cifar"), strict=True):
-        np.testing.assert_array_equal(out, together)
-        np.testing.assert_array_equal(
-            out, corrupt(image, name, severity=4, calibration="cifar", key=pixel_digest(image))
-        )
-
-
-@every
-def test_strided_readonly_and_grey_views_give_the_same(name):
-    image = painted(40, 36)
-    want = corrupt(image, name, severity=3, calibration="cifar")
-    wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
-    frozen = image.copy()
+@holds
+def strided_readonly_and_grey_views_give_the_same(name):
+    image, grey, options = painted(40, 36), painted(40, 36, 1), strengths(name)[0]
+    want, frozen = corrupt(image, name, **options), image.copy()
     frozen.setflags(write=False)
+    wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
     for view in (wide, frozen, np.asfortranarray(image), image[:, ::-1][:, ::-1]):
-        np.testing.assert_array_equal(want, corrupt(view, name, severity=3, calibration="cifar"))
-    grey = painted(40, 36, 1)
-    np.testing.assert_array_equal(
-        corrupt(grey, name, severity=3, calibration="cifar")[:, :, 0],
-        corrupt(grey[:, :, 0], name, severity=3, calibration="cifar"),
-    )
+        np.testing.assert_array_equal(want, corrupt(view, name, **options))
+    np.testing.assert_array_equal(corrupt(grey, name, **options)[:, :, 0], corrupt(grey[:, :, 0], name, **options))
 
 
-@every
-def test_key_and_seed_matter_only_where_something_is_drawn(name):
+@holds
+def key_and_seed_matter_only_where_something_is_drawn(name):
     images = np.stack([painted(48, 48)] * 16)  # so many, because a draw may be one of two signs
-    ids = [str(number) for number in range(16)]
-    drawn = not get_corruption(name).deterministic
-    outs = corrupt(images, name, severity=3, key=ids)
-    assert (len({out.tobytes() for out in outs}) > 1) == drawn
-    assert np.array_equal(outs, corrupt(images, name, severity=3, key=ids, seed=1)) != drawn
-
-
-@every
-def test_severity_and_its_row_given_are_one(name):
-    table = calibrated(name, "tiny")
-    severity = nearest(name, table, 4)
-    row = table.row(name, severity).parameters
-    image = painted(64, 50)
-    options = {"calibration": table} | needed(name, image)
-    np.testing.assert_array_equal(
-        corruptset.corrupt(image, name, severity=severity, **options), corruptset.corrupt(image, name, **options, **row)
+    ids, drawn, options = (
+        [str(number) for number in range(16)],
+        not get_corruption(name).deterministic,
+        strengths(name)[0],
     )
+    outs = corrupt(images, name, key=ids, **options)
+    assert (len({out.tobytes() for out in outs}) > 1) == drawn
+    assert np.array_equal(outs, corrupt(images, name, key=ids, seed=1, **options)) != drawn
 
 
-@every
-def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
+@holds
+def a_severity_is_its_row(name):
+    image, options = painted(64, 50), strengths(name, "tiny")[-1]
+    if "severity" in options:
+        row = options["calibration"].row(name, options["severity"]).parameters
+        given = corrupt(image, name, calibration=options["calibration"], **row)
+        np.testing.assert_array_equal(corrupt(image, name, **options), given)
+
+
+@holds
+def every_severity_or_level_changes_the_picture_and_differs(name):
     image = painted(64, 64)
-    for calibration in calibrations_of(name) or ["imagenet"]:
-        table = calibrated(name, calibration)
-        outs = [
-            corruptset.corrupt(image, name, severity=s, calibration=table, **needed(name, image))
-            for s in table.rows[name]
-        ]
-        for severity, out in zip(table.rows[name], outs, strict=True):
-            assert not np.array_equal(out, image), (calibration, severity)
+    gradual = get_corruption(name).gradual
+    for calibration in (calibrations_of(name) or ["imagenet"]) if gradual is None else ["imagenet", "cifar"]:
+        outs = [corrupt(image, name, **options) for options in strengths(name, calibration)]
+        away = [np.mean((out.astype(float) - image) ** 2) for out in outs]
+        assert min(away) > 0, calibration
         assert len({out.tobytes() for out in outs}) == len(outs), calibration
+        assert gradual is None or away == sorted(away), "a level is further than the one below it"
 
 
-@every
-def test_scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
-    declared, table = get_corruption(name), calibrated(name, "tiny")
-    image = painted(table.side, table.side + 16)
-    at_reference = corrupt(image, name, severity=3, calibration="tiny", scale="side")
-    np.testing.assert_array_equal(at_reference, corrupt(image, name, severity=3, calibration="tiny"))
-    doubled = painted(2 * table.side, 2 * table.side + 12)
-    plain = corrupt(doubled, name, severity=5, calibration="tiny")
-    scaled = corrupt(doubled, name, severity=5, calibration="tiny", scale="side")
-    assert np.array_equal(plain, scaled) != any(p.length for p in declared.parameters)
+@holds
+def scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
+    declared, options = get_corruption(name), strengths(name, "tiny")[-1]
+    side = options["calibration"].side
+    for size, differs in (
+        ((side, side + 16), False),
+        ((2 * side, 2 * side + 12), any(p.length for p in declared.parameters)),
+    ):
+        image = painted(*size)
+        assert np.array_equal(corrupt(image, name, **options), corrupt(image, name, scale="side", **options)) != differs
 
 
-@every
-def test_coupled_severities_share_keys_and_independent_ones_do_not(name):
-    table = calibrated(name, "imagenet")
-    first, last = (resolve_stage(name, table, severity=s) for s in (min(table.rows[name]), max(table.rows[name])))
+@holds
+def rounding_lies_at_most_a_level_above_the_floor(name):
+    declared = get_corruption(name)
+    if any(p.name == "rounding" for p in declared.parameters) and declared.family != "noise":
+        for image in (painted(28, 28, 1), painted(40, 36)):
+            rounded, floored = (
+                corrupt(image, name, rounding=r, **strengths(name)[2]).astype(int) for r in ("round", "floor")
+            )
+            assert set(np.unique(rounded - floored)) <= {0, 1}
+            assert (rounded != floored).any() or image.shape[2] == 1
+
+
+@holds
+def coupled_severities_share_keys_and_independent_ones_do_not(name):
+    first, last = (stage_of(name, options) for options in (strengths(name)[0], strengths(name)[-1]))
     assert chain_keys([first], 0, "severity") == chain_keys([last], 0, "severity")
-    assert (chain_keys([first], 0) == chain_keys([last], 0)) == (first == last)
+    same = first == last or first.level is not None  # a level's draws have streams of their own
+    assert (chain_keys([first], 0) == chain_keys([last], 0)) == same
 
 
-@every
-def test_an_out_of_bounds_or_unknown_parameter_is_refused(name):
-    image = painted(32, 32)
-    with pytest.raises(corruptset.errors.ParameterError, match="unknown parameter 'nonsense'"):
-        corrupt(image, name, severity=1, nonsense=1)
-    for parameter in get_corruption(name).columns:
-        for bad in (float("nan"), float("inf"), "text", None, -1e9):
-            with pytest.raises(corruptset.errors.ParameterError, match=parameter.name):
-                corrupt(image, name, severity=1, **{parameter.name: bad})
+@holds
+def what_does_not_fit_is_refused(name):
+    image, declared, options = painted(32, 40), get_corruption(name), strengths(name)[0]
+    wrong = [(p.name, bad) for p in declared.columns for bad in (float("nan"), float("inf"), "text", None, -1e9)]
+    wrong += [(d.name, bad) for d in declared.draws for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"]))]
+    for parameter, bad in [*wrong, ("nonsense", 1)]:
+        with pytest.raises(ParameterError, match=parameter):
+            corrupt(image, name, **options | {parameter: bad})
 
 
-@every
-def test_a_draw_of_the_wrong_shape_is_refused(name):
-    image = painted(32, 40)
-    for draw in get_corruption(name).draws:
-        for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"])):
-            with pytest.raises(corruptset.errors.ParameterError, match=draw.name):
-                corrupt(image, name, severity=1, **{draw.name: bad})
-
-
-@every
-def test_it_takes_a_batch_of_none(name):
-    empty = np.empty((0, 32, 32, 3), np.uint8)
-    assert corrupt(empty, name, severity=1).shape == empty.shape
-
-
-@every
-def test_apply_is_what_corrupt_calls(name):
-    images = np.stack([painted(32, 32, 3, w) for w in range(2)])
-    table = calibrated(name, "cifar")
-    stage = resolve_stage(name, table, severity=nearest(name, table, 2))
-    key = chain_keys([stage], 7)[0]
-    resources = needed_resources(name, images)
-    out = apply_stage(check_images(images), stage, key, sample_keys(["x", "y"]), side=table.side, resources=resources)
-    np.testing.assert_array_equal(out, corrupt(images, name, severity=2, calibration="cifar", seed=7, key=["x", "y"]))
+@holds
+def a_stage_is_applied_step_by_step(name):
+    """What a ladder makes in one pass is what each level makes alone; a step leaves its input, and draws of its own."""
+    images = check_images(np.stack([painted(32, 45, 3, which) for which in range(2)]))
+    declared, resources = get_corruption(name), needed_resources(name, images)
+    before, ids = images.copy(), sample_keys(["x", "y"])
+    for options in strengths(name)[:3]:
+        now, steps = images, []
+        for level in range(1, options["level"] + 1) if declared.gradual else (None,):
+            stage = stage_of(name, options | ({} if level is None else {"level": level}))
+            (key,) = chain_keys([stage], 7)
+            done = level - 1 if level and declared.gradual.accumulates else 0
+            source = now if done else images
+            now = apply_stage(source, stage, key, ids, side=options["calibration"].side, done=done, resources=resources)
+            more = {} if level is None else {"level": level}
+            steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
+        np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
+        assert declared.deterministic or len(set(steps)) == len(steps)
+    np.testing.assert_array_equal(images, before)

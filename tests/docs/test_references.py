@@ -60,8 +60,6 @@ def test_titles_are_the_lists(room):
 
 def test_invented_titles_are_noticed():
     assert wrong_titles('Swingler 2022, "Degrading images to measure the robustness of image recognition".')
-    assert wrong_titles('Hendrycks & Dietterich\n2018, "Benchmarking Robustness to Everything and More" (preprint)')
-    assert wrong_titles('Srivastava, Ben-Yosef & Boix (ICLR 2019, "Minimal images in deep neural networks") ask')
     assert not wrong_titles(f'Swingler 2022, "{REFERENCES[-1].title}".')
     assert wrong_titles("Swingler 2022, Degrading Images To Measure Robustness, NCTA")
 

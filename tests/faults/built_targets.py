@@ -15,12 +15,11 @@ from image_targets import save
 from target import Target, replace_file
 
 import corruptset
-from corruptset.corruptions.calibrations import parse_table
 from corruptset.errors import CorruptsetError, VerificationError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
-from corruptset.manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
+from corruptset.manifests.layout import MANIFEST, SHA256SUMS, set_path
 from corruptset.manifests.manifest_file import parse_manifest
 from corruptset.manifests.verify.ladder import verify_directory
 
@@ -45,28 +44,6 @@ class Recipe(Target):
         assert sets
         assert all(re.fullmatch(r"[a-z0-9_+/-]+", s.id) for s in sets)
         json.dumps(recipe.resolve().record, allow_nan=False)
-
-
-class Table(Target):
-    text = True
-
-    def make(self) -> Sequence[bytes]:
-        folder = resources("corruptset.corruptions") / "tables"
-        whole = (folder / "cifar.toml").read_text(encoding="utf-8")
-        head, *rows = re.split(r"(?m)^(?=\[\[)", whole)
-        # A table of a few corruptions, so that mutations hit more than one of a hundred rows.
-        return [(head + "".join(rows[i : i + 8])).encode() for i in range(0, len(rows), 24)]
-
-    def try_one(self, data: bytes) -> None:
-        table = parse_table(data.decode("utf-8", "replace"), "x.toml")
-        given = tomllib.loads(data.decode("utf-8", "replace"))
-        assert (table.name, table.side) == (given["name"], given["side"])
-        for corruption, rows in table.rows.items():
-            for entry in given[corruption]:
-                values = rows[entry["severity"]].parameters
-                for key, value in values.items():
-                    assert np.all(np.asarray(value) == np.asarray(entry[key]))
-                    assert np.all(np.isfinite(np.asarray(value, float))) or isinstance(value, str | bool)
 
 
 class Built(Target):
@@ -114,10 +91,6 @@ class ManifestJson(Built):
 
 class SetRows(Built):
     name = set_path("contrast/1")
-
-
-class SampleRows(Built):
-    name = SAMPLES
 
 
 class Sums(Built):

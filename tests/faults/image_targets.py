@@ -95,22 +95,12 @@ def sealed_png(data: bytes) -> bytes:
     return bytes(out)
 
 
-class Gif(Images):
-    variants = (("GIF", {}), ("GIF", {"mode": "L"}), ("GIF", {"which": 1, "interlace": 0}))
-
-
-class Tiff(Images):
-    variants = (
-        ("TIFF", {}), ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"compression": "tiff_adobe_deflate"}),
-        ("TIFF", {"compression": "packbits", "mode": "L"}), ("TIFF", {"mode": "I;16"}), ("TIFF",
-        {"compression": "jpeg"}),
-        ("TIFF", {"mode": "1", "compression": "group4"}), ("TIFF", {"mode": "CMYK"}),
-    )  # fmt: skip
-
-
-class Webp(Images):
-    variants = (("WEBP", {}), ("WEBP", {"lossless": True, "which": 1}), ("WEBP", {"mode": "RGBA"}))
-
-
 class Others(Images):
-    variants = (("BMP", {}), ("BMP", {"mode": "P"}), ("PPM", {}), ("PPM", {"mode": "L"}), ("PPM", {"mode": "1"}))
+    variants = (
+        ("GIF", {}), ("GIF", {"mode": "L"}), ("GIF", {"which": 1, "interlace": 0}),
+        ("TIFF", {}), ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"compression": "tiff_adobe_deflate"}),
+        ("TIFF", {"compression": "packbits", "mode": "L"}), ("TIFF", {"mode": "I;16"}),
+        ("TIFF", {"compression": "jpeg"}), ("TIFF", {"mode": "1", "compression": "group4"}), ("TIFF", {"mode": "CMYK"}),
+        ("WEBP", {}), ("WEBP", {"lossless": True, "which": 1}), ("WEBP", {"mode": "RGBA"}),
+        ("BMP", {}), ("BMP", {"mode": "P"}), ("PPM", {}), ("PPM", {"mode": "L"}), ("PPM", {"mode": "1"}),
+    )  # fmt: skip

@@ -10,34 +10,25 @@ import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from built_targets import ManifestJson, Recipe, SampleRows, SetRows, Shard, Sums, Table
+from built_targets import ManifestJson, Recipe, SetRows, Shard, Sums
 from icon_targets import Icons
-from image_targets import Gif, Jpeg, Others, Png, Tiff, Webp
-from row_targets import Array, Cifar, CifarArchive, CifarBinary, Hdf5, Idx, IdxZipped, Npy, TarFolder
+from image_targets import Jpeg, Others, Png
+from row_targets import Cifar, Hdf5, Idx, Npy, TarFolder
 from target import Target
 
 TARGETS: dict[str, Callable[[Path], Target]] = {
     "jpeg": Jpeg,
     "png": Png,
-    "gif": Gif,
-    "tiff": Tiff,
-    "webp": Webp,
-    "bmp-ppm": Others,
+    "others": Others,
     "tar": TarFolder,
     "idx": Idx,
-    "idx-gz": IdxZipped,
     "cifar-pickle": Cifar,
     "icons50": Icons,
-    "cifar-binary": CifarBinary,
-    "cifar-targz": CifarArchive,
     "npy": Npy,
-    "array": Array,
     "hdf5": Hdf5,
     "recipe": Recipe,
-    "table": Table,
     "manifest": ManifestJson,
     "sets": SetRows,
-    "samples": SampleRows,
     "sums": Sums,
     "shard": Shard,
 }

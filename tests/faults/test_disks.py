@@ -72,9 +72,7 @@ def after(parts: int, act: Callable[[], None]) -> Callable[[ProgressEvent], None
     return progress
 
 
-@pytest.mark.parametrize(
-    ("sink", "jobs"), [*((s, 1) for s in SINKS), *(pytest.param(s, 2, marks=pytest.mark.ci) for s in SINKS)]
-)
+@pytest.mark.parametrize(("sink", "jobs"), [("folder", 1), pytest.param("hdf5", 2, marks=pytest.mark.ci)])
 def test_a_disk_that_becomes_full(
     crops: Path,
     recipe: Path,
@@ -131,18 +129,7 @@ def test_a_disk_that_becomes_full(
     assert files_of(out) == whole(sink)
 
 
-def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
-    crops: Path, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000, "total": 1 << 40})())
-    with pytest.raises(MachineError, match=r"has 1\.0 kB free, and the build needs about .* Free some space") as caught:
-        layouts.make(recipe, crops, tmp_path / "out")
-    assert str(tmp_path / "out") in str(caught.value)
-    assert not list(tmp_path.rglob("*.png"))
-
-
-@pytest.mark.parametrize("sink", SINKS)
-@pytest.mark.parametrize("call", [3, 11, 20])
+@pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11), ("view", 20)])
 def test_an_error_injected_where_files_are_written(
     crops: Path,
     recipe: Path,
@@ -245,8 +232,7 @@ def test_a_directory_that_must_not_be_written_to(
     code, said = bound_by_permissions(owned, work)
     assert code == 2, said
     assert str(out) in said
-    assert "Permission denied" in said
-    assert "Mend the path" in said
+    assert "cannot be written to" in said
     assert not list(out.iterdir())
     out.chmod(0o755)
     code, said = bound_by_permissions(
@@ -256,11 +242,10 @@ def test_a_directory_that_must_not_be_written_to(
     assert files_of(out) == whole("folder")
 
 
-@pytest.mark.parametrize("sink", SINKS)
 def test_permission_that_is_lost_while_a_build_runs(
-    owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str
+    owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]]
 ) -> None:
-    whole(sink)
+    whole("hdf5")
     (owned / "recipe.toml").write_text(recipe.read_text())
     out = owned / "mine" / "out"
 
@@ -269,7 +254,7 @@ def test_permission_that_is_lost_while_a_build_runs(
             one.chmod(0o555 if one.is_dir() else 0o444)
 
     def work(progress: Any = None) -> None:
-        layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, progress=progress, **SINKS[sink])
+        layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, progress=progress, format="hdf5")
 
     code, said = bound_by_permissions(owned, lambda: work(after(2, take)))
     assert code == 3, said
@@ -280,23 +265,18 @@ def test_permission_that_is_lost_while_a_build_runs(
         one.chmod(0o755 if one.is_dir() else 0o644)
     code, said = bound_by_permissions(owned, work)
     assert code == 0, said
-    assert files_of(out) == whole(sink)
+    assert files_of(out) == whole("hdf5")
 
 
-@pytest.mark.parametrize("sink", SINKS)
 def test_a_directory_that_is_removed_under_a_build(
-    crops: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], tmp_path: Path, sink: str
+    crops: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-
-    def remove() -> None:
-        shutil.rmtree(out)
-
     with pytest.raises(MachineError, match=r"No such file or directory.*run the same command again") as caught:
-        layouts.make(recipe, crops, out, sets=SETS, progress=after(2, remove), **SINKS[sink])
+        layouts.make(recipe, crops, out, sets=SETS, progress=after(2, lambda: shutil.rmtree(out)), format="folder")
     assert str(out) in str(caught.value)
-    layouts.make(recipe, crops, out, sets=SETS, **SINKS[sink])
-    assert files_of(out) == whole(sink)
+    layouts.make(recipe, crops, out, sets=SETS, format="folder")
+    assert files_of(out) == whole("folder")
 
 
 @pytest.mark.parametrize(

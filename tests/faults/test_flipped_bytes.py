@@ -1,7 +1,7 @@
 """Bytes flipped at random in every kind of file of real builds: each is found, the file is named, and a repair puts it
 back.
 
-A few dozen by default, 80 of each build under ``ci``; the full count is recorded in docs/repairing.md and is run by
+A few dozen by default; the full count is recorded in docs/repairing.md and is run by
 
     pytest -m long tests/faults/test_flipped_bytes.py -s
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 
 import layouts
 import pytest
-from _pytest.mark import ParameterSet
 
 import corruptset
 from corruptset.manifests.verify.ladder import verify_directory
@@ -78,21 +77,7 @@ def pick(rng: random.Random, small: Small, number: int) -> tuple[str, str, int, 
     return kind, path, rng.randrange((small.root / path).stat().st_size), rng.randrange(1, 256)
 
 
-def counts(few: int, ci: int, every: int) -> list[ParameterSet]:
-    """Return how many bytes to flip by default, under ``ci`` and under ``long``."""
-    marks = {"few": (few, ()), "ci": (ci, pytest.mark.ci), "all": (every, pytest.mark.long)}
-    return [pytest.param(count, marks=mark, id=name) for name, (count, mark) in marks.items()]
-
-
-def test_every_kind_of_file_is_there(builds: dict[str, Small]) -> None:
-    common = {"manifest.json", "samples.jsonl", "rows", "SHA256SUMS", "contact.png", "README.md"}
-    assert set(builds["png"].kinds) == set(builds["jpeg"].kinds) == common | {"image", "shard"}
-    assert set(builds["view"].kinds) == common | {"array", "labels.npy"}
-    for small in builds.values():
-        assert verify_directory(small.root).ok
-
-
-@pytest.mark.parametrize("count", counts(14, 80, 2000))
+@pytest.mark.parametrize("count", [14, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small], name: str, count: int) -> None:
     small = builds[name]
@@ -114,7 +99,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small],
     assert verify_directory(small.root).ok
 
 
-@pytest.mark.parametrize("count", counts(8, 20, 100))
+@pytest.mark.parametrize("count", [pytest.param(8, marks=pytest.mark.ci), pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_mended(builds: dict[str, Small], tmp_path: Path, name: str, count: int) -> None:
     """All but those of manifest.json, of which it is said that they cannot be."""

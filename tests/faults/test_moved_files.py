@@ -86,12 +86,12 @@ def source(shared: layouts.Shared) -> Path:
     return shared.crops(each=1)
 
 
-@pytest.fixture(scope="module", params=["png", "jpeg"])
-def built(request: pytest.FixtureRequest, shared: layouts.Shared) -> Path:
-    return shared.build(crops={"each": 1}, recipe={"encoding": request.param}, format="both", sets=SETS)
+@pytest.fixture(scope="module")
+def built(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, format="both", sets=SETS)
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.ci), pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [1, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_is_named_and_mended(built: Path, source: Path, tmp_path: Path, name: str, times: int) -> None:
     good = layouts.files_of(built)

@@ -139,15 +139,6 @@ def test_an_image_in_anothers_place_is_found(built: Path, tmp_path: Path) -> Non
     assert any("expected is images/contrast/3/val2017/000000000001.jpg" in detail for detail in said)
 
 
-def test_a_row_of_no_sample_is_found(built: Path, tmp_path: Path) -> None:
-    data = shutil.copytree(built, tmp_path / "data")
-    rows = data / "sets/contrast/3.jsonl"
-    rows.write_text(rows.read_text().replace('"index": 1,', '"index": 999,'))
-    assert "row 1 has index 999" in [
-        p.detail for p in verify(data, progress=False).problems if p.path == "sets/contrast/3.jsonl"
-    ]
-
-
 def test_pack_unpack_export_rebuild_and_virtual(built: Path, coco: Path, tmp_path: Path) -> None:
     corruptset.pack(built, tmp_path / "packed", progress=False)
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked", progress=False)
@@ -179,20 +170,6 @@ def test_it_is_extended(recipe: Path, coco: Path, built: Path, tmp_path: Path) -
     assert layouts.files_of(done) == layouts.files_of(built)
     with pytest.raises(BuildError, match=r"selection\.images: here 'val2017/\*\.jpg', asked for 'val2017/\*'"):
         made(recipe, f"tree:{root}", tmp_path / "out", images="val2017/*")
-
-
-def test_one_archive_of_one_set_has_the_annotations(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What `fetch --sets contrast/3` brings: the archives of the other sets, and that of metadata, are not there."""
-    monkeypatch.setattr(os, "fsync", lambda fd: None)
-    corruptset.pack(built, tmp_path / "packed", by="set", progress=False)
-    (archive,) = (tmp_path / "packed/data").glob("*-contrast.3.tar")
-    part = corruptset.unpack([archive], tmp_path / "part", progress=False)
-    assert part.sets == ["contrast/3"]
-    for path in (path.relative_to(built) for path in (built / "annotations").iterdir()):
-        assert (part.path / path).read_bytes() == (built / path).read_bytes()
-    assert verify(part.path, jobs=1, progress=False).ok
 
 
 def test_any_tree_keeps_names_and_formats(recipe: Path, tmp_path: Path) -> None:
@@ -279,12 +256,6 @@ def test_bad_images_are_listed_before_anything_is_written(recipe: Path, coco: Pa
     kept = made(recipe, f"tree:{root}", tmp_path / "out", images=IMAGES, skip_bad=True, sets=["clean"])
     assert [s.path for s in corruptset.open(kept.directory).samples] == [f"val2017/{n:012d}.jpg" for n in (1, 3)]
     assert len(kept.manifest.excluded) == 3
-
-
-def test_scores_need_labels(built: Path, tmp_path: Path) -> None:
-    np.savez(tmp_path / "clean.npz", top=np.zeros((3, 1), int))
-    with pytest.raises(corruptset.errors.CorruptsetError, match="no labels"):
-        corruptset.score(built, tmp_path, progress=False)
 
 
 @pytest.mark.ci

@@ -22,16 +22,15 @@ GRADUAL = [
 PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "adjacent_pixel_swap": {2: 56.6, 4: 76.8}}
 
 
-@pytest.mark.parametrize("ladder", ["evaluated", pytest.param("text", marks=pytest.mark.ci)])
-@pytest.mark.parametrize("name", GRADUAL)
-def test_a_table_is_what_corrupt_makes(name: str, ladder: str) -> None:
+@pytest.mark.parametrize("name", [*GRADUAL[:2], *(pytest.param(name, marks=pytest.mark.ci) for name in GRADUAL[2:])])
+def test_a_table_is_what_corrupt_makes(name: str) -> None:
     keys, images = _photographs()
-    table = change_table(name, ladder)
+    table = change_table(name)
     assert [row.level for row in table] == list(range(31))
     gradual = get_corruption(name).gradual
     assert gradual is not None
     for row in (table[0], table[1], table[7], table[30]):
-        made = images if not row.level else corruptset.corrupt(images, name, level=row.level, ladder=ladder, key=keys)
+        made = images if not row.level else corruptset.corrupt(images, name, level=row.level, key=keys)
         assert row.changed == pytest.approx(100 * (images != made).any(axis=3).mean())
         assert row.mean == pytest.approx(made.mean())
         assert row.colours == pytest.approx(np.mean([len(np.unique(image.reshape(-1, 3), axis=0)) for image in made]))
@@ -39,13 +38,13 @@ def test_a_table_is_what_corrupt_makes(name: str, ladder: str) -> None:
     assert len({row.change for row in table}) == 31
 
 
-@pytest.mark.parametrize("name", PAPER)
-def test_the_photographs_change_as_much_as_the_papers(name: str) -> None:
-    table = change_table(name)
-    for level, per_cent in PAPER[name].items():
-        assert table[level].changed == pytest.approx(per_cent, abs=1)
-    assert table[0].mean == pytest.approx(98.854, abs=0.001)
-    assert all(a.changed < b.changed for a, b in pairwise(table))
+def test_the_photographs_change_as_much_as_the_papers() -> None:
+    for name, levels in PAPER.items():
+        table = change_table(name)
+        for level, per_cent in levels.items():
+            assert table[level].changed == pytest.approx(per_cent, abs=1), name
+        assert table[0].mean == pytest.approx(98.854, abs=0.001)
+        assert all(a.changed < b.changed for a, b in pairwise(table)), name
 
 
 def test_the_photographs_are_those_of_a_build(tmp_path) -> None:

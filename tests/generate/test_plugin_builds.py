@@ -11,12 +11,10 @@ from typing import Any
 import layouts
 import pytest
 from clusters import Cluster
-from packs import packed
 from plugin_files import HEAD, function, template, without_plugins, write_blinds
 
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
-from corruptset.generate.again import release_folder
 from corruptset.generate.build import Built
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.layout import WORK_FOLDER
@@ -66,11 +64,6 @@ def test_a_build_says_whose_code_made_it(built: Built, mine: Path) -> None:
     assert built.notes == ()
 
 
-def test_a_build_without_plugins_has_no_such_field(shared: layouts.Shared) -> None:
-    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
-    assert "plugins" not in json.loads((directory / "manifest.json").read_text())
-
-
 def test_reading_and_verifying_need_no_plugin(built: Built) -> None:
     assert corruptset.verify(built.directory).ok
     data = corruptset.open(built.directory)
@@ -103,25 +96,6 @@ def test_the_source_is_asked_for_by_name(built: Built, mine: Path, source: str, 
         VerificationError, match=r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"
     ):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
-
-
-def test_a_plugin_of_another_name_and_the_same_source_will_do(
-    built: Built, mine: Path, source: str, tmp_path: Path
-) -> None:
-    shutil.copy(mine.with_name("mine.py"), tmp_path / "renamed.py")
-    assert corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[tmp_path / "renamed.py"]).ok
-
-
-def test_a_virtual_data_set_makes_the_same(
-    built: Built, mine: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path)
-    release = packed(built.directory, tmp_path, family_of=lambda name: "all", manifest_only=True).path
-    with pytest.raises(VerificationError, match="is not loaded"):
-        corruptset.open(release, source=source)
-    data = corruptset.open(release, source=source, plugins=[mine.with_name("mine.py")])
-    for name, stored in corruptset.open(built.directory).items():
-        assert (data[name].array() == stored.array()).all()
 
 
 def test_a_stopped_build_is_not_resumed_with_changed_code(mine: Path, source: str, tmp_path: Path) -> None:

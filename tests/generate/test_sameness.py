@@ -16,10 +16,6 @@ def test_every_byte_is_equal_for_one_and_two_jobs(whole: Built, make: Callable[.
     assert files(make(jobs=2).directory) == files(whole.directory)
 
 
-def test_every_byte_is_equal_a_second_time_in_one_process(whole: Built, make: Callable[..., Built], files: Any) -> None:
-    assert files(make().directory) == files(whole.directory)
-
-
 def test_a_subset_has_the_same_sets(whole: Built, make: Callable[..., Built], files: Any) -> None:
     """Also where a chain's beginning is no set of its own."""
     one = make(sets=["contrast-3+gaussian_noise-1", "brightness/3"])

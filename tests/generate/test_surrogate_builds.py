@@ -4,22 +4,19 @@ them.
 
 from __future__ import annotations
 
-import itertools
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import commands
-import layouts
 import numpy as np
 import pytest
 import surrogates
 from PIL import Image
 
 import corruptset
-from corruptset.errors import BuildError, ModelError, VerificationError
+from corruptset.errors import ModelError
 from corruptset.generate.recipes.recipe import parse_recipe
 
 pytestmark = pytest.mark.ci
@@ -51,20 +48,6 @@ def model() -> Path:
     return surrogates.digits().model
 
 
-def with_noise(model: Path, folder: Path, noise: float) -> Path:
-    """Write the model with weights that are a little others."""
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(model.parent, folder)
-    generator = torch.Generator().manual_seed(0)
-    (weights,) = folder.glob("*.safetensors")
-    save_file(
-        {k: w + noise * torch.randn(w.shape, generator=generator) for k, w in load_file(weights).items()}, weights
-    )
-    return folder / model.name
-
-
 def write_digits(folder: Path, count: int) -> str:
     """Write the first `count` digits that the model does not know, a folder a class; return the source."""
     known = surrogates.digits()
@@ -90,18 +73,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., comm
 def chains(model: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -> corruptset.generate.build.Built:
     out = tmp_path_factory.mktemp("chains")
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, jobs=1)
-
-
-def test_jobs_of_an_array_make_the_same(
-    chains: corruptset.generate.build.Built, model: Path, source: str, tmp_path: Path
-) -> None:
-    recipe = parse_recipe(CHAINS, "The recipe")
-    for i in (2, 0, 1):
-        corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1, part=(i, 3))
-    with pytest.raises(BuildError, match="no model is given"):
-        corruptset.build(recipe, source, tmp_path, jobs=1, finish=True)
-    finished = corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1, finish=True)
-    assert layouts.files_of(finished.directory) == layouts.files_of(chains.directory)
 
 
 def accuracies(
@@ -145,35 +116,6 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     }
 
 
-def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
-    """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the
-    mean.
-    """
-    few = "--format hdf5 --metrics 0 --samples 24 --jobs 1 --no-page --json"
-    options = ["--source", source, "--surrogate", model, *few.split()]
-    whole = run("build", "image-degrade-30-model", "--out", tmp_path, *options)
-    assert whole.code == 0, whole.err
-    assert whole.json["sets"] == 1 + 15 * 30
-    data = corruptset.open(whole.json["directory"])
-    levels = [
-        data["clean"].array().astype(np.int16),
-        *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31)),
-    ]
-    surrogate = corruptset.load_surrogate(model)
-    for below, level in itertools.pairwise(levels):
-        _, gradient = surrogate.gradient(below.astype(np.float32), data["clean"].labels)
-        assert np.array_equal(level, np.clip(below + np.sign(gradient).astype(np.int16), 0, 255))
-    by_set = accuracies(run, data.path, model, tmp_path / "predictions", "--sets", "clean,model_gradient/*")
-    shares = [by_set[name] for name in ("clean", *(f"model_gradient/{n:02d}" for n in range(1, 31)))]
-    means = [np.mean(shares[at : at + 5]) for at in range(0, 30, 5)]
-    assert means == sorted(means, reverse=True)
-    assert means[-1] < means[0] - 0.2
-    others = corruptset.build(
-        "image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2
-    )
-    assert others.manifest.surrogates == []
-
-
 @pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
 def test_bytes_do_not_depend_on_workers_or_sets(
     chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]
@@ -206,52 +148,6 @@ def _clean(data: corruptset.DataSet, index: int) -> np.ndarray:
     return surrogates.digits().images[number]
 
 
-def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: Path, chains: Any) -> None:
-    """A build begun without a model takes one when sets need it; another model is refused by name, and nothing
-    is lost.
-    """
-    recipe = parse_recipe(CHAINS, "The recipe")
-    corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["contrast/3"], jobs=1)
-    corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["pgd/2"], jobs=1)
-    other = with_noise(model, tmp_path / "other", 1e-4)
-    with pytest.raises(BuildError, match=r"surrogates\[0\]\.weights: here 'sha256:.*asked for 'sha256:"):
-        corruptset.build(recipe, source, tmp_path, surrogate=other, jobs=1)
-    whole = corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1)
-    assert whole.digest == chains.digest
-    with pytest.raises(VerificationError, match="follows the gradients of another model"):
-        corruptset.verify(whole.directory, rederive=1, source=source, surrogate=other)
-    with pytest.raises(BuildError, match=r"--surrogate FILE\.toml"):
-        corruptset.verify(whole.directory, rederive=1, source=source)
-
-
-def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
-    """A model that computes a little otherwise passes while few values differ; one that computes something else does
-    not.
-    """
-
-    from corruptset.generate.again.remake_options import RemakeOptions
-    from corruptset.generate.again.sample_check import TOLERATED, made_again
-
-    def rederived(noise: float) -> tuple[list[str], list[str]]:
-        file = with_noise(model, tmp_path / f"noise-{noise}", noise)
-        data = corruptset.open(chains.directory)
-        data.manifest = data.manifest.model_copy(update={"surrogates": [corruptset.load_surrogate(file).record()]})
-        notes: list[str] = []
-        problems = made_again(
-            data, None, RemakeOptions(source=source, surrogate=file), progress=lambda *_: None, notes=notes
-        )
-        return sorted({p.detail for p in problems}), notes
-
-    problems, notes = rederived(0.0)
-    assert (problems, [note.partition(":")[2][:5] for note in notes]) == ([], [" 0 of"] * 4)
-    problems, notes = rederived(1e-5)
-    assert problems == []
-    assert any(not note.partition(":")[2].startswith(" 0 of") for note in notes)
-    problems, notes = rederived(0.5)
-    assert problems
-    assert all(f"at most {TOLERATED:.0%} may differ" in problem for problem in problems)
-
-
 def test_a_model_that_does_not_know_the_images_is_refused(model: Path, source: str, tmp_path: Path) -> None:
     wrong = model.with_name("wrong.toml")
     wrong.write_text(model.read_text().replace("mean = 0.5", "mean = 3.0"))
@@ -273,12 +169,3 @@ def test_a_recipe_names_its_model(model: Path, source: str, tmp_path: Path) -> N
     built = corruptset.build(recipe, source, tmp_path, sets=["pgd/5"], jobs=1)
     assert built.manifest.surrogates[0]["batch"] == 8
     assert str(model.parent) not in (built.directory / "manifest.json").read_text()
-
-
-def test_plan_counts_the_model(model: Path, source: str) -> None:
-    """A plan with a model takes the time of its passes and the memory of PyTorch."""
-    recipe = parse_recipe(CHAINS, "The recipe")
-    without = corruptset.plan(recipe, source, sets=["contrast/3"], surrogate=model, jobs=1)
-    attacked = corruptset.plan(recipe, source, sets=["contrast/3", "pgd/*"], surrogate=model, jobs=1)
-    assert attacked.memory_per_worker > without.memory_per_worker
-    assert attacked.seconds > without.seconds

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 import corruptset
@@ -76,10 +75,3 @@ def test_a_build_goes_through_the_functions_of_the_page_in_its_order(tmp_path: P
     once = [name for name in walk if name not in calls[start : stop + 1]]
     assert len(once) > 10
     assert [calls.count(name) for name in once] == [1] * len(once)
-
-
-@pytest.mark.parametrize("name", documented_walk())
-def test_the_functions_of_the_page_are_there(name: str) -> None:
-    path, _, function = name.partition(": ")
-    room, rest = path.split("/", 1)
-    assert re.search(rf"^ *def {function}\(", (PAGE.parents[1] / room / rest).read_text("utf-8"), re.M)

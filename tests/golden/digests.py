@@ -26,7 +26,7 @@ from pictures import painted
 FILE = Path(__file__).with_name("digests.json")
 RECORDABLE = tuple(name for name in corruption_names() if not get_corruption(name).needs_model)
 """The corruptions whose bytes are the same on every machine. What follows a model's gradient has others where PyTorch
-computes otherwise; tests/corruptions/test_pgd.py and test_model_gradient.py compare it with its definition instead."""
+computes otherwise; tests/corruptions/test_pgd.py compares it with its definition instead."""
 # a batch of two in colour, one in grey, not square, not a multiple of anything
 COLOUR, GREY = (61, 83), (45, 37)
 WHOLE: dict[str, object] = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}

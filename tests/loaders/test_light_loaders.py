@@ -63,36 +63,21 @@ def test_mlcroissant(inside: Path) -> None:
         assert record["contrast/3/class"].decode() == sample.class_
 
 
-def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns,
-    URLs and JSON-LD.
+def test_chains_by_their_ids(shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns and
+    URLs.
     """
-    crops = layouts.write_crops(tmp_path / "crops")
-    data = corruptset.open(
-        layouts.make(
-            layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", encoding="jpeg"), crops, tmp_path
-        )
-    )
-    assert CHAIN in data.set_ids
-    for view, out in (("webdataset", "shards"), ("imagefolder", "hub"), ("croissant", "croissant")):
-        export(view, tmp_path / "imagenet-c-1.1.0", tmp_path / out)
+    named = {"name": "imagenet-c", "version": "1.1.0", "encoding": "jpeg"}
+    data = corruptset.open(shared.build(recipe=named))
+    export("webdataset", data.path, tmp_path / "shards")
     monkeypatch.chdir(tmp_path)
-    by_id = {s.id: s for s in data.samples}
-    images = dict(zip(by_id, data[CHAIN].images(), strict=True))
-
-    (text,) = snippets("import webdataset")
-    found = {
+    by_tar = {
         about["id"]: np.round(image).astype(np.uint8)
-        for image, _, about in run(text.replace("contrast/3", CHAIN))["dataset"]
+        for image, _, about in run(snippets("import webdataset")[0].replace("contrast/3", CHAIN))["dataset"]
     }
-    folder, tars = snippets("load_dataset")
-    rows = run(folder)["dataset"].filter(lambda row: row["corruption"] == CHAIN and row["severity"] == 0)
-    by_folder = {row["id"]: np.array(row["image"]) for row in rows}
-    by_tar = {row["json"]["id"]: np.array(row["jpg"]) for row in run(tars.replace("contrast/3", CHAIN))["dataset"]}
-    (text,) = snippets("import mlcroissant")
-    records = run(text.replace("contrast/3", CHAIN))["dataset"].records(CHAIN)
-    by_croissant = {r[f"{CHAIN}/path"].decode().removesuffix(".JPEG"): np.array(r[f"{CHAIN}/image"]) for r in records}
-    for read in (found, by_folder, by_tar, by_croissant):
-        assert read.keys() == images.keys()
-        for one, image in read.items():
-            np.testing.assert_array_equal(image, images[one])
+    rows = run(snippets("load_dataset")[1].replace("contrast/3", CHAIN))["dataset"]
+    by_hub = {row["json"]["id"]: np.array(row["jpg"]) for row in rows}
+    for read in (by_tar, by_hub):
+        assert read.keys() == {s.id for s in data.samples}
+        for sample, image in zip(data.samples, data[CHAIN].images(), strict=True):
+            np.testing.assert_array_equal(read[sample.id], image)

@@ -18,29 +18,9 @@ from pictures import painted
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 MANY = [painted(32, 40, which=i) for i in range(12)]
 DRAWN = corruptset.RandomCorrupt(["gaussian_noise", "contrast", "frost", "fog-3+impulse_noise-2", "white_lines"], p=0.8)
-REST = [
-    "defocus_blur",
-    "glass_blur",
-    "motion_blur",
-    "zoom_blur",
-    "snow",
-    "fog",
-    "brightness",
-    "elastic_transform",
-    "pixelate",
-    "spatter",
-]
 ALL = corruptset.RandomCorrupt(
-    [
-        *REST,
-        "jpeg_compression",
-        "saturate",
-        "gaussian_noise",
-        "contrast",
-        "frost",
-        "fog-3+impulse_noise-2",
-        "white_lines",
-    ],
+    "defocus_blur glass_blur motion_blur zoom_blur snow fog brightness elastic_transform pixelate spatter "
+    "jpeg_compression saturate gaussian_noise contrast frost fog-3+impulse_noise-2 white_lines".split(),
     p=0.9,
 )
 
@@ -61,8 +41,7 @@ class Photographs:
         return self.transform(image, key=index) if self.indexed else self.transform(image), index
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize(("method", "indexed"), [("fork", False), ("spawn", True)])
 def test_workers_make_the_same(method: str, indexed: bool) -> None:
     import torch
     from torch.utils.data import DataLoader

@@ -5,7 +5,6 @@ docs/format.md types it.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import layouts
@@ -19,20 +18,14 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 PAGE = (ROOT / "docs/format.md").read_text("utf-8")
 
 
-@pytest.fixture(scope="module", params=["png", "jpeg"])
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("torch")
-    recipe = layouts.write_recipe(
-        root, name="imagenet-c", version="1.1.0", encoding=request.param, more='[[sets]]\ncorruptions = ["fog"]\n'
-    )
-    return layouts.make(recipe, layouts.write_crops(root / "crops"), root, format="both")
+FOG = {"name": "imagenet-c", "version": "1.1.0", "more": '[[sets]]\ncorruptions = ["fog"]\n'}
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_every_image_comes_with_its_label(built: Path, method: str) -> None:
+@pytest.mark.parametrize(("method", "encoding"), [("fork", "png"), ("spawn", "jpeg")])
+def test_every_image_comes_with_its_label(shared: layouts.Shared, method: str, encoding: str) -> None:
     from torch.utils.data import DataLoader
 
-    images = corruptset.open(built)["fog/3"]
+    images = corruptset.open(shared.build(recipe=FOG | {"encoding": encoding}, format="both"))["fog/3"]
     loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert {len(batch) for batch in batches} == {2}
@@ -42,8 +35,8 @@ def test_every_image_comes_with_its_label(built: Path, method: str) -> None:
     np.testing.assert_array_equal(pixels, images.array())
 
 
-def test_the_lines_of_the_page(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(built.parent)
+def test_the_lines_of_the_page(shared: layouts.Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shared.build(recipe=FOG, format="both").parent)
     snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {}
     for word in ("corruptset.open", "DataLoader(", "with_transform"):

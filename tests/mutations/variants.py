@@ -68,18 +68,18 @@ VARIANTS = [
         NOISE,
         "word = words[i]",
         "word = words[i - i % np.uint32(3)]",
-        "independence",
+        "noise",
     ),
-    Variant("gaussian_noise", "tiled", NOISE, "word = words[i]", "word = words[i & np.uint32(511)]", "independence"),
+    Variant("gaussian_noise", "tiled", NOISE, "word = words[i]", "word = words[i & np.uint32(511)]", "noise"),
     Variant(
         "gaussian_noise",
         "each 4096 elements the same",
         NOISE,
         "start >> 2, stage_key",
         "0, stage_key",
-        "independence noise",
+        "noise",
     ),
-    Variant("gaussian_noise", "one image's for all", NOISE, "sample_keys[n]", "sample_keys[0]", "independence"),
+    Variant("gaussian_noise", "one image's for all", NOISE, "sample_keys[n]", "sample_keys[0]", "noise"),
     Variant(
         "gaussian_noise", "rounded", NOISE, "+ offsets[i] - np.int16(256)", "+ offsets[i] - np.int16(255)", "noise"
     ),
@@ -92,7 +92,12 @@ VARIANTS = [
         "noise",
     ),
     Variant(
-        "gaussian_noise", "sigma 0.18 is 0.19 at 224", "tables/imagenet.toml", "sigma = 0.18", "sigma = 0.19", "noise"
+        "gaussian_noise",
+        "sigma 0.18 is 0.19 at 224",
+        "tables/imagenet.toml",
+        "sigma = 0.18",
+        "sigma = 0.19",
+        "calibrations",
     ),
     Variant(
         "shot_noise", "two per cent more photons", NOISE, "shot_table(photons,", "shot_table(photons * 1.02,", "noise"
@@ -124,13 +129,13 @@ VARIANTS = [
     ),
     Variant("impulse_noise", "all salt", NOISE, "kept = np.uint8(0) if", "kept = np.uint8(255) if", "noise"),
     Variant("impulse_noise", "half as much", NOISE, "int(share * 2.0**31", "int(share * 2.0**30", "noise"),
-    Variant("uniform_noise", "rounded", UNIFORM, "- 1.0) + half)", "- 1.0) + half + 0.5)", "uniform_noise"),
-    Variant("uniform_noise", "only brighter", UNIFORM, "* 2.0**-31 - 1.0)", "* 2.0**-32)", "uniform_noise"),
-    Variant("uniform_noise", "one image's for all", UNIFORM, "sample_keys[n]", "sample_keys[0]", "uniform_noise"),
-    Variant("uniform_noise", "each 4096 elements the same", UNIFORM, "start >> 2", "0", "uniform_noise"),
-    Variant("uniform_noise", "wraps around", UNIFORM, "min(max(spread, 0.0), 255.0)", "spread", "uniform_noise"),
+    Variant("uniform_noise", "rounded", UNIFORM, "- 1.0) + half)", "- 1.0) + half + 0.5)", "noise"),
+    Variant("uniform_noise", "only brighter", UNIFORM, "* 2.0**-31 - 1.0)", "* 2.0**-32)", "noise"),
+    Variant("uniform_noise", "one image's for all", UNIFORM, "sample_keys[n]", "sample_keys[0]", "noise"),
+    Variant("uniform_noise", "each 4096 elements the same", UNIFORM, "start >> 2", "0", "noise"),
+    Variant("uniform_noise", "wraps around", UNIFORM, "min(max(spread, 0.0), 255.0)", "spread", "noise"),
     Variant(
-        "fisheye", "rounded", FISHEYE, "* 257.0 + 0.5) // np.int32(257)", "* 257.0 + 128.5) // np.int32(257)", "fisheye"
+        "fisheye", "rounded", FISHEYE, "* 257.0 + 0.5) // np.int32(257)", "* 257.0 + 128.5) // np.int32(257)", "shape"
     ),
     Variant(
         "fisheye",
@@ -138,7 +143,7 @@ VARIANTS = [
         FISHEYE,
         "centre_x, centre_y = 0.5 * (width - 1)",
         "centre_x, centre_y = 0.5 * width",
-        "fisheye",
+        "shape",
     ),
     Variant(
         "fisheye",
@@ -146,27 +151,25 @@ VARIANTS = [
         FISHEYE,
         "2.0 / min(height, width)",
         "2.0 / max(height, width)",
-        "fisheye",
+        "shape",
     ),
-    Variant(
-        "fisheye", "grows at its edge", FISHEYE, "rest = 1.0 - cubic - quadratic - linear", "rest = 1.0", "fisheye"
-    ),
+    Variant("fisheye", "grows at its edge", FISHEYE, "rest = 1.0 - cubic - quadratic - linear", "rest = 1.0", "shape"),
     Variant(
         "fisheye",
         "cubic and linear exchanged",
         FISHEYE,
         "((cubic * r + quadratic) * r + linear)",
         "((linear * r + quadratic) * r + cubic)",
-        "fisheye",
+        "shape",
     ),
-    Variant("fisheye", "the first image's for all", FISHEYE, "plain[n * height * line :]", "plain[0:]", "fisheye"),
+    Variant("fisheye", "the first image's for all", FISHEYE, "plain[n * height * line :]", "plain[0:]", "shape"),
     Variant(
         "salt_pepper",
         "on whole pixels",
         NOISE,
         "word = words[i]\n                    kept",
         "word = words[i - i % np.uint32(3)]\n                    kept",
-        "salt_pepper",
+        "noise",
     ),
     Variant(
         "salt_pepper",
@@ -174,7 +177,7 @@ VARIANTS = [
         NOISE,
         "int(share * 2.0**31",
         "int(share * 2.0**32",
-        "salt_pepper",
+        "noise",
     ),
     Variant(
         "salt_pepper",
@@ -182,7 +185,7 @@ VARIANTS = [
         NOISE,
         "np.uint8(0) if word < share else source[i]\n                    target[i] = np.uint8(255)",
         "np.uint8(255) if word < share else source[i]\n                    target[i] = np.uint8(0)",
-        "salt_pepper",
+        "noise",
     ),
     Variant(
         "salt_pepper",
@@ -190,16 +193,12 @@ VARIANTS = [
         NOISE,
         "np.uint32(~word) < share",
         "np.uint32(~word) < share + (share >> np.uint32(5))",
-        "salt_pepper",
+        "noise",
     ),
-    Variant("gaussian_noise", "a mean is floored", NOISE, "half(rounding), mean)", "0.0, mean)", "gaussian_mean"),
-    Variant("gaussian_noise", "the mean doubled", TABLES, "- 255.0 * mean", "- 510.0 * mean", "gaussian_mean"),
-    Variant(
-        "gaussian_noise", "no mean without spread", NOISE, "255.0 * mean + half", "0.0 * mean + half", "gaussian_mean"
-    ),
-    Variant(
-        "gaussian_noise", "means share their noise", NOISE, "shapes_draws=True", "shapes_draws=False", "gaussian_mean"
-    ),
+    Variant("gaussian_noise", "a mean is floored", NOISE, "half(rounding), mean)", "0.0, mean)", "noise"),
+    Variant("gaussian_noise", "the mean doubled", TABLES, "- 255.0 * mean", "- 510.0 * mean", "noise"),
+    Variant("gaussian_noise", "no mean without spread", NOISE, "255.0 * mean + half", "0.0 * mean + half", "noise"),
+    Variant("gaussian_noise", "means share their noise", NOISE, "shapes_draws=True", "shapes_draws=False", "noise"),
     # words, keys, stages, tables
     Variant(
         "words",
@@ -207,16 +206,16 @@ VARIANTS = [
         PHILOX,
         "c2 = low_word(sample_key)\n    c3 = high_word(sample_key)",
         "c2 = c3 = np.uint32(0)",
-        "philox",
+        "random",
     ),
-    Variant("words", "the stage key ignored", PHILOX, "k0 = low_word(stage_key)", "k0 = np.uint32(0)", "philox"),
+    Variant("words", "the stage key ignored", PHILOX, "k0 = low_word(stage_key)", "k0 = np.uint32(0)", "random"),
     Variant(
         "words",
         "the stream ignored",
         PHILOX,
         "c1 = np.uint32(stream)\n    first",
         "c1 = np.uint32(0)\n    first",
-        "philox",
+        "random",
     ),
     Variant(
         "words",
@@ -224,7 +223,7 @@ VARIANTS = [
         PHILOX,
         "np.uint32(k0 + _W0[8]), np.uint32(k1 + _W1[8]))",
         "k0, k1) if False else (c0, c1, c2, c3)",
-        "philox",
+        "random",
     ),
     Variant("keys", "the seed ignored", "keys.py", "hash64([RNG_VERSION, seed,", "hash64([RNG_VERSION, 0,", "keys"),
     Variant(
@@ -242,7 +241,7 @@ VARIANTS = [
         STAGES,
         "ratio = min(shape) / side",
         "ratio = 1.0",
-        "properties::test_scale_side_is_the_table_at_its_own_size_and_grows_lengths",
+        "properties",
     ),
     Variant(
         "stages",
@@ -258,7 +257,7 @@ VARIANTS = [
         "tables/cifar.toml",
         "wibble_decay = 1.75",
         "wibble_decay = 1.7",
-        "published_tables",
+        "calibrations",
     ),
     Variant(
         "tables",
@@ -266,7 +265,7 @@ VARIANTS = [
         "calibrations.py",
         "or source not in self.sources:",
         "or False:",
-        "rows calibrations",
+        "calibrations",
     ),
     Variant(
         "tables",
@@ -274,7 +273,7 @@ VARIANTS = [
         "calibrations.py",
         "    table = _table(file",
         "    parse_table(file.read_text(), name)\n    table = _table(file",
-        "rows",
+        "calibrations",
     ),
     Variant(
         "tables",
@@ -282,7 +281,7 @@ VARIANTS = [
         "tables/inception.toml",
         "radius = 22",
         "radius = 20",
-        "published_tables",
+        "calibrations",
     ),
     # blur
     Variant(
@@ -332,31 +331,27 @@ VARIANTS = [
         SEPARABLE,
         "min(value, 1.0) * 255.0 + half)",
         "min(value, 1.0) * 255.0 + 0.5)",
-        "gaussian_blur",
+        "blur",
     ),
-    Variant("gaussian_blur", "cut at three sigma", SEPARABLE, "TRUNCATE = 4.0", "TRUNCATE = 3.0", "gaussian_blur"),
+    Variant("gaussian_blur", "cut at three sigma", SEPARABLE, "TRUNCATE = 4.0", "TRUNCATE = 3.0", "blur"),
     Variant(
         "gaussian_blur",
         "the left edge reflected",
         SEPARABLE,
         "line[pad - 1 - x] = line[pad - 1 - x + channels]",
         "line[pad - 1 - x] = line[pad + min(x // channels, width - 1) * channels + channels - 1 - x % channels]",
-        "gaussian_blur",
+        "blur",
     ),
-    Variant(
-        "defocus_blur", "the disk sums to one", "blur/disk.py", "published / ideal)", "1.0 / ideal)", "defocus_blur"
-    ),
-    Variant(
-        "defocus_blur", "the disk is open at its rim", "blur/disk.py", "<= radius**2", "< radius**2", "defocus_blur", -1
-    ),
-    Variant("defocus_blur", "rounded", "blur/defocus.py", "_TIE = 1e-9", "_TIE = 0.5", "defocus_blur"),
+    Variant("defocus_blur", "the disk sums to one", "blur/disk.py", "published / ideal)", "1.0 / ideal)", "blur"),
+    Variant("defocus_blur", "the disk is open at its rim", "blur/disk.py", "<= radius**2", "< radius**2", "blur", -1),
+    Variant("defocus_blur", "rounded", "blur/defocus.py", "_TIE = 1e-9", "_TIE = 0.5", "blur"),
     Variant(
         "defocus_blur",
         "columns never leave the sums",
         "blur/defocus.py",
         "np.int32(enters[j]) - np.int32(leaves[j])",
         "np.int32(enters[j])",
-        "defocus_blur",
+        "blur",
     ),
     Variant("motion_blur", "centred, not one-sided", MOTION, "float(i) *", "float(i - size // 2) *", "motion_blur", -1),
     Variant("motion_blur", "upside down", MOTION, "radians = math.pi *", "radians = -math.pi *", "motion_blur"),
@@ -377,7 +372,7 @@ VARIANTS = [
         ZOOM,
         "math.ceil((stop - 1.0) / step)",
         "round((stop - 1.0) / step)",
-        "zoom_blur",
+        "blur",
     ),
     Variant(
         "zoom_blur",
@@ -385,7 +380,7 @@ VARIANTS = [
         ZOOM,
         "np.float32(factors + 1)",
         "np.float32(factors)",
-        "zoom_blur",
+        "blur",
         -1,
     ),
     Variant(
@@ -394,19 +389,19 @@ VARIANTS = [
         ZOOM,
         "* channels - begin",
         "* channels - begin + channels",
-        "zoom_blur",
+        "blur",
     ),
-    Variant("zoom_blur", "into the upper left corner", ZOOM, "first = (side - crop) // 2", "first = 0", "zoom_blur"),
+    Variant("zoom_blur", "into the upper left corner", ZOOM, "first = (side - crop) // 2", "first = 0", "blur"),
     # weather
-    Variant("fog", "without its octaves", FOG, "wibble /= wibble_decay", "wibble = 0.0", "fog"),
-    Variant("fog", "decays not squared", FOG, "first, wibble * wibble,", "first, wibble,", "fog"),
+    Variant("fog", "without its octaves", FOG, "wibble /= wibble_decay", "wibble = 0.0", "weather"),
+    Variant("fog", "decays not squared", FOG, "first, wibble * wibble,", "first, wibble,", "weather"),
     Variant(
         "fog",
         "not scaled to the image's maximum",
         FOG,
         "factor = top / (top + weight)",
         "factor = 1.0 / (1.0 + weight)",
-        "fog",
+        "weather",
     ),
     Variant(
         "fog",
@@ -414,18 +409,18 @@ VARIANTS = [
         FOG,
         "sample_keys[m]",
         "sample_keys[0]",
-        "fog properties::test_batch_is_one_by_one",
+        "weather properties",
     ),
-    Variant("snow", "angles of -45 to 45", SNOW, "low=-135.0, high=-45.0", "low=-45.0, high=45.0", "snow"),
-    Variant("snow", "the second layer not turned", SNOW, "inverted[np.uint64(size - 1) - x]", "upright[x]", "snow"),
-    Variant("snow", "without whitening", SNOW, "rest * max(value, pale)", "rest * value", "snow"),
+    Variant("snow", "angles of -45 to 45", SNOW, "low=-135.0, high=-45.0", "low=-45.0, high=45.0", "weather"),
+    Variant("snow", "the second layer not turned", SNOW, "inverted[np.uint64(size - 1) - x]", "upright[x]", "weather"),
+    Variant("snow", "without whitening", SNOW, "rest * max(value, pale)", "rest * value", "weather"),
     Variant(
         "snow",
         "grey is the mean of the channels",
         SNOW,
         "np.float32(0.299), np.float32(0.587), np.float32(0.114)",
         "np.float32(1 / 3), np.float32(1 / 3), np.float32(1 / 3)",
-        "snow",
+        "weather",
     ),
     Variant(
         "frost",
@@ -436,9 +431,7 @@ VARIANTS = [
         "frost",
     ),
     Variant("frost", "always from the upper edge", FROST, "spans[texture, 0]) >> 32", "np.int64(0)) >> 32", "frost"),
-    Variant(
-        "frost", "textures equally likely", "weather/textures.py", "(0, 1, 1, 2, 3)", "(0, 1, 2, 3)", "frost textures"
-    ),
+    Variant("frost", "textures equally likely", "weather/textures.py", "(0, 1, 1, 2, 3)", "(0, 1, 2, 3)", "frost"),
     Variant(
         "frost",
         "resized textures rounded once",
@@ -454,18 +447,16 @@ VARIANTS = [
         "weather/textures.py",
         "tuple(range(5)) if",
         "tuple(range(6)) if",
-        "frost textures",
+        "frost",
     ),
-    Variant(
-        "brightness", "rounded", "weather/brightness.py", ", rounding).ravel()", ', "round").ravel()', "brightness"
-    ),
+    Variant("brightness", "rounded", "weather/brightness.py", ", rounding).ravel()", ', "round").ravel()', "digital"),
     Variant(
         "brightness",
         "added to R, G and B",
         "weather/brightness.py",
         "shifted * (1.0 - saturation)",
         "np.maximum(level / 255.0 + shift, 0.0)",
-        "brightness",
+        "digital",
     ),
     Variant(
         "spatter",
@@ -506,7 +497,7 @@ VARIANTS = [
         CONTRAST,
         "mean = np.float64(sums[c]) / np.float64(height * width) / 255.0",
         "mean = 0.5",
-        "contrast",
+        "digital",
     ),
     Variant(
         "contrast",
@@ -514,16 +505,16 @@ VARIANTS = [
         CONTRAST,
         "mean = np.float64(sums[c]) / np.float64(height * width) / 255.0",
         "mean = np.float64(sums.sum()) / np.float64(height * width * channels) / 255.0",
-        "contrast",
+        "digital",
     ),
-    Variant("contrast", "rounded", CONTRAST, "level + _TIE", "level + 0.5", "contrast"),
+    Variant("contrast", "rounded", CONTRAST, "level + _TIE", "level + 0.5", "digital"),
     Variant(
         "elastic_transform",
         "without the affine map",
         ELASTIC,
         "    side = np.float32(min(height, width) // 3)",
         "    affine = 0.0\n    side = np.float32(min(height, width) // 3)",
-        "elastic",
+        "digital",
     ),
     Variant(
         "elastic_transform",
@@ -531,7 +522,7 @@ VARIANTS = [
         ELASTIC,
         "np.float32(move_x[p] * alpha)",
         "np.float32(move_x[p] * 0.0)",
-        "elastic",
+        "digital",
     ),
     Variant(
         "elastic_transform",
@@ -539,7 +530,7 @@ VARIANTS = [
         ELASTIC,
         "np.float32(move_x[p] * alpha)",
         "np.float32(move_y[p] * alpha)",
-        "elastic",
+        "digital",
     ),
     Variant(
         "elastic_transform",
@@ -547,7 +538,7 @@ VARIANTS = [
         "digital/fields.py",
         "_TRUNCATE = 3.0",
         "_TRUNCATE = 4.0",
-        "elastic",
+        "digital",
     ),
     Variant(
         "pixelate",
@@ -555,7 +546,7 @@ VARIANTS = [
         PIXELATE,
         "max(int(height * fraction), 1), max(int(width * fraction), 1)",
         "max(round(height * fraction), 1), max(round(width * fraction), 1)",
-        "pixelate",
+        "digital",
     ),
     Variant(
         "pixelate",
@@ -563,16 +554,16 @@ VARIANTS = [
         PIXELATE,
         "spans[i] = inside[0], len(inside)",
         "inside = inside[:1]\n        spans[i] = inside[0], 1",
-        "pixelate",
+        "digital",
     ),
-    Variant("pixelate", "floored", PIXELATE, "_HALF = np.uint32(1 << (_BITS - 1))", "_HALF = np.uint32(0)", "pixelate"),
+    Variant("pixelate", "floored", PIXELATE, "_HALF = np.uint32(1 << (_BITS - 1))", "_HALF = np.uint32(0)", "digital"),
     Variant(
         "jpeg_compression",
         "RGB taken for BGR",
         JPEG,
         "luma_steps, chroma_steps = quantisers(int(quality))",
         "swapped = not swapped\n    luma_steps, chroma_steps = quantisers(int(quality))",
-        "jpeg",
+        "digital",
     ),
     Variant(
         "jpeg_compression",
@@ -580,7 +571,7 @@ VARIANTS = [
         JPEG,
         "quantisers(int(quality))",
         "quantisers(max(int(quality) - 1, 1))",
-        "jpeg",
+        "digital",
     ),
     Variant(
         "jpeg_compression",
@@ -588,7 +579,7 @@ VARIANTS = [
         JPEG,
         "np.int32(3) * np.int32(near[x]) + np.int32(far[x])",
         "np.int32(4) * np.int32(near[x])",
-        "jpeg",
+        "digital",
     ),
     Variant(
         "jpeg_compression",
@@ -596,7 +587,7 @@ VARIANTS = [
         "digital/dct.py",
         "more = np.float32(4 * step) + np.float32(0.5)",
         "more = np.float32(0.5)",
-        "jpeg",
+        "digital",
     ),
     Variant(
         "jpeg_compression",
@@ -604,18 +595,18 @@ VARIANTS = [
         "tables/tiny.toml",
         "quality = 58",
         "quality = 57",
-        "published_tables",
+        "calibrations",
     ),
-    Variant("saturate", "grey stays grey", SATURATE, "tint = min(max(shift, 0.0), 1.0)", "tint = 0.0", "saturate"),
+    Variant("saturate", "grey stays grey", SATURATE, "tint = min(max(shift, 0.0), 1.0)", "tint = 0.0", "digital"),
     Variant(
         "saturate",
         "clipped before the shift",
         SATURATE,
         "* gain + shift, 0.0, 1.0)",
         "* gain, 0.0, 1.0) + shift",
-        "saturate",
+        "digital",
     ),
-    Variant("saturate", "rounded", SATURATE, "_TIE = 1e-9", "_TIE = 0.5", "saturate"),
+    Variant("saturate", "rounded", SATURATE, "_TIE = 1e-9", "_TIE = 0.5", "digital"),
     # MNIST-C
     Variant(
         "shear",
@@ -678,7 +669,7 @@ VARIANTS = [
         "tables/imagenet.toml",
         "angle_deg = 11.459155902616466",
         "angle_deg = 11.46",
-        "rotate",
+        "calibrations",
     ),
     Variant(
         "translate",
@@ -748,18 +739,25 @@ VARIANTS = [
         "True, float(half)",
         "mnist",
     ),
-    Variant("glass_blur", "copies in mnist", GLASS, "packed[other] = kept", "packed[place] = packed[other]", "mnist"),
     Variant(
-        "glass_blur", "swaps every pixel in mnist", GLASS, ">> np.uint32(31)) == 1", ">> np.uint32(31)) <= 1", "mnist"
+        "glass_blur", "copies in mnist", GLASS, "packed[other] = kept", "packed[place] = packed[other]", "glass_blur"
     ),
-    Variant("fog", "a map of its own size in mnist", FOG, 'parameters.get("map_side") or 1', "1", "mnist"),
+    Variant(
+        "glass_blur",
+        "swaps every pixel in mnist",
+        GLASS,
+        ">> np.uint32(31)) == 1",
+        ">> np.uint32(31)) <= 1",
+        "glass_blur",
+    ),
+    Variant("fog", "a map of its own size in mnist", FOG, 'parameters.get("map_side") or 1', "1", "weather mnist"),
     Variant(
         "spatter",
         "mud's luma in mnist",
         "weather/spatter.py",
         "1: (grey_mud / 255.0,)",
         "1: (45.771 / 255.0,)",
-        "mnist",
+        "spatter",
     ),
     Variant(
         "saturate",
@@ -817,17 +815,17 @@ VARIANTS = [
         LINES,
         "words[:, 0::3] == 0",
         "words[:, 0::3] >= 0",
-        "gradual_definitions",
+        "gradual",
     ),
-    Variant("black_lines", "not anti-aliased", LINES, "cv2.LINE_AA)", "cv2.LINE_8)", "gradual_definitions"),
-    Variant("white_lines", "not quite white", LINES, "images, 255, ends)", "images, 250, ends)", "gradual_definitions"),
+    Variant("black_lines", "not anti-aliased", LINES, "cv2.LINE_AA)", "cv2.LINE_8)", "gradual"),
+    Variant("white_lines", "not quite white", LINES, "images, 255, ends)", "images, 250, ends)", "gradual"),
     Variant(
         "random_boxes",
         "sides of 2 to 5",
         EVALUATED,
         "least = 3\nmost = 6",
         "least = 2\nmost = 5",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "random_boxes",
@@ -835,7 +833,7 @@ VARIANTS = [
         RECTANGLES,
         "(most - least + 1)",
         "(most - least)",
-        "gradual_definitions",
+        "gradual",
         -1,
     ),
     Variant(
@@ -844,7 +842,7 @@ VARIANTS = [
         RECTANGLES,
         "words[4 * k + 1]) * (most",
         "words[4 * k]) * (most",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "random_boxes",
@@ -852,7 +850,7 @@ VARIANTS = [
         RECTANGLES,
         "(width - wide + 1)",
         "(width - wide)",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "global_blur",
@@ -860,7 +858,7 @@ VARIANTS = [
         GRADUAL_BLUR,
         "gradual=Gradual(_times),",
         "gradual=Gradual(_times, accumulates=False),",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "global_blur",
@@ -868,7 +866,7 @@ VARIANTS = [
         GRADUAL_BLUR,
         "half = area // np.uint32(2)",
         "half = np.uint32(0)",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "local_blur",
@@ -876,7 +874,7 @@ VARIANTS = [
         GRADUAL_BLUR,
         "max(2 * (size - 1), 1)",
         "max(2 * size - 1, 1)",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "local_blur",
@@ -884,7 +882,7 @@ VARIANTS = [
         GRADUAL_BLUR,
         'inside == "mean")',
         'inside != "mean")',
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "random_noise",
@@ -892,7 +890,7 @@ VARIANTS = [
         PIXELS,
         "np.uint32(24 - 8 * c)",
         "np.uint32(24 - 0 * c)",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant("random_noise", "a quarter more", EVALUATED, "share = 0.02\n", "share = 0.025\n", "gradual_figures"),
     Variant(
@@ -901,7 +899,7 @@ VARIANTS = [
         PIXELS,
         "np.uint8(min(np.int64(pixels[place, c]) + added, 255))",
         "np.uint8(np.int64(pixels[place, c]) + added)",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "pixel_swap",
@@ -909,7 +907,7 @@ VARIANTS = [
         EVALUATED,
         "exchange = false",
         "exchange = true",
-        "gradual_figures gradual_definitions",
+        "gradual_figures gradual",
     ),
     Variant("pixel_swap", "one image's for all", SWAP, "sample_keys[n], stream)", "sample_keys[0], stream)", "gradual"),
     Variant(
@@ -918,7 +916,7 @@ VARIANTS = [
         SWAP,
         "i = k + k // 4",
         "i = k + k // 5",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "adjacent_pixel_swap",
@@ -926,29 +924,27 @@ VARIANTS = [
         SWAP,
         "around[word >> np.uint32(29)]",
         "around[np.array([1, 3, 4, 6])[word >> np.uint32(30)]]",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant("adjacent_pixel_swap", "the margin counted", EVALUATED, "margin = 1", "margin = 0", "gradual"),
-    Variant("fade_black", "floored", FADE, "np.rint(product)", "np.floor(product)", "gradual_definitions"),
+    Variant("fade_black", "floored", FADE, "np.rint(product)", "np.floor(product)", "gradual"),
     Variant(
         "fade_white",
         "halves go up",
         FADE,
         "np.rint(product)",
         "np.floor(product + np.float32(0.5))",
-        "gradual_definitions",
+        "gradual",
     ),
-    Variant("fade_grey", "saturation rounded", GREY, "int(s * factor)", "round(s * factor)", "gradual_definitions"),
-    Variant(
-        "fade_grey", "colours rounded", GREY, "np.uint8(middle)", "np.uint8(np.rint(middle))", "gradual_definitions"
-    ),
+    Variant("fade_grey", "saturation rounded", GREY, "int(s * factor)", "round(s * factor)", "gradual"),
+    Variant("fade_grey", "colours rounded", GREY, "np.uint8(middle)", "np.uint8(np.rint(middle))", "gradual"),
     Variant(
         "posterize",
         "33 less the level",
         CLEAN,
         "bin_values(start - level,",
         "bin_values(start + 1 - level,",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant(
         "posterize",
@@ -964,7 +960,7 @@ VARIANTS = [
         CLEAN,
         "through_jpeg(images, start - level,",
         "through_jpeg(images, start + 1 - level,",
-        "gradual_definitions",
+        "gradual",
     ),
     Variant("jpeg", "on what was compressed before", CLEAN, "accumulates=False, most=31", "most=31", "gradual_figures"),
     Variant(
@@ -1012,16 +1008,16 @@ VARIANTS = [
         MODEL_GRADIENT,
         "images + np.int16(step)",
         "images - np.int16(step)",
-        "model_gradient",
+        "pgd",
     ),
-    Variant("model_gradient", "a step of one", MODEL_GRADIENT, "np.int16(step) * signs", "signs", "model_gradient"),
+    Variant("model_gradient", "a step of one", MODEL_GRADIENT, "np.int16(step) * signs", "signs", "pgd"),
     Variant(
         "model_gradient",
         "every value moves",
         MODEL_GRADIENT,
         "np.sign(gradient)",
         "np.where(gradient < 0, -1, 1)",
-        "model_gradient",
+        "pgd",
     ),
     Variant(
         "transforms",
@@ -1070,7 +1066,7 @@ VARIANTS = [
         "plugins.py",
         "images.flags.writeable = False",
         "images.flags.writeable = True",
-        "plugin_calls",
+        "plugins",
     ),
     Variant(
         "transforms",
@@ -1086,7 +1082,7 @@ VARIANTS = [
         "call.py",
         "functools.lru_cache(maxsize=1024, typed=True)",
         "functools.lru_cache(maxsize=1024, typed=False)",
-        "resolution",
+        "call",
     ),
     Variant(
         "resolution",
@@ -1094,7 +1090,7 @@ VARIANTS = [
         "call.py",
         'and not str(named).endswith(".toml")',
         "and True",
-        "resolution",
+        "call",
     ),
     Variant(
         "resolution",
@@ -1102,7 +1098,7 @@ VARIANTS = [
         "call.py",
         "if self.draws_nothing",
         "if False",
-        "resolution",
+        "call",
     ),
     Variant(
         "image_types",
@@ -1110,7 +1106,7 @@ VARIANTS = [
         "image_types.py",
         'if picture.mode not in ("RGB", "L"):',
         'if picture.mode not in ("RGB", "L", "LA", "RGBA"):',
-        "image_types",
+        "images",
     ),
     Variant(
         "image_mistakes",
@@ -1118,7 +1114,7 @@ VARIANTS = [
         "image_mistakes.py",
         "{'image * 255' if high <= 1 else 'image'}",
         "{'image'}",
-        "image_mistakes",
+        "images",
     ),
     Variant(
         "image_mistakes",
@@ -1126,7 +1122,7 @@ VARIANTS = [
         "image_mistakes.py",
         'order = "1, 2, 0" if len(shape) == 3 else "0, 2, 3, 1"',
         'order = "1, 2, 0" if len(shape) == 3 else "1, 2, 3, 0"',
-        "image_mistakes",
+        "images",
     ),
     Variant(
         "fractional",
@@ -1134,7 +1130,7 @@ VARIANTS = [
         "rows.py",
         'INVERSE = frozenset({"photons"})',
         "INVERSE = frozenset[str]()",
-        "fractional",
+        "calibrations",
     ),
     Variant(
         "fractional",
@@ -1142,15 +1138,20 @@ VARIANTS = [
         "rows.py",
         "round(value) if p.kind is int",
         "int(value) if p.kind is int",
+        "calibrations",
+    ),
+    Variant("fractional", "snow has no threshold at 0", "rows.py", '"threshold": 1.0, "mix"', '"mix"', "calibrations"),
+    Variant("fractional", "elastic's sigma at 0 is that at 1", "rows.py", '{"sigma": 999.0}', "{}", "calibrations"),
+    Variant(
         "fractional",
+        "from the row above",
+        "rows.py",
+        "(at - below) * (ends",
+        "(1 - at + below) * (ends",
+        "calibrations",
     ),
-    Variant("fractional", "snow has no threshold at 0", "rows.py", '"threshold": 1.0, "mix"', '"mix"', "fractional"),
-    Variant("fractional", "elastic's sigma at 0 is that at 1", "rows.py", '{"sigma": 999.0}', "{}", "fractional"),
     Variant(
-        "fractional", "from the row above", "rows.py", "(at - below) * (ends", "(1 - at + below) * (ends", "fractional"
-    ),
-    Variant(
-        "fractional", "nothing above the last row", "rows.py", "min(int(at), max(rows) - 1)", "int(at)", "fractional"
+        "fractional", "nothing above the last row", "rows.py", "min(int(at), max(rows) - 1)", "int(at)", "calibrations"
     ),
     Variant(
         "fractional",
@@ -1158,6 +1159,6 @@ VARIANTS = [
         "stages.py",
         "severity_number(number) == 0",
         "False",
-        "fractional",
+        "call",
     ),
 ]

@@ -75,16 +75,7 @@ def read(file: Path) -> dict[str, np.ndarray]:
         return {name: stored[name] for name in stored.files}
 
 
-def test_a_virtual_data_set_is_taken_as_the_stored_one(directory, shared, tmp_path):
-    made = corruptset.open(directory, source=f"folder:{shared.crops()}")
-    done = [
-        corruptset.predict(data, Model(), tmp_path / name) for name, data in (("made", made), ("stored", directory))
-    ]
-    assert done[0].accuracy == done[1].accuracy
-    assert layouts.files_of(tmp_path / "made") == layouts.files_of(tmp_path / "stored")
-
-
-def test_each_set_has_a_file_named_by_its_id(directory, tmp_path):
+def test_each_set_has_a_file_named_by_its_id(directory, shared, tmp_path):
     model, told = Model(), []
     done = corruptset.predict(directory, model, tmp_path / "p", progress=lambda *event: told.append(event))
     data = corruptset.open(directory)
@@ -107,7 +98,13 @@ def test_each_set_has_a_file_named_by_its_id(directory, tmp_path):
     assert told[0] == ("loading the model", 0, 0)
     assert told[1] == ("predicting", 7, 60)
     assert told[-1] == ("predicting", 60, 60)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert [now for _, now, _ in told] == sorted(now for _, now, _ in told)
+    # a virtual data set is taken as the stored one
+    made = corruptset.predict(
+        corruptset.open(directory, source=f"folder:{shared.crops()}"), Model(), tmp_path / "made", progress=False
+    )
+    assert made.accuracy == done.accuracy
+    assert layouts.files_of(tmp_path / "made") == layouts.files_of(tmp_path / "p")
 
 
 def test_each_kind_follows_from_the_logits(directory, tmp_path):
@@ -126,18 +123,15 @@ def test_each_kind_follows_from_the_logits(directory, tmp_path):
     assert {a.dtype for a in (probs["probs"], rank["p_true"])} == {np.dtype(np.float32)}
     assert {a.dtype for a in (top["top"], rank["rank_true"])} == {np.dtype(np.int64)}
 
-
-def test_of_equal_values_the_lowest_class_is_first(directory, tmp_path):
     class Even(Model):
         def logits(self, images):
             return np.zeros((len(images), 10), np.float32)
 
-    for kind in ("logits", "probs", "top"):
-        done = corruptset.predict(directory, Even(), tmp_path / kind, kind=kind, sets=["clean"])
-        assert done.accuracy["clean"] == (corruptset.open(directory)["clean"].labels == 0).mean()
-    assert read(tmp_path / "top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
-    # as many above the true class: none
-    assert corruptset.predict(directory, Even(), tmp_path / "rank", kind="rank", sets=["clean"]).accuracy["clean"] == 1
+    # of equal values the lowest class is first; none is above the true one
+    for kind, right in (("logits", labels == 0), ("probs", labels == 0), ("top", labels == 0), ("rank", labels >= 0)):
+        done = corruptset.predict(directory, Even(), tmp_path / "even" / kind, kind=kind, sets=["clean"])
+        assert done.accuracy["clean"] == right.mean()
+    assert read(tmp_path / "even/top/clean.npz")["top"].tolist() == [[0, 1, 2, 3, 4]] * 20
 
 
 def test_the_same_call_goes_on_and_keeps_what_fits(directory, tmp_path):
@@ -168,15 +162,13 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
     corruptset.predict(directory, Model(), out, sets=["clean"])
     before = layouts.files_of(out)
     other = shared.build(sets=["clean"])
+    digests = [corruptset.open(one).digest for one in (directory, other)]
     for changed, says in (
         (
             (directory, Model(name="another")),
-            "model 'stand-in' in place of 'another'; weights 'sha256:stand-in' in place of 'sha256:another'",
+            "model 'stand-in' in place of 'another'; weights 'sha256:stand-in' in place",
         ),
-        (
-            (other, Model()),
-            f"digest '{corruptset.open(directory).digest}' in place of '{corruptset.open(other).digest}'",
-        ),
+        ((other, Model()), f"digest '{digests[0]}' in place of '{digests[1]}'"),
     ):
         with pytest.raises(PredictionError) as caught:
             corruptset.predict(*changed, out)
@@ -202,15 +194,11 @@ def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
     with pytest.raises(ParameterError, match="kind is 'best'; expected one of logits, probs, top, rank"):
         corruptset.predict(directory, Model(), tmp_path / "q", kind="best")
     assert not (tmp_path / "q").exists()
-
-
-def test_a_model_that_asks_for_an_accuracy_is_shown_clean_images(directory, shared, tmp_path):
-    model = Model(least_accuracy=0.5)
-    corruptset.predict(directory, model, tmp_path / "p", sets=["brightness/1"])
-    assert model.shown == 20
-    model = Model()
-    corruptset.predict(directory, model, tmp_path / "q", sets=["brightness/1"])
-    assert model.shown == 0
+    # a model that asks for an accuracy is shown clean images
+    for least, shown in ((0.5, 20), (0.0, 0)):
+        model = Model(least_accuracy=least)
+        corruptset.predict(directory, model, tmp_path / f"shown {shown}", sets=["brightness/1"])
+        assert model.shown == shown
 
 
 def test_images_of_another_kind_are_refused_with_their_place(directory, shared, tmp_path):

@@ -2,105 +2,135 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from corruptset_calibrate import Calibrated, calibrate
+from corruptset_calibrate.calibration import FARTHEST, GRAIN, Search
 from PIL import Image
 
 import corruptset
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.errors import BuildError, ParameterError
 from corruptset.generate.sources.source import open_source
+from pictures import photograph
 
 NAMES = ["gaussian_noise", "contrast", "jpeg_compression"]
+NINETEEN = (
+    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness "
+    "contrast elastic_transform pixelate jpeg_compression speckle_noise gaussian_blur spatter saturate"
+).split()
+OPTIONS: dict[str, Any] = {"to": 64, "reference": "cifar", "metric": "ssim", "samples": 2}
+
+
+def falling(place: Fraction) -> float:
+    return 1 / (1 + float(place) / 3)
+
+
+def bending(place: Fraction) -> float:
+    return 1 - abs(float(place) - 2) / 4 if place > 1 else 1 - float(place) / 4
+
+
+def test_the_search_finds_the_nearest_grain_of_a_path_and_measures_each_place_once() -> None:
+    grains = [Fraction(k, GRAIN) for k in range(1, FARTHEST * GRAIN + 1)]
+    for target in (0.99, 0.8, 0.55, 0.31, 0.25):
+        asked: list[Fraction] = []
+        search = Search(lambda place, asked=asked: asked.append(place) or falling(place))  # type: ignore[misc]
+        place, reached = search.find(target, 3)
+        assert reached
+        assert place == min(grains, key=lambda grain, target=target: abs(falling(grain) - target))  # type: ignore[misc]
+        assert len(asked) == len(set(asked)) < 20
+    assert Search(falling).find(0.1, 5) == (Fraction(FARTHEST), False)
+    assert Search(lambda place: 0.9).find(0.95, 2)[1], "between the clean image and the first severity"
+    # of several places the one near to the severity
+    for start, wanted in ((1, Fraction(5, 4)), (2, Fraction(11, 4)), (3, Fraction(11, 4))):
+        assert Search(bending).find(0.8125, start) == (wanted, True)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Calibrated:
     """From CIFAR's table to 64 pixels, on two photographs."""
-    out = tmp_path_factory.mktemp("table") / "own.toml"
-    return calibrate(NAMES, to=64, reference="cifar", metric="ssim", samples=2, out=out)
+    return calibrate(NAMES, out=tmp_path_factory.mktemp("table") / "own.toml", **OPTIONS)
 
 
-def squares(side: int) -> list[tuple[str, np.ndarray]]:
-    source = open_source("sample")
-    chosen = [source.samples[0], source.samples[4]]
-    images = []
-    for sample in chosen:
-        picture = Image.fromarray(source.load(sample).image)
-        least = min(picture.size)
-        assert picture.size == (least, least)
-        images.append((sample.id, np.asarray(picture.resize((side, side), Image.Resampling.BILINEAR))))
-    return images
-
-
-def quality(side: int, name: str, calibration: str | Path, severity: int, **options: str) -> float:
-    """SSIM by scikit-image, of images corrupted by the public call."""
+def quality(side: int, name: str, calibration: str | Path, severity: int) -> float:
+    """SSIM by scikit-image, of two photographs corrupted by the public call."""
     from skimage.metrics import structural_similarity
 
-    values = []
-    for key, image in squares(side):
-        out = corruptset.corrupt(
-            image, name, severity=severity, calibration=calibration, coupling="severity", key=key, **options
-        )
+    source, values = open_source("sample"), []
+    for sample in (source.samples[0], source.samples[4]):
+        picture = Image.fromarray(source.load(sample).image).resize((side, side), Image.Resampling.BILINEAR)
+        image, options = np.asarray(picture), {"coupling": "severity", "key": sample.id}
+        out = corruptset.corrupt(image, name, severity=severity, calibration=calibration, **options)
         values.append(structural_similarity(image, out, channel_axis=2, data_range=255))
     return float(np.mean(values))
 
 
-def test_rows_have_the_quality_that_they_say(made: Calibrated) -> None:
+def test_rows_have_the_quality_that_they_say_nearer_than_the_reference_s_own(made: Calibrated) -> None:
     table = get_calibration(made.table)
     assert (table.name, table.side) == ("cifar-64", 64)
     for name in NAMES:
         for level in made.levels[name]:
-            assert dict(table.row(name, level.severity).parameters) == dict(level.parameters)
+            row = table.row(name, level.severity)
+            assert dict(row.parameters) == dict(level.parameters)
             assert level.target == pytest.approx(quality(32, name, "cifar", level.severity), abs=1e-9)
             assert level.quality == pytest.approx(quality(64, name, made.table, level.severity), abs=1e-9)
             assert level.unscaled == pytest.approx(quality(64, name, "cifar", level.severity), abs=1e-9)
             assert level.reached
-            assert (
-                f"{level.quality:.4f}, where cifar at 32 pixels has {level.target:.4f}"
-                in table.row(name, level.severity).source
-            )
-
-
-def test_it_is_nearer_than_the_reference_itself(made: Calibrated) -> None:
+            assert f"{level.quality:.4f}, where cifar at 32 pixels has {level.target:.4f}" in row.source
     for name in ("gaussian_noise", "contrast"):
         off = made.distances(name)
-        assert off["calibrated"] < 0.006
-        assert off["calibrated"] < off["none"] / 3
+        assert off["calibrated"] < min(0.006, off["none"] / 3)
         places = [level.place for level in made.levels[name]]
         assert places == sorted(places)
 
 
-def test_the_same_again_in_another_order(made: Calibrated, tmp_path: Path) -> None:
-    again = calibrate(NAMES[::-1], to=64, reference="cifar", metric="ssim", samples=2, out=tmp_path / "own.toml")
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.ci)])
+def test_the_same_again_in_another_order_and_by_two_jobs(made: Calibrated, jobs: int, tmp_path: Path) -> None:
+    again = calibrate(NAMES[::-1], out=tmp_path / "own.toml", jobs=jobs, **OPTIONS)
     assert {name: again.levels[name] for name in NAMES} == dict(made.levels)
     with pytest.raises(BuildError, match=r"own\.toml"):
-        calibrate(NAMES, to=64, reference="cifar", metric="ssim", samples=2, out=tmp_path / "own.toml")
+        calibrate(NAMES, out=tmp_path / "own.toml", **OPTIONS)
 
 
-@pytest.mark.ci
-def test_the_same_with_two_jobs(made: Calibrated, tmp_path: Path) -> None:
-    again = calibrate(NAMES, to=64, reference="cifar", metric="ssim", samples=2, out=tmp_path / "own.toml", jobs=2)
-    assert again.table.read_bytes() == made.table.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("names", "options", "says"),
-    [
+def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
+    cases: list[tuple[list[str], dict[str, Any], str]] = [
         (["contrast"], {"to": 96}, "From 224 to 96 pixels: ms-ssim needs sides of 176 to 8192 pixels. Use metric ssim"),
         (["contrast"], {"to": 4, "metric": "ssim"}, "ssim needs sides of 8"),
-        (["contrast"], {"to": 512, "metric": "psnr"}, "metric is 'psnr'"),
-        (["contrast", "contrast"], {"to": 512}, "each once"),
-        ([], {"to": 512}, "expected some corruptions"),
-        (["rotate"], {"to": 512}, "no row for severity 0"),
-        (["pgd"], {"to": 512}, "gradient of a model"),
-        (["black_lines"], {"to": 512}, "has levels"),
-    ],
-)
-def test_what_cannot_be_calibrated_is_refused(names, options, says, tmp_path) -> None:
-    with pytest.raises(ParameterError, match=says):
-        calibrate(names, out=tmp_path / "a.toml", **options)
+        (["contrast"], {"metric": "psnr"}, "metric is 'psnr'"),
+        (["contrast", "contrast"], {}, "each once"),
+        ([], {}, "expected some corruptions"),
+        (["rotate"], {}, "no row for severity 0"),
+        (["pgd"], {}, "gradient of a model"),
+        (["black_lines"], {}, "has levels"),
+    ]
+    for names, options, says in cases:
+        with pytest.raises(ParameterError, match=says):
+            calibrate(names, out=tmp_path / "a.toml", **{"to": 512} | options)
     assert not list(tmp_path.iterdir())
+
+
+def test_other_commands_take_a_table(run: Any) -> None:
+    asked = "calibrate contrast --from cifar --to 48 --metric ssim --samples 1".split()
+    done = run(*asked, "--json")
+    assert (done.code, done.json["table"]) == (0, "cifar-48.toml")
+    assert done.json["distances"]["contrast"]["calibrated"] < done.json["distances"]["contrast"]["none"]
+    used = "corrupt sample:astronaut contrast-2.5 --calibration cifar-48.toml --out a.png"
+    assert run(*used.split()).code == 0
+    assert run(*asked).code == 2
+    assert "cifar-48.toml: 1 corruptions" in run(*asked, "--force").out
+
+
+def test_two_tables_come_with_the_package(run: Any) -> None:
+    listed = run("list", "calibrations").out
+    for side in (512, 96):
+        table = get_calibration(f"imagenet-{side}")
+        assert (table.side, sorted(table.rows)) == (side, sorted(NINETEEN))
+        assert f"imagenet-{side}" in listed
+        image = np.tile(photograph("astronaut"), (3, 3, 1))[:side, :side]
+        tables = ("imagenet", f"imagenet-{side}")
+        outs = [corruptset.corrupt(image, "contrast", severity=3, calibration=name, key="a") for name in tables]
+        assert not np.array_equal(*outs)

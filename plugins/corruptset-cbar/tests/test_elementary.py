@@ -9,9 +9,8 @@ from corruptset_cbar import elementary
 from corruptset_cbar.fourier import smooth_side, steps, transform
 
 
-def over(function, first, second=None):
+def over(function, *columns):
     """Call an inlined function, which only compiled code can, for each element."""
-    alone = second is None
 
     @numba.njit
     def of_one(a, out):
@@ -23,12 +22,9 @@ def over(function, first, second=None):
         for i in range(a.size):
             out[i] = function(a[i], b[i])
 
-    a = np.atleast_1d(np.asarray(first, np.float64))
-    out = np.empty_like(a)
-    if alone:
-        of_one(a, out)
-    else:
-        of_two(a, np.broadcast_to(np.asarray(second, np.float64), a.shape).copy(), out)
+    arrays = [np.ascontiguousarray(a, np.float64) for a in np.broadcast_arrays(*map(np.atleast_1d, columns))]
+    out = np.empty_like(arrays[0])
+    (of_two if len(arrays) > 1 else of_one)(*arrays, out)
     return out
 
 

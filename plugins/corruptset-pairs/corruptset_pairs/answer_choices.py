@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from corruptset.errors import StudyError, listed
@@ -24,43 +23,30 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
     Raises
     ------
     StudyError
-        More than ten answers, fewer than two, two of one name, or categories that have no class of the data set.
+        More than ten answers, fewer than two, or categories that have no class of the data set.
     """
-    if categories is None:
-        names = [c.name for c in data.classes]
-        if len(names) > MOST:
-            selected = data.manifest.selection.get("per_super_category")
-            chosen = ""
-            if selected is not None:
-                named = ", ".join(selected["categories"])
-                chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
-            raise StudyError(
-                f"{data.path} has {len(names)} classes, and people choose from at most {MOST} answers. Put the "
-                "classes into categories: "
-                f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
-            )
-        of_label = {c.index: c.name for c in data.classes}
-    else:
-        names = list(dict.fromkeys(categories.values()))
+    answers, chosen = {c.index: c.name for c in data.classes}, ""
+    if categories is None and (selected := data.manifest.selection.get("per_super_category")):
+        named = ", ".join(selected["categories"])
+        chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
+    if categories is not None:
         by_name = {c.name: c.index for c in data.classes} | {c.folder: c.index for c in data.classes}
-        of_label = {
+        names = dict.fromkeys(categories.values())
+        answers = {
             by_name[name]: answer
             for answer in names
             for name, own in categories.items()
             if own == answer and name in by_name
         }
-        absent = [name for name in names if name not in of_label.values()]
-        if absent:
+        if absent := [name for name in names if name not in answers.values()]:
             raise StudyError(
                 f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n{listed(absent, MOST)}\n"
                 "Expected its class folders (of ImageNet the wnids) or class names in the file of categories."
             )
-    problems = [f"the answer {name!r} stands for {n} classes" for name, n in Counter(names).items() if n > 1]
-    if not 2 <= len(names) <= MOST:
-        problems.append(f"there are {len(names)} answers; expected 2 to {MOST}")
-    if problems:
+    if not 2 <= (count := len(set(answers.values()))) <= MOST:
         raise StudyError(
-            f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories "
-            "(--categories FILE)."
+            f"{data.path} has {count} {'answers' if categories else 'classes'}, and people choose from 2 to {MOST}. "
+            "Put the classes into categories: --categories FILE (of ImageNet: --categories fragile-imagenet), as the "
+            f"README of corruptset-pairs describes.{chosen}"
         )
-    return of_label
+    return answers

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corruptset.errors import StudyError, listed
+from corruptset.errors import StudyError
 from corruptset.files import read_regular, reason
-from corruptset.manifests.records.parsing import record_or_mistakes
+from corruptset.manifests.records.parsing import R, record_or_mistakes
 
 from .study_records import AnswerSheet, Refusal, StudyKey
 
@@ -45,18 +44,12 @@ def read_key(path: str | Path) -> StudyKey:
             )
         (file,) = found
     try:
-        key, mistakes = record_or_mistakes(StudyKey, read_regular(file, MOST_BYTES))
-    except OSError as e:
+        return _read(StudyKey, file)
+    except StudyError as e:
         raise StudyError(
-            f"The key {file} cannot be read: {reason(e)}. `corruptset pairs-sheet` writes it beside its page, as "
-            "pairs-key.json."
+            f"The key {file} {e}. `corruptset pairs-sheet` writes it beside its page, as pairs-key.json; it comes "
+            "first, then the files of answers."
         ) from None
-    if key is None:
-        raise StudyError(
-            f"{file} is not the key of a study:\n{listed(mistakes, 10)}\nThe key comes first, then the files of "
-            "answers."
-        )
-    return key
 
 
 def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool) -> AnswerFiles:
@@ -75,7 +68,7 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
     for path in map(Path, paths):
         for file in sorted({*path.glob("*.json")} - {*path.glob(KEY_NAMES)}) if path.is_dir() else [path]:
             try:
-                read[str(file)] = _read(file, key)
+                read[str(file)] = _answers(file, key)
             except StudyError as e:
                 refused[str(file)] = str(e)
     first: dict[str, str] = {}
@@ -109,42 +102,28 @@ def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
     return {trial.id for trial in key.trials if trial.group == sheet.group}
 
 
-def _read(file: Path, key: StudyKey) -> AnswerSheet:
-    """Return a person's answers.
-
-    Raises
-    ------
-    StudyError
-        They do not count; says why.
-    """
+def _read(model: type[R], file: Path) -> R:
+    """Return the record that a file holds; StudyError says why it does not."""
     try:
-        sheet, mistakes = record_or_mistakes(AnswerSheet, read_regular(file, MOST_BYTES))
+        record, mistakes = record_or_mistakes(model, read_regular(file, MOST_BYTES))
     except OSError as e:
         raise StudyError(f"cannot be read: {reason(e)}") from None
-    if sheet is None:
-        raise StudyError(f"is damaged, or no file of answers: {'; '.join(mistakes[:3])}")
+    if record is None:
+        raise StudyError(f"is damaged, or another file: {'; '.join(mistakes[:3])}")
+    return record
+
+
+def _answers(file: Path, key: StudyKey) -> AnswerSheet:
+    """Return a person's answers; StudyError says why they do not count."""
+    sheet = _read(AnswerSheet, file)
     if sheet.study != key.study:
         raise StudyError(f"is of another study: {sheet.study}")
-    if problems := _problems(sheet, key):
-        raise StudyError(f"is damaged: {'; '.join(problems[:3])}")
+    shown, answered = _shown(sheet, key), [answer.trial for answer in sheet.answers]
+    if not shown.issuperset(answered) or len(set(answered)) < len(answered):
+        raise StudyError(f"is damaged: its pictures are not those of group {sheet.group}, each once")
+    if not {answer.answer for answer in sheet.answers} <= {*key.categories, None}:
+        raise StudyError("is damaged: it has an answer that the page does not offer")
+    in_order = [answer.order for answer in sheet.answers] == [*range(1, len(answered) + 1)]
+    if not in_order or sheet.finished != (len(answered) == len(shown)):
+        raise StudyError("is damaged: its answers are not numbered, or it is not finished where it says so")
     return sheet
-
-
-def _problems(sheet: AnswerSheet, key: StudyKey) -> list[str]:
-    """Return what cannot be in a file that the study's page saved."""
-    shown = _shown(sheet, key)
-    answered = Counter(answer.trial for answer in sheet.answers)
-    problems = [f"picture {trial} is not of group {sheet.group}" for trial in answered if trial not in shown]
-    problems += [f"picture {trial} is answered {times} times" for trial, times in answered.items() if times > 1]
-    problems += [
-        f"there is no answer {a.answer!r}"
-        for a in sheet.answers
-        if a.answer is not None and a.answer not in key.categories
-    ]
-    if [answer.order for answer in sheet.answers] != list(range(1, len(sheet.answers) + 1)):
-        problems.append("the answers are not in the order of the pictures")
-    if sheet.finished != (len(sheet.answers) == len(shown)):
-        problems.append(
-            f"it says finished: {str(sheet.finished).lower()}, with {len(sheet.answers)} of {len(shown)} answers"
-        )
-    return problems

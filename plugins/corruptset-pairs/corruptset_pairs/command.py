@@ -1,14 +1,23 @@
-"""`corruptset pairs-sheet` and `corruptset pairs-score`: a page for a small study with people, and what their answers
-come to.
-"""
+"""The commands of a small study with people: its page, and what their answers come to."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from corruptset.cli.options import AsJson, FinishedBuild, Seed, Sets, argument, numbers, option, split_globs
+from corruptset.cli.options import (
+    AsJson,
+    FinishedBuild,
+    Seed,
+    Sets,
+    argument,
+    numbers,
+    option,
+    options_of,
+    split_globs,
+    with_options,
+)
 from corruptset.cli.output import progress_of, put, put_json, put_notes, put_table
 from corruptset.quantities import size
 
@@ -22,61 +31,56 @@ Column = tuple[str, list[str]]
 """Its name, and its cells."""
 
 
-def pairs_sheet(
-    directory: FinishedBuild,
-    out: Annotated[Path, option("--out -o FILE", "The page (.html); its key goes beside it.")] = Path("pairs.html"),
-    n: Annotated[int, option("--n N", "Pictures that each person sees: pairs, or source images.", min=1)] = 40,
-    seed: Seed = 0,
-    predictions: Annotated[
-        Path | None,
-        option(
-            "--predictions PREDICTIONS",
-            "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are "
-            "drawn from all.",
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        option(
-            "--scores SCORES",
-            "Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
-        ),
-    ] = None,
-    sets: Sets = None,
-    change: Annotated[
-        Literal["both", "shift", "shrink"], option("--change", "Of regions: which partners a region may have.")
-    ] = "both",
-    sizes: Annotated[
-        list[str] | None, option("--sizes GROUP", "Of regions: only these groups, such as p40 or s16.")
-    ] = None,
-    levels: Annotated[
-        str | None, option("--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.")
-    ] = None,
-    correct: Annotated[Literal["top1", "top5"], option("--correct", "When a model has an image right.")] = "top1",
-    categories: Annotated[
-        str | None,
-        option(
-            "--categories FILE",
-            "The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
-            "By default the classes, where there are at most ten.",
-        ),
-    ] = None,
-    text: Annotated[
-        Path | None, option("--text FILE", "What people read: title, paragraphs, and after a line --- the end.")
-    ] = None,
-    enlarge: Annotated[
-        int | None, option("--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", min=1)
-    ] = None,
-    smooth: Annotated[
-        bool, option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write a page that asks people what they see: fragile pairs of regions, or gradual degradations, a level per
-    image.
+class _Sheet:
+    """The options of `pairs_sheet`."""
 
-    The page is one file that works without a network. Each person belongs to group A or B, sees one of every pair, and
-    saves a file of answers, which pairs-score reads with the key.
+    out: Path = option("--out -o FILE", "The page (.html); its key goes beside it.", "pairs.html")
+    n: int = option("--n N", "Pictures that each person sees: pairs, or source images.", 40, min=1)
+    seed: Seed = 0
+    predictions: Path | None = option(
+        "--predictions PREDICTIONS",
+        "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are "
+        "drawn from all.",
+        None,
+    )
+    scores: Path | None = option(
+        "--scores SCORES",
+        "Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
+        None,
+    )
+    sets: Sets = None
+    change: Literal["both", "shift", "shrink"] = option(
+        "--change", "Of regions: which partners a region may have.", "both"
+    )
+    sizes: list[str] | None = option(
+        "--sizes GROUP", "Of regions: only these groups, such as p40 or s16.", None, callback=split_globs
+    )
+    levels: str | None = option(
+        "--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.", None, callback=numbers
+    )
+    correct: Literal["top1", "top5"] = option("--correct", "When a model has an image right.", "top1")
+    categories: str | None = option(
+        "--categories FILE",
+        "The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
+        "By default the classes, where there are at most ten.",
+        None,
+    )
+    text: Path | None = option(
+        "--text FILE", "What people read: title, paragraphs, and after a line --- the end.", None
+    )
+    enlargement: int | None = option(
+        "--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", None, min=1
+    )
+    smooth: bool = option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.", False)
+
+
+@with_options(options_of(_Sheet))
+def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any) -> None:
+    """Write a page that asks people what they see, and the key with the right answers.
+
+    It shows fragile pairs of regions, or gradual degradations, a level per image. The page is one file that works
+    without a network. Each person belongs to group A or B, sees one of every pair, and saves a file of answers, which
+    pairs-score reads with the key.
     """
     with progress_of("pairs-sheet") as progress:
         from corruptset.manifests.reader import open as open_data_set
@@ -84,43 +88,18 @@ def pairs_sheet(
         from .sheet import pairs_sheet as run
 
         data = open_data_set(directory)
-        sheet = run(
-            data,
-            out,
-            n=n,
-            seed=seed,
-            predictions=predictions,
-            scores=scores,
-            sets=sets,
-            change=change,
-            sizes=split_globs(sizes),
-            levels=numbers(levels),
-            top5=correct == "top5",
-            categories=answer_categories(data, categories),
-            text=text,
-            enlargement=enlarge,
-            smooth=smooth,
-            progress=progress,
-        )
-    key = sheet.key
+        given["top5"] = given.pop("correct") == "top5"
+        given["categories"] = answer_categories(data, given["categories"])
+        sheet = run(data, **given, progress=progress)
+    key, page, n = sheet.key, sheet.page, given["n"]
     if as_json:
         shown = key.model_dump(include={"study", "kind", "model", "categories"})
-        return put_json(
-            {"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, "n": n, **shown}
-        )
-    what = (
-        "images, each at one level"
-        if key.kind == "levels"
-        else f"pairs of which {key.model} has one right"
-        if key.model
-        else "pairs"
-    )
-    put(f"{n} {what}; {len(key.categories)} answers")
+        files = {"page": str(page), "key": str(sheet.key_file), "bytes": sheet.bytes}
+        return put_json({"ok": True, **files, "n": n, **shown})
+    what = "pairs" if key.model is None else f"pairs of which {key.model} has one right"
+    put(f"{n} {'images, each at one level' if key.kind == 'levels' else what}; {len(key.categories)} answers")
     put(f"Study:     {key.study}")
-    put(
-        f"Page:      {sheet.page} ({size(sheet.bytes)}), for people of group A {sheet.page.name}#A, of group B "
-        f"{sheet.page.name}#B"
-    )
+    put(f"Page:      {page} ({size(sheet.bytes)}), for people of group A {page.name}#A, of group B {page.name}#B")
     put(f"Key:       {sheet.key_file} (keep it to yourself: it has the right answers)")
 
 

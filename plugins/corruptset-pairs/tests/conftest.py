@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from pathlib import Path as _Path
-
-sys.path.insert(0, str(_Path(__file__).parent))
 
 import layouts
 import numpy as np
@@ -18,13 +14,7 @@ import corruptset
 from corruptset.generate.build import build
 from corruptset.manifests.reader import DataSet
 
-LEVELS = """[[sets]]
-corruptions = ["black_lines", "posterize"]
-levels = [1, 2, 4]
-
-[[sets]]
-clean = true
-"""
+LEVELS = '[[sets]]\ncorruptions = ["black_lines", "posterize"]\nlevels = [1, 2, 4]\n\n[[sets]]\nclean = true\n'
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +22,10 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     """Regions of twenty images of ten classes: of two sides, one block of each."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
-    built = build(
+    made = build(
         recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, format="hdf5"
     )
-    return corruptset.open(built.directory)
+    return corruptset.open(made.directory)
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,6 @@ from typing import Any
 
 from corruptset_pairs.study_records import StudyKey, Trial
 
-Says = Callable[[Trial], str | None]
-
-
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
@@ -27,15 +24,15 @@ HOSTILE = [
 ]
 
 
-def right(trial: Trial) -> str:
-    """Say what is right."""
-    return trial.category
-
-
-def sheet_of(key: StudyKey, person: str, group: str, says: Says = right, **changed: Any) -> dict[str, Any]:
-    """Return the answers of one person, as the page saves them."""
+def sheet_of(
+    key: StudyKey, person: str, group: str, says: Callable[[Trial], str | None] | None = None, **changed: Any
+) -> dict[str, Any]:
+    """Return the answers of one person, as the page saves them; by default all are right."""
     shown = [trial for trial in key.trials if trial.group == group]
-    answers = [{"trial": t.id, "order": n, "answer": says(t), "ms": 100 * n} for n, t in enumerate(shown, 1)]
+    answers = [
+        {"trial": t.id, "order": n, "answer": says(t) if says else t.category, "ms": 100 * n}
+        for n, t in enumerate(shown, 1)
+    ]
     sheet = {
         "schema_version": 1,
         "study": key.study,

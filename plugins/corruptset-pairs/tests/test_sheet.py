@@ -1,62 +1,138 @@
-"""A sheet as a whole: the same for the same seed, where it lies, what its study id covers."""
+"""The sheet: its page tells no right answer and loses no pixel; its study id covers what people see."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import io
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from corruptset_pairs.answer_choices import answer_choices
 from corruptset_pairs.sheet import Sheet, pairs_sheet
 from corruptset_pairs.sheet_page import PACKAGE
+from PIL import Image
+from studies import HOSTILE, data_of
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import DataSet
+from corruptset.manifests.records.models import ClassRecord
 from corruptset.pages.document import text_file
 
 
-def made(data: DataSet, folder: Path, **options: Any) -> tuple[bytes, bytes]:
-    """Return the bytes of a page and of its key."""
-    sheet = pairs_sheet(data, folder / "pairs.html", n=6, **options)
-    found = sheet.page.read_bytes(), sheet.key_file.read_bytes()
-    assert sheet.bytes == len(found[0])
-    assert sorted(path.name for path in folder.iterdir()) == ["pairs-key.json", "pairs.html"]
-    for path in folder.iterdir():
-        path.unlink()
-    return found
-
-
-@pytest.mark.parametrize("kind", ["regions", "levels"])
-def test_a_seed_gives_the_same_bytes_and_another_seed_other_ones(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+@pytest.mark.parametrize(("sheet", "data"), [("pairs_of_model", "regions"), ("levels_sheet", "levels")])
+def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
+    sheet: str, data: str, request: pytest.FixtureRequest
 ) -> None:
-    data = request.getfixturevalue(kind)
-    first, again, other = made(data, tmp_path), made(data, tmp_path), made(data, tmp_path, seed=1)
-    assert first == again
-    assert first[0] != other[0]
-    assert first[1] != other[1]
+    made: Sheet = request.getfixturevalue(sheet)
+    images: DataSet = request.getfixturevalue(data)
+    page = made.page.read_text("utf-8")
+    study = data_of(page)
+    assert set(study) == {"schema_version", "study", "enlargement", "categories", "labels", "trials"}
+    index = {sample.id: sample.index for sample in images.samples}
+    shown = {trial: base64.b64decode(raw) for group in study["trials"].values() for trial, raw in group}
+    without_pictures = re.sub(r'"[A-Za-z0-9+/=]{80,}"', '""', page)
+    for trial in made.key.trials:
+        assert trial.sample not in page
+        assert trial.set == "clean" or trial.set not in page
+        assert without_pictures.count(trial.id) == 1
+        picture = Image.open(io.BytesIO(shown[trial.id]))
+        assert picture.info == {}
+        assert np.array_equal(np.array(picture), images[trial.set].image(index[trial.sample]))
+    for word in (
+        "anchor",
+        "partner",
+        "shrink",
+        "black_lines",
+        '"right"',
+        '"category"',
+        made.key.digest,
+        str(made.key.model),
+    ):
+        assert word not in without_pictures, word
+    for group, pictures in study["trials"].items():
+        # in the order of their names, which are hashes
+        assert [trial for trial, _ in pictures] == sorted(t.id for t in made.key.trials if t.group == group)
 
 
-def test_the_study_id_covers_what_people_see_and_nothing_else(
-    regions: DataSet, predictions: Path, tmp_path: Path
-) -> None:
+def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> None:
+    page = pairs_of_model.page.read_text("utf-8")
+    (escaped,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    policy = html.unescape(escaped)
+    for kind in ("script", "style"):
+        (inline,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; img-src data:; ")
+    assert "unsafe" not in policy
+    markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)
+    assert not re.search(r"https?:|src=\"(?!data:)|\sstyle=|\son\w+=", markup)
+
+
+def test_text_is_one_s_own_and_stays_text(regions: DataSet, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
-    own = text_file("instructions.txt", PACKAGE)
-    text.write_text(own.replace("send the file", "mail the file"), encoding="utf-8")
+    text.write_text("\n\n".join(HOSTILE) + "\n---\n" + HOSTILE[1], encoding="utf-8")
+    names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
+    sheet = pairs_sheet(regions, tmp_path / "p.html", n=5, categories=names, text=text)
+    page = sheet.page.read_text("utf-8")
+    assert sheet.key.categories == data_of(page)["categories"] == HOSTILE
+    assert data_of(page)["labels"][3] == "\\u202etxt.exe"
+    assert page.count("<script") == page.count("</script>") == 2
+    assert not re.search("<(img|svg|b)\\b|\u202e|\x1b", page)
+    assert "{{ 7*7 }}" in html.unescape(page)
+    text.write_bytes("\ufeffWas ist das?\r\n\r\nErster\r\nAbsatz.\r\n\r\nZweiter.\r\n---\r\nSchluss.\r\n".encode())
+    before, after = pairs_sheet(regions, tmp_path / "q.html", n=3, text=text).page.read_text("utf-8").split('id="end"')
+    for words in ("<title>Was ist das?</title>", "<p>Erster Absatz.</p>", "<p>Zweiter.</p>"):
+        assert words in before
+    assert "<p>Schluss.</p>" in after
+    assert "Schluss" not in before
+    text.write_text("---\nno title", encoding="utf-8")
+    for file, said in ((text, "has no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
+        with pytest.raises(StudyError, match=said):
+            pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
+
+
+def test_how_pictures_are_shown_is_said(regions: DataSet, tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
+        ({}, "are shown 16 times as large, each pixel as a square.", "pixels"),
+        ({"enlargement": 1}, "are shown at that size.", "pixels"),
+        ({"enlargement": 20, "smooth": True}, "are shown 20 times as large, and smoothed.", "smooth"),
+    ]
+    for number, (options, said, kind) in enumerate(cases):
+        page = pairs_sheet(regions, tmp_path / f"{number}.html", n=3, **options).page.read_text("utf-8")
+        assert f"<li>The pictures have 16 x 16 pixels, and {said}</li>" in page
+        assert f'<figure id="picture" class="{kind}">' in page
+        assert data_of(page)["enlargement"] == options.get("enlargement", 16)
+
+
+def test_a_seed_gives_the_same_bytes_and_the_study_id_covers_what_people_see(
+    regions: DataSet, levels: DataSet, tmp_path: Path
+) -> None:
+    for data in (regions, levels):
+        first = pairs_sheet(data, tmp_path / "a/pairs.html", n=6)
+        again = pairs_sheet(data, tmp_path / "b/pairs.html", n=6)
+        assert sorted(path.name for path in first.page.parent.iterdir()) == ["pairs-key.json", "pairs.html"]
+        for file in ("page", "key_file"):
+            assert getattr(first, file).read_bytes() == getattr(again, file).read_bytes()
+            getattr(first, file).unlink()
+            getattr(again, file).unlink()
+        assert first.bytes == again.bytes
+    text = tmp_path / "text.txt"
+    text.write_text(text_file("instructions.txt", PACKAGE).replace("send the file", "mail the file"), encoding="utf-8")
     names = {str(c.folder): f"class {c.name}" for c in regions.classes}
     variants: list[dict[str, Any]] = [
-        {},
-        {"seed": 1},
-        {"text": text},
-        {"enlargement": 3},
-        {"smooth": True},
-        {"categories": names},
-        {"sizes": ["s12"]},
-    ]
-    studies = [
-        pairs_sheet(regions, tmp_path / f"{i}.html", n=6, **options).key.study for i, options in enumerate(variants)
-    ]
-    assert len(set(studies)) == len(variants)
-    assert pairs_sheet(regions, tmp_path / "elsewhere.html", n=6).key.study == studies[0]
+        {"text": text}, {"categories": names}, {"sizes": ["s12"]}, {}, {"seed": 1}, {"enlargement": 3}, {"smooth": True}
+    ]  # fmt: skip
+    keys = [pairs_sheet(regions, tmp_path / f"{i}.html", n=6, **options).key for i, options in enumerate(variants)]
+    assert len({key.study for key in keys}) == len(variants)
+    key = keys[3]
+    assert (key.kind, key.digest, key.seed, key.enlargement) == ("pairs", regions.digest, 0, 16)
+    assert key.categories == [c.name for c in regions.classes]
 
 
 def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: DataSet, tmp_path: Path) -> None:
@@ -69,34 +145,61 @@ def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: DataS
     assert {path: path.read_bytes() for path in out.parent.iterdir()} == before
 
 
-def test_places_and_numbers_that_cannot_be_are_refused(regions: DataSet, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="lies in the data set, where `corruptset verify` would find a file too many"):
-        pairs_sheet(regions, regions.path / "pairs.html", n=3)
-    with pytest.raises(StudyError, match=r"name that ends in .html"):
-        pairs_sheet(regions, tmp_path / "pairs.pdf", n=3)
-    for mistake in ({"n": 0}, {"seed": -1}, {"enlargement": 0}):
-        with pytest.raises(StudyError, match="whole numbers"):
-            pairs_sheet(regions, tmp_path / "pairs.html", **mistake)  # type: ignore[arg-type]
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_set_of_another_data_set_and_its_predictions_are_refused(
+def test_what_no_sheet_can_be_made_of_is_refused(
     regions: DataSet, levels: DataSet, predictions: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UnknownCorruption, match="'fog/1' matches no set"):
-        pairs_sheet(regions, tmp_path / "p.html", n=3, sets=["fog/1"])
-    (tmp_path / "net").mkdir()
-    (tmp_path / "net/clean.npz").write_bytes((predictions / "clean.npz").read_bytes())
-    (tmp_path / "net/predictions.json").write_text('{"model": "net", "digest": "sha256:' + "0" * 64 + '"}')
-    with pytest.raises(PredictionError, match="of another data set"):
-        pairs_sheet(regions, tmp_path / "p.html", n=3, predictions=tmp_path / "net")
-    with pytest.raises(ScoreError, match="cannot be read"):
-        pairs_sheet(levels, tmp_path / "p.html", n=3, scores=tmp_path / "none.json")
+    net = tmp_path / "net"
+    net.mkdir()
+    (net / "clean.npz").write_bytes((predictions / "clean.npz").read_bytes())
+    (net / "predictions.json").write_text('{"model": "net", "digest": "sha256:' + "0" * 64 + '"}')
+    out = tmp_path / "p.html"
+    cases: list[tuple[DataSet, Path, dict[str, Any], type[Exception], str]] = [
+        (regions, regions.path / "p.html", {}, StudyError, "lies in the data set, where `corruptset verify` would"),
+        (regions, tmp_path / "p.pdf", {}, StudyError, "name that ends in .html"),
+        (regions, out, {"n": 0}, StudyError, "whole numbers"),
+        (regions, out, {"seed": -1}, StudyError, "whole numbers"),
+        (regions, out, {"enlargement": 0}, StudyError, "whole numbers"),
+        (regions, out, {"sets": ["fog/1"]}, UnknownCorruption, "'fog/1' matches no set"),
+        (regions, out, {"predictions": net}, PredictionError, "of another data set"),
+        (levels, out, {"scores": tmp_path / "none.json"}, ScoreError, "cannot be read"),
+    ]
+    for data, file, options, error, said in cases:
+        with pytest.raises(error, match=said):
+            pairs_sheet(data, file, **{"n": 3} | options)
+    assert [path.name for path in tmp_path.iterdir()] == ["net"]
 
 
-def test_the_key_says_what_was_shown(pairs_of_model: Sheet, regions: DataSet, predictions: Path) -> None:
-    key = pairs_of_model.key
-    assert (key.kind, key.digest, key.model, key.seed) == ("pairs", regions.digest, predictions.name, 0)
-    assert (key.enlargement, key.smooth) == (16, False)
-    assert key.categories == [c.name for c in regions.classes]
-    assert key.model_accuracy == {}
+def classes_of(names: list[str], selection: dict[str, Any] | None = None) -> Any:
+    """Return what `answer_choices` looks at of a data set."""
+    classes = [ClassRecord(index=i, name=name, folder=f"n{i:08d}") for i, name in enumerate(names)]
+    return SimpleNamespace(path=Path("data"), classes=classes, manifest=SimpleNamespace(selection=selection or {}))
+
+
+def test_answers_are_classes_or_categories() -> None:
+    ten = ["b", "a", *map(str, range(8))]
+    assert list(answer_choices(classes_of(ten), None).items()) == list(enumerate(ten))
+    given = {"n00000003": "cat", "class 7": "dog", "n00000029": "cat", "nothing": "dog"}
+    choices = answer_choices(classes_of([f"class {i}" for i in range(30)]), given)
+    assert list(choices.items()) == [(3, "cat"), (29, "cat"), (7, "dog")]
+    selected = {"per_super_category": {"categories": ["cat", "dog"], "images": 50, "sha256": "sha256:1"}}
+    cases: list[tuple[Any, dict[str, str] | None, str]] = [
+        (
+            classes_of(list("abcdefghijk"), selected),
+            None,
+            r"11 classes.*--categories FILE.*cat, dog: the file",
+        ),
+        (classes_of(["a"]), None, "has 1 classes, and people choose from 2 to 10"),
+        (
+            classes_of(list("abcdefghijkl")),
+            {c: f"k{c}" for c in "abcdefghijk"},
+            "has 11 answers, and people choose from 2 to 10",
+        ),
+        (
+            classes_of(["a", "b"]),
+            {"a": "x", "c": "y", "d": "z"},
+            "2 of the 3 categories have no class of data:\n  y\n  z",
+        ),
+    ]
+    for data, categories, said in cases:
+        with pytest.raises(StudyError, match=said):
+            answer_choices(data, categories)

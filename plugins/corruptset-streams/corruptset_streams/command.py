@@ -7,55 +7,53 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, option, with_options
+from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, option, options_of, with_options
 from corruptset.cli.output import progress_of, put, put_json
 from corruptset.quantities import size
 
 Kind = Literal["continual", "gradual", "mixed", "correlated", "random-orders"]
 
 
-def _own(kind: Any, words: str, help: str, default: Any = None) -> tuple[Any, Any]:
-    """Return an option, as `with_options` takes it."""
-    return Annotated[kind, option(words, help)], default
-
-
-SCHEDULE = {
-    "kind": _own(
-        Kind,
+class _Schedule:
+    kind: Kind = option(
         "--kind",
         "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders.",
         "continual",
-    ),
-    "out": _own(Path, "--out -o FILE", "The file to write.", "schedule.jsonl"),
-    "force": (Force, False),
-    "severity": _own(int | None, "--severity 1-5", "Of the sets; 5 by default, and for gradual all."),
-    "reset": _own(
-        Literal["never", "shift"], "--reset", "Whether the model is put back at every shift; the marks say so.", "never"
-    ),
-    "shuffle": _own(bool, "--shuffle/--no-shuffle", "Shuffle the samples of each set.", True),
-    "delta": _own(
-        float | None,
+    )
+    out: Path = option("--out -o FILE", "The file to write.", "schedule.jsonl")
+    force: Force = False
+    severity: int | None = option("--severity 1-5", "Of the sets; 5 by default, and for gradual all.", None)
+    reset: Literal["never", "shift"] = option(
+        "--reset", "Whether the model is put back at every shift; the marks say so.", "never"
+    )
+    shuffle: bool = option("--shuffle/--no-shuffle", "Shuffle the samples of each set.", True)
+    delta: float | None = option(
         "--delta X",
         "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a "
         "class.",
-    ),
-    "slots": _own(int | None, "--slots N", "For correlated: stretches of a set; by default one a class."),
-    "orders": _own(int | None, "--orders N", "For random-orders: how many; 10 by default."),
-}
-STREAM = {
-    "source": (Source, "sample"),
-    "out": _own(Path, "--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....", "corruptset-out"),
-    "accuracies": _own(
-        Path | None,
+        None,
+    )
+    slots: int | None = option("--slots N", "For correlated: stretches of a set; by default one a class.", None)
+    orders: int | None = option("--orders N", "For random-orders: how many; 10 by default.", None)
+
+
+class _Stream:
+    source: Source = "sample"
+    out: Path = option("--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....", "corruptset-out")
+    accuracies: Path | None = option(
         "--accuracies FILE",
         "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, "
         "accuracy.",
-    ),
-    "speed": _own(int | None, "--speed N", "Images before the severities change; by default the recipe's."),
-    "length": _own(int | None, "--length N", "Images of the whole stream; by default the recipe's."),
+        None,
+    )
+    speed: int | None = option("--speed N", "Images before the severities change; by default the recipe's.", None)
+    length: int | None = option("--length N", "Images of the whole stream; by default the recipe's.", None)
+
+
+SCHEDULE = options_of(_Schedule) | {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
+STREAM = options_of(_Stream) | {
+    name: BUILD_OPTIONS[name] for name in "seed jobs samples per_class labels skip_bad".split()
 }
-SCHEDULE |= {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
-STREAM |= {name: BUILD_OPTIONS[name] for name in "seed jobs samples per_class labels skip_bad".split()}
 
 
 def _tell(as_json: bool, told: dict[str, Any], text: str) -> None:

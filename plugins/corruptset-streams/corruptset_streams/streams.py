@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -131,13 +131,13 @@ def stream(
                     atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())
                     missing = [tar for tar in tars if not (tar.exists() and tar.with_suffix(".part").exists())]
                     warm_up.warm_up(job, workers)
-                    if workers.most > 1 and len(missing) > 1:
-                        workers.start(len(missing))
-                    for done in [
-                        workers.later(make_tar, job, settings, table, sets, tar, tars[tar]) for tar in missing
-                    ]:
-                        made += done()
+
+                    def count(_: Path, images: int) -> None:
+                        nonlocal made
+                        made += images
                         told(progress)("images", made, table.length)
+
+                    workers.run(partial(make_tar, job, settings, table, sets, tars), missing, count)
                     digest = _finish(directory, tars, build, record)
                 for part in directory.glob("*.part"):  # of tars, and of workers that were killed while they wrote
                     part.unlink()
@@ -174,8 +174,11 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
     return present.get("digest")
 
 
-def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar: Path, places: range) -> int:
+def make_tar(
+    job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
+) -> int:
     """Make and commit a tar of the images of some places in the stream, and return how many it has."""
+    places = tars[tar]
     seed, samples, spec, made = job.maker.seed, job.samples, job.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
     random = table.crops == "random"

@@ -22,10 +22,9 @@ from corruptset.corruptions.rows import severity_number
 from corruptset.corruptions.stages import Stage, set_id
 from corruptset.error_lines import mistake_lines
 from corruptset.errors import RecipeError, first_few, mistakes
-from corruptset.files import read_text
+from corruptset.files import parse_toml, read_text
 from corruptset.generate.recipes.file_models import CorruptionName, RecipeTable
 from corruptset.generate.recipes.recipe import Recipe, located_recipe
-from corruptset.toml import parse_toml
 
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1

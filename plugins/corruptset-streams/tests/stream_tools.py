@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tarfile
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,8 @@ def made_accuracies() -> dict[str, float]:
     weight = {name: 1 + number / 3 for number, name in enumerate(NAMES)}
     return {
         cell_id(one, s1, two, s2): round(0.8 / (1 + 0.25 * weight[one] * s1 + 0.2 * weight[two] * s2**1.5), 4)
-        for one in NAMES
-        for two in NAMES
-        for s1 in TABLE.severities
-        for s2 in TABLE.severities
-        if one != two and (s1 or s2)
+        for (one, two), s1, s2 in product(permutations(NAMES, 2), TABLE.severities, TABLE.severities)
+        if s1 or s2
     }
 
 

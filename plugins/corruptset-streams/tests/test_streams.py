@@ -1,6 +1,4 @@
-"""Streams: images as `corrupt` makes them, in order, the same for any jobs and after a kill, refused where they are
-another's.
-"""
+"""Streams: images as `corrupt` makes them, in order, the same after any interruption, and refused in others' places."""
 
 from __future__ import annotations
 
@@ -15,30 +13,25 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from corruptset_streams import Streamed, stream, streams
-from corruptset_streams.crops import cropped
+from corruptset_streams.crops import cropped, draw_crop
+from layouts import files_of
 from PIL import Image
 from stream_tools import accuracies_file, members, small_recipe
 
 import corruptset
-from corruptset.errors import BuildError, CorruptsetError, IncompleteBuild, MachineError, StoreError, VerificationError
+from corruptset.errors import BuildError, IncompleteBuild, MachineError, StoreError, VerificationError
+from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import open_source
 from pictures import painted
 
 
-def tree(directory: Path) -> dict[str, bytes]:
-    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
-
-
 def make(folder: Path, out: Path | None = None, **options: Any) -> Streamed:
-    table = {name: options.pop(name) for name in ("crops", "speed", "length", "tar") if name in options}
-    return stream(
-        str(small_recipe(folder, **table)),
-        out=out or folder,
-        accuracies=accuracies_file(folder),
-        **{"jobs": 1} | options,
-    )
+    table = {name: options.pop(name) for name in ("crops", "tar") if name in options}
+    recipe, accuracies = str(small_recipe(folder, **table)), accuracies_file(folder)
+    return stream(recipe, out=out or folder, accuracies=accuracies, **{"jobs": 1} | options)
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +39,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
     return make(tmp_path_factory.mktemp("stream"), seed=43)
 
 
-def test_names_order_and_manifest(made: Streamed) -> None:
+def test_a_stream_has_its_names_order_and_record(made: Streamed) -> None:
+    tars = [f"serial_{n:05d}.tar" for n in range(6)]
     assert made.directory.parts[-2:] == ("small-0.1", "baseline_35_transition+speed_5_seed_43")
-    assert sorted(tree(made.directory)) == [
-        "SHA256SUMS",
-        "samples.jsonl",
-        *(f"serial_{n:05d}.tar" for n in range(6)),
-        "stream.json",
-    ]
+    assert sorted(files_of(made.directory)) == ["SHA256SUMS", "samples.jsonl", *tars, "stream.json"]
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=made.directory, check=True)
     images = members(made.directory)
-    assert [info["place"] for _, info, _, _ in images] == list(range(64))
-    assert [name for name, *_ in images] == [f"serial_{place // 12:05d}.tar" for place in range(64)]
-    manifest = json.loads((made.directory / "stream.json").read_text())
-    assert [info["set"] for _, info, _, _ in images] == [
-        name for name, _, count in manifest["walk"] for _ in range(count)
-    ]
-    assert manifest["digest"] == made.digest
+    infos = [info for _, info, _, _ in images]
+    assert [info["place"] for info in infos] == list(range(64))
+    assert [tar for tar, *_ in images] == [tars[place // 12] for place in range(64)]
+    record = json.loads((made.directory / "stream.json").read_text())
+    assert [info["set"] for info in infos] == [name for name, _, count in record["walk"] for _ in range(count)]
+    assert record["digest"] == made.digest
+    # the same on every machine, for ever
+    assert record["pixel_digest"] == "blake3:a3db85e1a6999987d536bb335516827b263859224f8e81b4bcb773682472b57c"
     for step in range(12):
-        ids = [info["id"] for _, info, _, _ in images if info["step"] == step]
+        ids = [info["id"] for info in infos if info["step"] == step]
         assert len(set(ids)) == len(ids), "no image twice in a step while there are others"
 
 
@@ -80,12 +70,30 @@ def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
         assert (jpeg, label) == (buffer.getvalue(), sample.label)
 
 
-def test_the_digest_is_the_same_for_ever(made: Streamed) -> None:
-    manifest = json.loads((made.directory / "stream.json").read_text())
-    assert manifest["pixel_digest"] == "blake3:a3db85e1a6999987d536bb335516827b263859224f8e81b4bcb773682472b57c"
+def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key() -> None:
+    boxes, flips = zip(*(draw_crop(400, 400, ["a", n]) for n in range(4000)), strict=True)
+    left, top, right, bottom = np.array(boxes).T
+    assert min(left.min(), top.min()) >= 0
+    assert max(right.max(), bottom.max()) <= 400
+    area, ratio = (right - left) * (bottom - top) / 400**2, (right - left) / (bottom - top)
+    assert 0.079 < area.min() < 0.085
+    assert area.max() > 0.97
+    assert 0.74 <= ratio.min() < ratio.max() <= 1.35
+    assert abs(np.log(ratio).mean()) < 0.02
+    assert abs(np.mean(flips) - 0.5) < 0.03
+    # an extreme image gets its middle
+    assert (draw_crop(2000, 10, [1])[0], draw_crop(10, 2000, [1])[0]) == ((993, 0, 1006, 10), (0, 993, 10, 1006))
+    assert draw_crop(500, 375, ["stream", 1, 43, "crop", "n01440764_10026@0"]) == ((76, 146, 265, 294), False)
+    for channels in (1, 3):
+        image = np.ascontiguousarray(painted(60, 80)[:, :, :channels])
+        out = cropped(image, (5, 10, 45, 50), True, (32, 24), "bilinear")
+        picture = Image.fromarray(image.squeeze()).crop((5, 10, 45, 50)).resize((32, 24), Image.Resampling.BILINEAR)
+        np.testing.assert_array_equal(out, np.asarray(picture).reshape(24, 32, channels)[:, ::-1])
 
 
-def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruptions_change_no_byte_and_another_stream_is_refused(
+    made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, done = streams.make_tar, []
 
     def failing(*given: Any) -> int:
@@ -106,89 +114,95 @@ def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, m
         make(tmp_path, seed=43, tar=13)
     again = make(tmp_path, seed=43)
     assert again.made == 64 - 24, "two are kept"
-    assert tree(again.directory) == tree(made.directory)
-    finished = make(tmp_path, seed=43, jobs=None)
+    assert files_of(again.directory) == files_of(made.directory)
+    finished = make(tmp_path, seed=43)
     assert (finished.made, finished.digest) == (0, made.digest)
     with pytest.raises(BuildError, match="another stream: stream, walk differ"):
         make(tmp_path, seed=43, length=63)
-
-
-@pytest.mark.parametrize("name", ["serial_00001.tar", "samples.jsonl", "stream.json"])
-def test_a_finished_stream_is_checked(made: Streamed, tmp_path: Path, name: str) -> None:
-    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
-    shutil.copytree(made.directory, folder)
-    path = folder / name
-    path.write_bytes(path.read_bytes().replace(b'"environment"', b'"Environment"') + b" ")
-    with pytest.raises(VerificationError, match=f"not as SHA256SUMS says are {name}"):
-        make(tmp_path, seed=43)
-    if name != "stream.json":
-        path.unlink()
-        with pytest.raises(VerificationError, match=name):
-            make(tmp_path, seed=43)
-
-
-def test_the_core_says_what_reads_a_stream(made: Streamed) -> None:
-    with pytest.raises(IncompleteBuild, match=r"is a changing stream: .*corruptset-streams"):
-        corruptset.open(made.directory)
-    assert "corruptset-streams" in corruptset.verify(made.directory).problems[0].detail
-
-
-def test_streams_go_to_a_disk() -> None:
-    with pytest.raises(StoreError, match="streams are written to a local folder"):
-        stream("ccc-hard", out="s3://b/c")
-
-
-@pytest.mark.parametrize("name", ["serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"])
-def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path, name: str) -> None:
-    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
-    folder.mkdir(parents=True)
-    (folder / name).write_text("[1]")
-    with pytest.raises(
-        BuildError, match=r"(is not empty and holds no stream|holds another stream: ).*\. Choose another"
-    ):
-        make(tmp_path, seed=43)
-    assert tree(folder) == {name: b"[1]"}
-    assert [path.name for path in folder.iterdir()] == [name]
-
-
-def test_options_of_other_builds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="takes no scale, sets"):
         make(tmp_path, scale="side", sets=["fog/*"])
+    with pytest.raises(StoreError, match="streams are written to a local folder"):
+        stream("ccc-hard", out="s3://b/c")
+    with pytest.raises(IncompleteBuild, match=r"is a changing stream: .*corruptset-streams"):
+        corruptset.open(made.directory)
 
 
-def test_speed_and_length_in_place_of_the_recipes(tmp_path: Path) -> None:
-    with pytest.raises(CorruptsetError, match="speed is 0"):
-        stream(str(small_recipe(tmp_path)), accuracies=accuracies_file(tmp_path), speed=0)
-    given = stream(
-        str(small_recipe(tmp_path)), out=tmp_path / "a", accuracies=accuracies_file(tmp_path), speed=3, length=7, jobs=1
-    )
-    own = make(tmp_path, tmp_path / "b", speed=3, length=7)
-    assert (given.images, given.steps, given.tars, given.digest) == (7, 3, 1, own.digest)
+def test_a_finished_stream_is_checked(made: Streamed, tmp_path: Path) -> None:
+    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
+    shutil.copytree(made.directory, folder)
+    for name in ("serial_00001.tar", "samples.jsonl", "stream.json"):
+        path = folder / name
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(b'"environment"', b'"Environment"') + b" ")
+        with pytest.raises(VerificationError, match=f"not as SHA256SUMS says are {name}"):
+            make(tmp_path, seed=43)
+        path.write_bytes(whole)
+    path = folder / "serial_00001.tar"
+    path.unlink()
+    with pytest.raises(VerificationError, match="serial_00001"):
+        make(tmp_path, seed=43)
 
 
-def test_tars_and_containers_are_outside_the_digest(made: Streamed, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) -> None:
+    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
+    folder.mkdir(parents=True)
+    for name in ("serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"):
+        (folder / name).write_text("[1]")
+        with pytest.raises(BuildError, match=r"(is not empty and holds no stream|holds another stream: ).*\. Choose"):
+            make(tmp_path, seed=43)
+        assert files_of(folder) == {name: b"[1]"}
+        (folder / name).unlink()
+
+
+def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made: Streamed, tmp_path: Path) -> None:
     other = make(tmp_path, seed=43, tar=40)
     assert other.digest == made.digest
     assert [m[1:] for m in members(other.directory)] == [m[1:] for m in members(made.directory)]
-
-
-def test_fixed_crops_and_more_images_than_samples(tmp_path: Path) -> None:
     images = members(make(tmp_path, crops="preprocessing", speed=20, length=30, samples=4).directory)
-    assert all("crop" not in info for _, info, _, _ in images)
-    for start in range(0, 20, 4):
-        assert len({info["id"] for _, info, _, _ in images[start : start + 4]}) == 4, "every round has every image"
-    assert len({info["key"] for _, info, _, _ in images}) == 30
-    orders = {tuple(info["id"] for _, info, _, _ in images[start : start + 4]) for start in range(0, 20, 4)}
-    assert len(orders) > 1
+    infos = [info for _, info, _, _ in images]
+    assert all("crop" not in info for info in infos)
+    orders = [tuple(info["id"] for info in infos[start : start + 4]) for start in range(0, 20, 4)]
+    assert {len(set(order)) for order in orders} == {4}, "every round has every image"
+    assert len(set(orders)) > 1
+    assert len({info["key"] for info in infos}) == 30
 
 
 def test_images_without_labels(tmp_path: Path) -> None:
-    Image.fromarray(painted(60, 80)).save(tmp_path / "a.png")
     (tmp_path / "tree").mkdir()
-    (tmp_path / "a.png").rename(tmp_path / "tree" / "a.png")
+    Image.fromarray(painted(60, 80)).save(tmp_path / "tree/a.png")
     folder = make(tmp_path, source=f"tree:{tmp_path / 'tree'}", length=3).directory
     with tarfile.open(folder / "serial_00000.tar") as archive:
-        assert archive.getnames() == [f"sample_{n:08d}.{ending}" for n in range(3) for ending in ("info", "input.jpg")]
+        names = [f"sample_{n:08d}.{ending}" for n in range(3) for ending in ("info", "input.jpg")]
+        assert archive.getnames() == names
+
+
+def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> None:
+    small_recipe(tmp_path)
+    accuracies_file(tmp_path)
+    done = run("stream", "small.toml", "--grid", "grid.toml", "--json")
+    assert (done.code, done.json["sets"]) == (0, 1240)
+    assert load_recipe(tmp_path / "grid.toml").name == "small-grid"
+    missing = run("stream", "small.toml")
+    assert missing.code == 2
+    assert "--accuracies None cannot be taken" in missing.err
+    options = "--accuracies accuracies.csv --speed 2 --length 5 --samples 2 --out o --jobs 1".split()
+    done = run("stream", "small.toml", *options, "--json")
+    told = done.json
+    assert (done.code, *(told[name] for name in "images made steps tars".split())) == (0, 5, 5, 3, 1)
+    directory = Path(told["directory"])
+    assert directory.name == "baseline_35_transition+speed_2_seed_0"
+    again = run("stream", "small.toml", *options)
+    assert "5 images in 3 steps, 1 tars" in again.out
+    assert told["digest"] in again.out
+    assert run("stream", "small.toml", *options[:-2], "--speed", "0").code == 2
+    for command in ("verify", "show"):
+        refused = run(command, directory)
+        assert refused.code == 1
+        assert "corruptset-streams" in refused.out + refused.err
+    (directory / "serial_00000.tar").unlink()
+    damaged = run("stream", "small.toml", *options)
+    assert damaged.code == 1
+    assert "not as SHA256SUMS says are serial_00000.tar" in damaged.err
 
 
 @pytest.mark.ci
@@ -205,11 +219,11 @@ def test_a_killed_command_is_resumed_and_webdataset_reads_it(made: Streamed, tmp
     process.wait()
     assert not (directory / "stream.json").exists(), "it was killed too late to say anything"
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert tree(directory) == tree(made.directory)
+    assert files_of(directory) == files_of(made.directory)
     code = (
         "import json, sys, webdataset\n"
-        "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8').to_tuple('input.jpg', "
-        "'output.cls', 'info')\n"
+        "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8')\n"
+        "read = read.to_tuple('input.jpg', 'output.cls', 'info')\n"
         "print(json.dumps([[json.loads(info)['place'], label, image.shape] for image, label, info in read]))"
     )
     urls = [str(p) for p in sorted(directory.glob("*.tar"))]

@@ -1,6 +1,4 @@
-"""A loaded model: its classes, its gradient, what it refuses, and its way to other processes. Those without a network
-need no PyTorch.
-"""
+"""A loaded model: classes, gradient, checks before its use, its way to other processes."""
 
 from __future__ import annotations
 
@@ -12,38 +10,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surrogates import NORMAL, digits, seeded, smooth, write_model
+from surrogates import NORMAL, digits, seeded, smooth, write_file, write_model
 
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
 from corruptset.corruptions.models.surrogate import Surrogate
 from corruptset.errors import ModelError
 
+FOLDERS = tuple("abcdefghij")
+
 
 def unloaded(**changes) -> Surrogate:
-    """Return a surrogate whose network is never asked."""
+    """Return a surrogate whose network is never asked, for which no PyTorch is needed."""
     values = {
         "name": "net",
         "factory": "a:b",
         "weights": "w.pt",
         "input": {"size": 8, "channels": "grey"} | NORMAL["grey"],
     }
-    file = ModelFile.model_validate(values | changes)
-    return Surrogate(
-        Path("model.toml"),
-        file,
-        "sha256:0",
-        "cpu",
-        1,
-        10,
-        ("b", "c", "a", *"defghij") if "classes" in changes else None,
-    )
+    order = ("b", "c", "a", *"defghij") if "classes" in changes else None
+    return Surrogate(Path("model.toml"), ModelFile.model_validate(values | changes), "sha256:0", "cpu", 1, 10, order)
 
 
-FOLDERS = tuple("abcdefghij")
-
-
-def test_outputs_in_the_data_sets_order_are_as_many_as_its_classes():
+def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
     model = unloaded().for_classes(FOLDERS)
     assert model._outputs_of(np.array([0, 9]), 2).tolist() == [0, 9]
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
@@ -51,59 +40,38 @@ def test_outputs_in_the_data_sets_order_are_as_many_as_its_classes():
             ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"
         ):
             unloaded().for_classes(folders)
-
-
-def test_outputs_by_name_are_found_in_any_order_and_may_be_more():
     model = unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
     assert model._outputs_of(np.array([0, 1, 2, 0]), 4).tolist() == [2, 0, 9, 2]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"(?s)has no output for 2 of the data set's 4 classes.*\n  x\n  y"):
         unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
-    assert "has no output for 2 of the data set's 4 classes" in str(caught.value)
-    assert "\n  x\n  y" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("labels", "says"),
-    [
-        ([0, 10], "has classes 0 to 9, and there are labels beyond: 10"),
-        ([-1, 3], "beyond: -1"),
-        ([1], r"labels is int64 of shape \(1,\); expected int64 of shape \(2,\)"),
-        ([0.0, 1.0], "labels is float64"),
-    ],
-)
-def test_labels_beyond_the_outputs_are_refused(labels, says):
-    with pytest.raises(ModelError, match=says):
-        unloaded().gradient(np.zeros((2, 8, 8, 1), np.float32), np.array(labels))
-
-
-def test_labels_of_a_data_set_are_those_of_its_classes():
-    model = unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
-    with pytest.raises(ModelError, match="has classes 0 to 2, and there are labels beyond: 3"):
-        model.gradient(np.zeros((1, 8, 8, 1), np.float32), np.array([3]))
-
-
-@pytest.mark.parametrize(
-    ("shape", "says"),
-    [
-        ((1, 8, 9, 1), r"takes images of 8x8 \(height x width\), and these have 8x9. Resize the images"),
-        ((1, 8, 8, 3), "takes grey images, and these are RGB"),
-    ],
-)
-def test_images_of_another_kind_are_refused(shape, says):
-    for call in (
-        lambda m: m.logits(np.zeros(shape, np.uint8)),
-        lambda m: m.gradient(np.zeros(shape, np.float32), np.array([1])),
+def test_labels_and_images_of_another_kind_are_refused():
+    model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
+    rgb = unloaded(input={"size": 8} | NORMAL["rgb"])
+    images = np.zeros((2, 8, 8, 1), np.float32)
+    for call, says in (
+        (lambda: model.gradient(images, np.array([0, 10])), "has classes 0 to 9, and there are labels beyond: 10"),
+        (lambda: model.gradient(images, np.array([-1, 3])), "beyond: -1"),
+        (lambda: few.gradient(images, np.array([3, 0])), "has classes 0 to 2, and there are labels beyond: 3"),
+        (
+            lambda: model.gradient(images, np.array([1])),
+            r"labels is int64 of shape \(1,\); expected int64 of shape \(2,\)",
+        ),
+        (lambda: model.gradient(images, np.array([0.0, 1.0])), "labels is float64"),
+        (
+            lambda: model.logits(np.zeros((1, 8, 9, 1), np.uint8)),
+            r"takes images of 8x8 \(height x width\), and these have 8x9",
+        ),
+        (lambda: model.gradient(np.zeros((1, 8, 8, 3)), np.array([1])), "takes grey images, and these are RGB"),
+        (lambda: rgb.logits(np.zeros((1, 8, 8, 1), np.uint8)), "takes RGB images, and these are grey"),
+        *(
+            (lambda b=b: corruptset.load_surrogate("none.toml", batch=b), "batch is .*; expected a whole number")
+            for b in (0, 1.5, True)
+        ),
     ):
         with pytest.raises(ModelError, match=says):
-            call(unloaded())
-    with pytest.raises(ModelError, match="takes RGB images, and these are grey"):
-        unloaded(input={"size": 8} | NORMAL["rgb"]).logits(np.zeros((1, 8, 8, 1), np.uint8))
-
-
-@pytest.mark.parametrize("batch", [0, -1, 1.5, True, "8"])
-def test_a_batch_is_one_image_or_more(batch, tmp_path):
-    with pytest.raises(ModelError, match=r"batch is .*; expected a whole number from 1 upwards"):
-        corruptset.load_surrogate(tmp_path / "model.toml", batch=batch)
+            call()
 
 
 @pytest.mark.ci
@@ -112,10 +80,8 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
     """Against differences of the loss, in the order of the image's own planes."""
     from small_nets import Smooth
 
-    file = write_model(
-        tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input={"size": 8, "channels": channels} | NORMAL["rgb"]
-    )
-    model = corruptset.load_surrogate(file)
+    given = {"size": 8, "channels": channels} | NORMAL["rgb"]
+    model = corruptset.load_surrogate(write_model(tmp_path, seeded(Smooth), 8, "small_nets:Smooth", input=given))
     images, labels = np.random.default_rng(1).uniform(0, 255, (2, 8, 8, 3)), np.array([4, 7])
     loss, gradient = model.gradient(images, labels)
     assert (loss.dtype, gradient.dtype, gradient.shape) == (np.float32, np.float32, images.shape)
@@ -128,76 +94,77 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
 
 
 @pytest.mark.ci
-def test_one_at_a_time_is_what_a_batch_is_and_logits_are_exact():
-    images = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8)
-    labels = np.arange(7)
+def test_one_at_a_time_is_what_a_batch_is_and_losses_are_cross_entropies():
+    images, labels = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8), np.arange(7)
     one, three = (corruptset.load_surrogate(smooth(12, 9), batch=batch) for batch in (1, 3))
     np.testing.assert_allclose(one.logits(images), three.logits(images), atol=1e-5)
     np.testing.assert_array_equal(one.logits(images)[4:5], one.logits(images[4:5]))
     loss, gradient = one.gradient(images.astype(np.float32), labels)
-    alone = one.gradient(images[4:5].astype(np.float32), labels[4:5])
-    np.testing.assert_array_equal(gradient[4:5], alone[1])
-    assert loss[4] == alone[0][0]
-    want = -np.log(
-        np.exp(one.logits(images).astype(float)) / np.exp(one.logits(images).astype(float)).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(gradient[4:5], one.gradient(images[4:5].astype(np.float32), labels[4:5])[1])
+    powers = np.exp(one.logits(images).astype(float))
+    np.testing.assert_allclose(
+        loss, -np.log(powers / powers.sum(axis=1, keepdims=True))[np.arange(7), labels], rtol=1e-5
     )
-    np.testing.assert_allclose(loss, want[np.arange(7), labels], rtol=1e-5)
     assert one.logits(images[:0]).shape == (0, 10)
 
 
 @pytest.mark.ci
-def test_columns_are_the_data_sets_classes(tmp_path):
+def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp_path):
     trained = digits()
-    (tmp_path / "folders.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
-    file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", channels="grey", classes="folders.txt")
-    model = corruptset.load_surrogate(file)
+    folders = [f"digit {i}" for i in range(10)]
+    (tmp_path / "folders.txt").write_text("".join(f"{folder}\n" for folder in folders))
+    options = {"channels": "grey", "least_accuracy": 0.9}
+    model = corruptset.load_surrogate(
+        write_model(tmp_path, trained.network, 8, "small_nets:Plain", classes="folders.txt", **options)
+    )
     some = model.for_classes(["digit 3", "digit 0"])
     np.testing.assert_array_equal(some.logits(trained.images[:5]), model.logits(trained.images[:5])[:, [3, 0]])
     images = trained.images[:2].astype(np.float32)
     np.testing.assert_array_equal(
         some.gradient(images, np.array([0, 1]))[1], model.gradient(images, np.array([3, 0]))[1]
     )
+    turned = (trained.labels + 3) % 10  # the data set's classes begin with digit 7
+    mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
+    assert mended.check_accuracy(trained.images, turned) > 0.95
+    with pytest.raises(ModelError, match="was shown no images"):
+        mended.check_accuracy(trained.images[:0], turned[:0])
+    file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", **options)
+    with pytest.raises(
+        ModelError, match=r"clean images right; .* asks for 90\.0% or more \(least_accuracy\)\. Check mean, std"
+    ):
+        corruptset.load_surrogate(file).check_accuracy(trained.images, turned)
+    (tmp_path / "folders.txt").write_text("a\nb\n")
+    for name, says in (
+        ("folders.txt", r"has 10 outputs, and folders\.txt has 2 class folders"),
+        ("none.txt", "cannot be read"),
+    ):
+        with pytest.raises(ModelError, match=says):
+            corruptset.load_surrogate(
+                write_model(tmp_path, trained.network, 8, "small_nets:Plain", classes=name, **options)
+            )
 
 
 @pytest.mark.ci
-def test_it_goes_to_other_processes_and_is_the_same_there(tmp_path):
-    model = replace(corruptset.load_surrogate(smooth(12, 9)), folders=tuple("abcdefghij"))
-    images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.uint8)
-    want = model.gradient(images.astype(np.float32), np.array([1, 2]))[1]
-    data = pickle.dumps(model)
-    assert len(data) < 3000, "no weights, no network"
-    assert pickle.loads(data) == model
-    (tmp_path / "model").write_bytes(data)
-    code = (
-        "import pickle, sys, numpy as np;"
-        f"model = pickle.load(open({str(tmp_path / 'model')!r}, 'rb')); assert 'torch' not in sys.modules;"
-        "images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32);"
-        f"np.save({str(tmp_path / 'out.npy')!r}, model.gradient(images, np.array([1, 2]))[1])"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), want)
-
-
-@pytest.mark.ci
-def test_changed_weights_are_refused(tmp_path):
+def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_refused(tmp_path):
     from small_nets import Smooth
 
     def write(seed):
-        return write_model(
-            tmp_path,
-            seeded(lambda: Smooth(1), seed),
-            8,
-            "small_nets:Smooth",
-            channels="grey",
-            arguments={"channels": 1},
-        )
+        return write_model(tmp_path, seeded(Smooth, seed), (12, 9), "small_nets:Smooth")
 
-    model = corruptset.load_surrogate(write(1))
+    model = replace(corruptset.load_surrogate(write(1)), folders=FOLDERS)
+    images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32)
     data = pickle.dumps(model)
-    write(2)
+    assert len(data) < 3000, "no weights, no network"
+    assert pickle.loads(data) == model
     code = (
-        "import pickle, sys, numpy; pickle.loads(bytes.fromhex(sys.argv[1])).logits(numpy.zeros((1, 8, 8, 1), 'uint8'))"
+        "import pickle, sys, numpy as np;"
+        "model = pickle.loads(bytes.fromhex(sys.argv[1])); assert 'torch' not in sys.modules;"
+        "images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32);"
+        f"np.save({str(tmp_path / 'out.npy')!r}, model.gradient(images, np.array([1, 2]))[1])"
     )
+    subprocess.run([sys.executable, "-c", code, data.hex()], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.gradient(images, np.array([1, 2]))[1])
+    write(2)
     done = subprocess.run([sys.executable, "-c", code, data.hex()], capture_output=True, text=True)
     assert "ModelError: The weights" in done.stderr
     assert f"and {model.sha256} was expected" in done.stderr
@@ -219,3 +186,127 @@ def test_what_a_manifest_says_of_it():
         "batch": 4,
         "threads": 1,
     }
+
+
+# --- what it must do before it is used ------------------------------------------------------------------------------
+
+NETS = """
+import torch
+from small_nets import Smooth
+
+
+class Logits(Smooth):
+    calls = 0
+
+    def __init__(self, change="logits"):
+        super().__init__(1)
+        self.change = change
+
+    def forward(self, pixels):
+        Logits.calls += 1
+        calls, forward = Logits.calls, super().forward
+        logits = forward(pixels)
+        return eval(self.change)
+"""
+FAULTS = [
+    ("(logits, 0)", {}, "returns tuple for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, classes)"),
+    (
+        "self.convolution(pixels)",
+        {},
+        "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected one tensor",
+    ),
+    ("logits[:, :1]", {}, "returns float32 (1, 1) for a batch"),
+    ("logits.argsort(1)", {}, "returns int64 (1, 10) for a batch"),
+    ("logits.to_sparse()", {}, "expected one tensor of floats (1, classes), dense, with two classes or more"),
+    ("logits.to('meta')", {}, "expected one tensor of floats (1, classes), dense, with two classes or more"),
+    (
+        "forward(pixels + torch.rand(1))",
+        {},
+        "gives other outputs when it sees the same images again: it draws something at random",
+    ),
+    ("logits + calls", {}, "gives other outputs when it sees the same images again"),
+    ("forward(pixels.round())", {}, "The gradient of small by its pixels is 0 everywhere"),
+    ("logits.detach()", {}, "has no gradient by its pixels: RuntimeError"),
+    ("logits / 0", {}, "gives values that are not finite on noise"),
+    (
+        "logits + torch.sqrt((pixels - pixels) ** 2).mean()",
+        {},
+        "has a gradient with values that are not finite (NaN or infinity)",
+    ),
+    ("logits.softmax(1)", {}, "has outputs = 'logits', and gives probabilities: values from 0."),
+    ("logits", {"outputs": "probabilities"}, "has outputs = 'probabilities', and gives logits: values from -"),
+    (
+        "logits",
+        {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]},
+        "cannot take a batch of shape (1, 3, 8, 8): RuntimeError: ",
+    ),
+]
+
+
+def file_of(folder, change, **keys):
+    from small_nets import Smooth
+
+    arguments = {"channels": "grey", "arguments": {"change": change}} | keys
+    file = write_model(folder, seeded(lambda: Smooth(1)), 8, "faulty_nets:Logits", **arguments)
+    (folder / "faulty_nets.py").write_text(NETS)
+    return file
+
+
+@pytest.mark.ci
+def test_a_model_that_cannot_be_used_is_refused(tmp_path):
+    for change, keys, says in FAULTS:
+        with pytest.raises(ModelError) as caught:
+            corruptset.load_surrogate(file_of(tmp_path, change, **keys))
+        assert says in str(caught.value), change
+
+
+@pytest.mark.ci
+def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
+    plain = corruptset.load_surrogate(file_of(tmp_path / "a", "logits"))
+    of_probabilities = corruptset.load_surrogate(file_of(tmp_path / "b", "logits.softmax(1)", outputs="probabilities"))
+    images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
+    for one, other in zip(
+        *(s.gradient(images.astype(np.float32), labels) for s in (plain, of_probabilities)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(np.exp(of_probabilities.logits(images)).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("factory", "arguments", "size"),
+    [
+        ("torchvision.models:resnet50", {}, 224),
+        ("torchvision.models:mobilenet_v3_small", {"num_classes": 10}, 64),
+        ("timm:create_model", {"model_name": "vit_tiny_patch16_224", "num_classes": 10}, 224),
+    ],
+)
+def test_a_real_factory_makes_one_images_pgd(factory, arguments, size, tmp_path):
+    """Weights are those that the factory draws, saved and read by the loading code."""
+    import importlib
+
+    import torch
+    from torchvision_cpu import let_torchvision_be_imported
+
+    from pictures import photograph
+
+    let_torchvision_be_imported()
+    module, _, name = factory.partition(":")
+    network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
+    torch.save(network.state_dict(), tmp_path / "w.pth")
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    given = {"size": size, "mean": mean, "std": std}
+    model = corruptset.load_surrogate(
+        write_file(tmp_path, factory=factory, arguments=arguments, weights="w.pth", input=given)
+    )
+    image = photograph("astronaut", size)
+    pixels = torch.from_numpy(((image / 255 - mean) / std).astype(np.float32)).permute(2, 0, 1)[None]
+    with torch.no_grad():
+        want = network(pixels).numpy()
+    np.testing.assert_allclose(model.logits(image[None]), want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
+    # of a class that random weights are certain of the gradient is 0
+    out = corruptset.corrupt(image, "pgd", severity=3, label=int(want.argmin()), surrogate=model)
+    away = np.abs(out.astype(int) - image)
+    assert away.max() == 4
+    assert (away > 0).mean() > 0.05  # timm begins with branches of weight 0, so that few pixels have a gradient

@@ -1,5 +1,7 @@
 """Samples made again from the source find what no hash of the data set can."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections.abc import Callable
@@ -10,20 +12,18 @@ import archives
 import numpy as np
 import pytest
 from damage import edit_lines, redigest
-from packs import archive_paths, packed
 from PIL import Image
+from remade import other_pixels, other_revision, photos, small_release_of
 
 import corruptset
 from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, VerificationError
 from corruptset.generate.again import from_manifest, sample_check
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
-from corruptset.generate.plan import tree as set_maker
+from corruptset.generate.plan import tree
 from corruptset.generate.sources.selection import spread
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.release.unpack import unpack
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
@@ -35,27 +35,31 @@ def test_a_good_build(request: pytest.FixtureRequest, kind: str) -> None:
     assert ("rederive", 8, 8) in seen
 
 
-def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(set_maker, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+def test_other_draws_are_found_in_samples_that_are_spread_over_the_whole(
+    whole: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
     report = corruptset.verify(whole.directory, rederive=2, jobs=1)
-    wrong = {p.path for p in report.problems}
     assert {p.kind for p in report.problems} == {"rederive"}
     noisy = {s.id for s in whole.manifest.sets if any(t.corruption == "gaussian_noise" for t in s.stages)}
-    assert wrong == {f"sets/{s}.jsonl" for s in noisy}
+    assert {p.path for p in report.problems} == {f"sets/{s}.jsonl" for s in noisy}
     assert len(report.problems) == 2 * len(noisy)
+    samples = corruptset.open(whole.directory).samples
+    assert report.checked["rederived"] == 2
+    assert {p.detail.partition(":")[0] for p in report.problems} == {samples[0].id, samples[4].id}
+    assert spread(range(50_000), 4) == [0, 12_500, 25_000, 37_500]
+    assert (spread(range(8), 3), spread(range(5), 9)) == ([0, 2, 5], [0, 1, 2, 3, 4])
 
 
-def test_other_lossy_bytes_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pixel digests are right, and so are all hashes: only the encoding is another."""
-    monkeypatch.setattr(from_manifest, "parse_encoding", lambda record: JpegEncoding(quality=84))
-    report = corruptset.verify(whole.directory, rederive=1, jobs=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(from_manifest, "parse_encoding", lambda record: JpegEncoding(quality=84))
+        report = corruptset.verify(whole.directory, rederive=1, jobs=1)
     assert {p.kind for p in report.problems} == {"rederive"}
     assert len(report.problems) == 2 * len(whole.manifest.sets)
     assert any(p.path.startswith("images/") for p in report.problems)
     assert any("#0" in p.path for p in report.problems)
-
-
-def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     real = sample_check.preprocess
     monkeypatch.setattr(sample_check, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
     report = corruptset.verify(whole.directory, rederive=3, jobs=1)
@@ -64,46 +68,37 @@ def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.Mon
 
 
 def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path) -> None:
-    photos = tmp_path / "photos" / "a"
-    photos.mkdir(parents=True)
-    for i in range(2):
-        Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(photos / f"{i}.png")
-    source = f"folder:{tmp_path / 'photos'}"
-    built = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"])
+    source = photos(tmp_path / "photos")
+    root = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"]).directory
     with pytest.raises(SourceError, match=r"made from the source 'folder': name it with --source"):
-        corruptset.verify(built.directory, rederive=1, jobs=1)
-    assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
-    Image.fromarray(np.full((90, 80, 3), 7, np.uint8)).save(photos / "1.png")
+        corruptset.verify(root, rederive=1, jobs=1)
+    assert corruptset.verify(root, rederive="all", source=source, jobs=1).ok
+    Image.fromarray(np.full((90, 80, 3), 7, np.uint8)).save(tmp_path / "photos/a/1.png")
     with pytest.raises(SourceError, match=r"not the one that .* was made from:\n  a/1: is sha256:"):
-        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
-    (photos / "0.png").unlink()
+        corruptset.verify(root, rederive=1, source=source, jobs=1)
+    (tmp_path / "photos/a/0.png").unlink()
     with pytest.raises(SourceError, match="a/0: is not in the source"):
-        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+        corruptset.verify(root, rederive=1, source=source, jobs=1)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
-        ("path", "b/9.png", "its path in the source is 'a/1.png', recorded is 'b/9.png'"),
-        ("path", None, "its path in the source is 'a/1.png', recorded is None"),
-        ("width", 81, "is 80x90 in the source, recorded is 81x90"),
-        ("height", 7, "is 80x90 in the source, recorded is 80x7"),
-    ],
-)
-def test_rows_of_samples_are_compared_with_the_source(
-    small_recipe: Path, tmp_path: Path, field: str, value: Any, said: str
-) -> None:
+def test_rows_of_samples_are_compared_with_the_source(small_recipe: Path, tmp_path: Path) -> None:
     """Every hash and the digest are right: no record contradicts another."""
-    (tmp_path / "photos" / "a").mkdir(parents=True)
-    for i in range(2):
-        Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(tmp_path / "photos" / "a" / f"{i}.png")
-    source = f"folder:{tmp_path / 'photos'}"
+    source = photos(tmp_path / "photos", each=1)
     root = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["contrast/1"]).directory
-    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update({field: value}))
-    redigest(root)
-    assert corruptset.verify(root, jobs=1).ok
-    report = corruptset.verify(root, rederive="all", source=source, jobs=1)
-    assert [str(p) for p in report.problems] == [str(Problem("samples.jsonl", "rederive", f"a/1: {said}"))]
+    good = (root / "samples.jsonl").read_bytes()
+    cases: list[tuple[str, Any, str]] = [
+        ("path", "b/9.png", "its path in the source is 'b/0.png', recorded is 'b/9.png'"),
+        ("path", None, "its path in the source is 'b/0.png', recorded is None"),
+        ("width", 81, "is 90x80 in the source, recorded is 81x80"),
+        ("height", 7, "is 90x80 in the source, recorded is 90x7"),
+    ]
+    for field, value, said in cases:
+        edit_lines(root / "samples.jsonl", lambda rows: rows[1].update({field: value}))  # noqa: B023
+        redigest(root)
+        assert corruptset.verify(root, jobs=1).ok
+        report = corruptset.verify(root, rederive="all", source=source, jobs=1)
+        assert [str(p) for p in report.problems] == [str(Problem("samples.jsonl", "rederive", f"b/0: {said}"))]
+        (root / "samples.jsonl").write_bytes(good)
 
 
 def test_imagenet_may_be_laid_out_otherwise(small_recipe: Path, tmp_path: Path) -> None:
@@ -120,47 +115,23 @@ def test_imagenet_may_be_laid_out_otherwise(small_recipe: Path, tmp_path: Path) 
         assert len(corruptset.verify(root, rederive="all", source=other, jobs=1).problems) == 1
 
 
-def test_another_revision_is_said_first(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
-    with pytest.raises(VerificationError, match=r"contrast: revision 2 here, 1 in the data set"):
+def test_another_revision_and_the_side_that_scales(whole: Built, make: Callable[..., Built]) -> None:
+    with other_revision(), pytest.raises(VerificationError, match=r"contrast: revision 2 here, 1 in the data set"):
         corruptset.verify(whole.directory, rederive=1, jobs=1)
-
-
-def test_scale_by_side_needs_the_side_that_it_was_made_for(make: Callable[..., Built]) -> None:
     built = make(scale="side", sets=["gaussian_noise/1"])
     assert corruptset.verify(built.directory, rederive=1, jobs=1).ok
     assert json.loads((built.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
 
 
-@pytest.mark.parametrize("count", [0, -1, True, "some", 1.5])
-def test_counts_that_cannot_be_meant(whole: Built, count: Any) -> None:
-    with pytest.raises(ParameterError, match="rederive is"):
-        corruptset.verify(whole.directory, rederive=count)
-
-
-def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> None:
+def test_what_cannot_be_rederived(whole: Built, tmp_path: Path) -> None:
+    counts: list[Any] = [0, -1, True, "some", 1.5]
+    for count in counts:
+        with pytest.raises(ParameterError, match="rederive is"):
+            corruptset.verify(whole.directory, rederive=count)
     shutil.copytree(whole.directory, tmp_path / "copy")
     (tmp_path / "copy" / "manifest.json").unlink()
     report = corruptset.verify(tmp_path / "copy", rederive="all", jobs=1)
     assert [p.kind for p in report.problems] == ["incomplete"]
-
-
-@pytest.mark.parametrize(
-    ("total", "count", "picks"), [(8, 3, [0, 2, 5]), (50_000, 4, [0, 12_500, 25_000, 37_500]), (5, 9, [0, 1, 2, 3, 4])]
-)
-def test_samples_are_spread_over_the_whole(total: int, count: int, picks: list[int]) -> None:
-    assert spread(range(total), count) == picks
-    assert spread(range(total), None) == list(range(total))
-
-
-def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(set_maker, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
-    samples = corruptset.open(whole.directory).samples
-    report = corruptset.verify(whole.directory, rederive=2, jobs=1)
-    assert report.checked["rederived"] == 2
-    assert {p.detail.partition(":")[0] for p in report.problems} == {samples[0].id, samples[4].id}
 
 
 def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_path: Path) -> None:
@@ -168,14 +139,13 @@ def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_pa
     another one.
     """
 
-    def write(name: str, levels: dict[str, int]) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
+    def write(levels: dict[str, int]) -> Path:
+        (folder := tmp_path / f"{levels}").mkdir()
         for texture, level in levels.items():
             Image.fromarray(np.full((250, 260, 3), level, np.uint8)).save(folder / f"{texture}.png")
         return folder
 
-    own = write("own", {"a": 200, "b": 220})
+    own = write({"a": 200, "b": 220})
     recipe = tmp_path / "frosty.toml"
     recipe.write_text(
         'name = "frosty"\nversion = "1.0.0"\ntitle = "Frosty"\ncalibration = "tiny"\n'
@@ -187,22 +157,18 @@ def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_pa
     assert corruptset.verify(built.directory, rederive="all", frost_textures=own, jobs=1).ok
     for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
         with pytest.raises(VerificationError, match="made with other frost textures"):
-            corruptset.verify(built.directory, rederive="all", frost_textures=write(f"{others}", others), jobs=1)
+            corruptset.verify(built.directory, rederive="all", frost_textures=write(others), jobs=1)
 
 
 @pytest.mark.parametrize("digests", ["images", "sets"])
-def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    bag = packed(whole.directory, tmp_path / "bag", family_of=lambda name: "all", manifest_only=True, digests=digests)
-    release = unpack(archive_paths(bag), tmp_path / "release").path
+def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) -> None:
+    release = small_release_of(whole.directory, tmp_path, digests)
     some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
     said = [note for note in some.notes if "have one digest each: `--rederive all` compares them" in note]
     assert len(said) == (digests == "sets")
-    real = set_maker.walk
-    monkeypatch.setattr(
-        set_maker, "walk", lambda *a, **o: ((s, i ^ np.uint8(s == "contrast/1")) for s, i in real(*a, **o))
-    )
-    some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
+    with other_pixels("contrast/1"):
+        some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
     if digests == "images":
         assert [len(report.problems) for report in (some, whole_sets)] == [2, 8]
     else:

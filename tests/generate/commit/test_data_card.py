@@ -47,14 +47,6 @@ def test_the_lines_of_the_card_read_whole_sets(tmp_path: Path, monkeypatch: pyte
     assert names["labels"] == data.labels.tolist()
 
 
-def test_the_card_of_an_extended_build_counts_the_shards_too(tmp_path: Path) -> None:
-    crops = layouts.write_crops(tmp_path / "crops")
-    recipe = layouts.write_recipe(tmp_path, more=PLAIN)
-    for sets in (["contrast/2"], ["contrast/*"]):
-        built = layouts.make(recipe, crops, tmp_path / "out", format="hdf5", sets=sets)
-        assert "lies in 3 shards" in (built / "README.md").read_text("utf-8")
-
-
 def test_the_card_says_which_loader_numbers_the_classes_otherwise(tmp_path: Path) -> None:
     for name in ("10_eel", "2_dog"):
         (tmp_path / "own" / name).mkdir(parents=True)

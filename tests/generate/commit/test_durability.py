@@ -14,7 +14,7 @@ from corruptset.errors import Interrupted
 from corruptset.generate import build as building
 from corruptset.generate.build import ProgressEvent
 from corruptset.generate.pixels.encoding import PngEncoding
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.sinks.sink import stored_bytes
 
 SETS = ["contrast/*", "brightness/*"]

@@ -1,7 +1,6 @@
 """A build that was killed, interrupted or lost its workers is resumed, and ends up byte for byte the same."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -69,58 +68,6 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, count: int) -> boo
             return True
         time.sleep(0.002)
     return False
-
-
-def kill_and_resume(
-    start: Any, make: Any, out: Path, jobs: int, moments: list[tuple[int, float]], whole_group: bool
-) -> Built:
-    """Kill once for each (number of committed parts, seconds later), then finish in this process."""
-    for count, later in moments:
-        process = start(jobs)
-        if wait_for_parts(process, out, count):
-            time.sleep(later)
-        if process.poll() is None:  # on a busy machine the build may be done, and then its number is nobody's
-            (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
-        process.communicate()
-    return make()
-
-
-@pytest.mark.parametrize(("jobs", "whole_group"), [(1, True), pytest.param(2, False, marks=pytest.mark.ci)])
-def test_killed_at_random_moments(
-    start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, jobs: int, whole_group: bool
-) -> None:
-    """With two jobs the parent alone is killed: its workers must end by themselves and not get in the way."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    rng = random.Random(seed)
-    moments = [(rng.randrange(0, 4), rng.random() * 0.05), (rng.randrange(3, 8), rng.random() * 0.05)]
-    built = kill_and_resume(
-        start,
-        lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1),
-        tmp_path / "out",
-        jobs,
-        moments,
-        whole_group,
-    )
-    assert files(built.directory) == files(whole.directory), f"seed {seed}, moments {moments}"
-
-
-@pytest.mark.parametrize(
-    "number", [pytest.param(n, marks=pytest.mark.ci if n < 2 else pytest.mark.long) for n in range(8)]
-)
-def test_killed_at_many_moments(
-    start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, number: int
-) -> None:
-    rng = random.Random(number)
-    moments = [(rng.randrange(0, 10), rng.random() * 0.2)]
-    built = kill_and_resume(
-        start,
-        lambda: corruptset.build(small_recipe, "sample", tmp_path / "out", jobs=1),
-        tmp_path / "out",
-        1 + number % 2,
-        moments,
-        True,
-    )
-    assert files(built.directory) == files(whole.directory)
 
 
 def test_committed_parts_are_never_made_again_and_others_are_made_whole(
@@ -271,7 +218,7 @@ def test_workers_that_keep_dying_end_the_build_and_name_the_parts(
     assert make(sets=["contrast/*"]).images == 16
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT])
 def test_a_signal_within_a_lock_of_pythons_is_an_interruption_too(
     make: Callable[..., Built], whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:

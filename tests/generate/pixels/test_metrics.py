@@ -1,5 +1,7 @@
 """Metrics equal scikit-image's, and say null where they have no value."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
@@ -14,26 +16,21 @@ def pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndar
     return clean.astype(np.uint8), image.astype(np.uint8)
 
 
-@pytest.mark.parametrize("shape", [(32, 48, 3), (61, 37, 1), (8, 9, 3)])
-@pytest.mark.parametrize("noise", [2.0, 60.0])
-def test_equal_to_scikit_image(shape: tuple[int, int, int], noise: float) -> None:
-    clean, image = pair(shape, noise)
-    psnr, similarity, changed = measure(clean, image)
-    assert psnr == pytest.approx(peak_signal_noise_ratio(clean, image), abs=1e-9)
-    assert similarity == pytest.approx(structural_similarity(clean, image, channel_axis=2, data_range=255), abs=1e-9)
-    assert changed == pytest.approx(np.mean((clean != image).any(axis=2)))
+def test_equal_to_scikit_image() -> None:
+    for shape, noise in product([(32, 48, 3), (61, 37, 1), (8, 9, 3)], [2.0, 60.0]):
+        clean, image = pair(shape, noise)
+        psnr, similarity, changed = measure(clean, image)
+        wanted = structural_similarity(clean, image, channel_axis=2, data_range=255)
+        assert psnr == pytest.approx(peak_signal_noise_ratio(clean, image), abs=1e-9)
+        assert similarity == pytest.approx(wanted, abs=1e-9)
+        assert changed == pytest.approx(np.mean((clean != image).any(axis=2)))
 
 
-def test_an_unchanged_image() -> None:
+def test_an_unchanged_image_and_one_of_another_shape() -> None:
     clean, _ = pair((16, 16, 3), 1.0)
     assert measure(clean, clean.copy()) == (None, pytest.approx(1.0), 0.0)
-    similarity = measure(clean, 255 - clean)[1]
-    assert similarity is not None
-    assert similarity < 0.5
-
-
-def test_another_shape_has_no_metrics() -> None:
-    assert measure(np.zeros((16, 16, 3), np.uint8), np.zeros((16, 12, 3), np.uint8)) == (None, None, None)
+    assert (measure(clean, 255 - clean)[1] or 1) < 0.5
+    assert measure(clean, clean[:, :12]) == (None, None, None)
 
 
 def test_means() -> None:

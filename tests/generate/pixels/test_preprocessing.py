@@ -46,33 +46,17 @@ PHOTOGRAPHS = {
 # (width, height, channels): the same two
 SIZES = {
     (257, 500, 3): ("b71909e122795e07179531c18ebef49e", "961c7734aa06ec53ccbb77513ba2de31"),
-    (257, 500, 1): ("f8b32a18015469545f3b91901213352f", "5f18f1e24bc3bd246fd1f9c59125947d"),
-    (500, 257, 3): ("932b933c5e8aba2ccf6083c3e1024616", "db320540c89d9cc1fa02b317e707eb12"),
     (500, 257, 1): ("f606b9ba9988cdef2966b1409a98ea19", "8316a426333533684e0f39dec7a102b4"),
     (100, 80, 3): ("d6136d3b93d14b13c4d79ac0418efac6", "ea4eefad807a6d037a2285c78833d6a2"),
-    (100, 80, 1): ("96b62f0f885b6a3537bf5a31bdbd9519", "f71cabf2fc74d02456b5cc4385d71fd3"),
-    (80, 100, 3): ("9d68233627deacf58e5b4ea3b4c8d9e6", "72b1d7f53bfdbcbdcf36f85f0ccfa968"),
     (80, 100, 1): ("8e2049b3ef07fe8832bed3fb1a66c8ca", "a07e75aad75d13bd34d3cb4e5d35ec08"),
     (256, 256, 3): ("f639c9d09c48c36a9c6dfd6ed85db712", "1a6211e3e22e23666063d89a011a40fe"),
-    (256, 256, 1): ("4c7f6cf20c3fbe0d70e5f34025dd8440", "b3c9b5abaa21bb1bf1e094debfde04c0"),
-    (256, 300, 3): ("91b9c5b8a96b063fd3902a005a9a0713", "c830870b2d10a675abb28448c201e227"),
-    (256, 300, 1): ("bad791907e55b0a215ee160546868f9a", "dbfd21dd322714061cb28b16927ac3de"),
     (1000, 9, 3): ("ffa21e3574a454daf504701a2b0a865b", "258ebd3d3a916c5acbafed468f3cc051"),
-    (1000, 9, 1): ("ba1f3be7c9e44a4a1a9671aad5c85103", "69ca2a4d6095dd649de99ca60bdf054c"),
-    (9, 1000, 3): ("de1eb6f2e0c4d6c0db0101380001ac2e", "88d9f51166550ca0745e39fd73e052f8"),
     (9, 1000, 1): ("fea08ed31910982502365487fc9203cf", "6cadff67eb3ab9b8bc7d4fb25777f06e"),
     (255, 256, 3): ("4a969cf92450eb38a34ba925c539c567", "2b5f71a9a35fcb2f0091667d19996e8c"),
-    (255, 256, 1): ("ad1f6dfff2b2a49b4c08ee0ad86de196", "420e98a219a6e8f576d27cf616d93df0"),
-    (333, 500, 3): ("d6e23afbecacac6c9fcfb3a4b62e391e", "e38d6622ac4fb362e5a85d7c8faac44e"),
     (333, 500, 1): ("632e82637fce0744954555318cc786a8", "d57060c7f8c4fc90ebcfc8f6567787e4"),
-    (224, 224, 3): ("e936d7fbddaa23444f2c467695f6df8f", "1bc41adf042b3c3a57a19ef409dd1d67"),
     (224, 224, 1): ("079bd38ebc55fdd8e05445b92445b7bd", "61f24c50e33afe94c7ed7a74f0bb4bff"),
     (8, 8, 3): ("533d23ddc0f7f65af2a3ed5f55109120", "0769f41a63aad487cdd73cced90a398d"),
-    (8, 8, 1): ("4d2511309526c0ddf913e4a3132cc3d9", "4b90edc9c88da783466d3ca5c9ccf35d"),
-    (641, 427, 3): ("d06b15e377901d33c47ce40878516899", "116f2a849512f0dff311e52623e4f0c5"),
-    (641, 427, 1): ("48ac1fa88f8d9e79d98fd7c61eab0254", "88de68751aad23383b9c764564dbfbb8"),
     (2000, 1501, 3): ("4155791ccdc07f3c6536ac069f23e17d", "2e66bf4fc20be314f64f128ee0111274"),
-    (2000, 1501, 1): ("31900c50392a5f5041d39ce2241661ac", "47abd598509f7c060fce20148b4fdfd6"),
 }
 # (resize, crop, interpolation, width, height)
 OTHERS = {
@@ -80,23 +64,13 @@ OTHERS = {
     (64, 97, "bilinear", 61, 117): "a76a81ce1362f6c4aed3d1257c03fc17",
     (64, 97, "bilinear", 120, 101): "4b2d04165ca57b176940bc06184b8915",
     (97, 224, "bilinear", 100, 80): "391064f42fa1326d072ac24d83a3c10f",
-    (97, 224, "bilinear", 61, 117): "67127d02addc58ede29b4252ba3a2c59",
     (97, 224, "bilinear", 120, 101): "5449138fedbedb2648dd4f7eb1d2cf7c",
     (48, 33, "bicubic", 100, 80): "580e2268ceea14a32dceebe0fd6a8837",
-    (48, 33, "bicubic", 61, 117): "238f8a3f2ae681eb26d2f8d206b20be2",
     (48, 33, "bicubic", 120, 101): "6c1fdb0bac3abb99d58f50ba046ede48",
     (48, 33, "nearest", 100, 80): "77fd2bb0d7ec405029d73b198841f0e9",
-    (48, 33, "nearest", 61, 117): "1bb8a5a35c2acd713700ba29b6504db8",
-    (48, 33, "nearest", 120, 101): "4fba366078439b2787642203d7f99fa7",
     (48, 33, "lanczos", 100, 80): "3702ff372d4820180eb55ae0ff751a40",
-    (48, 33, "lanczos", 61, 117): "03e777ee98691eb9ae432db8a295820d",
-    (48, 33, "lanczos", 120, 101): "af9c105a083a933dd46ac0d0a34b1654",
     (48, 33, "box", 100, 80): "5114664d33c63827a22c1b287e87ed0b",
-    (48, 33, "box", 61, 117): "2952bc91ce7fabecd2b9dacc41354bf2",
-    (48, 33, "box", 120, 101): "c8181c35bfffdeb6b2c2d0e046421830",
     (48, 33, "hamming", 100, 80): "4b06519862f0e4e09202c8a2314ae9e2",
-    (48, 33, "hamming", 61, 117): "197b76ac924dc38a1f037dde881f46ed",
-    (48, 33, "hamming", 120, 101): "3ea9216d0e93065f1a1042ca93cd5013",
     (65, 64, "bilinear", 100, 80): "6b5196ca89f4d388b8c0300c4eef5ba3",
     (65, 64, "bilinear", 61, 117): "eeb953c63bbeed8845dffe52e2eda522",
     (65, 64, "bilinear", 120, 101): "cd92ad04b0a70c43a9c5712d6d53208f",
@@ -107,23 +81,13 @@ OTHERS = {
 # (width, height, channels): central .875, then 299x299
 AT_299 = {
     (257, 500, 3): "e4abaae437461229d2173a60371a27b0",
-    (257, 500, 1): "69c57d10eaebc1bb75af8b55b7789a9f",
-    (500, 257, 3): "9bf2576344632c07aa4733ba46034950",
     (500, 257, 1): "35b6fae4f9e7a82256d995582fbcba61",
     (100, 80, 3): "4f2b1ee93bff5ddb1b15c80fc69d3052",
-    (100, 80, 1): "9878b937a6cc275fcd85cd529b03a282",
-    (299, 299, 3): "044f7bc8d3c02423a3daab59b1d1dfdc",
     (299, 299, 1): "562317c572e3fafdec32b92c582c4e5b",
     (342, 342, 3): "60dc9abbaaff954cf270d76b8ae17da9",
-    (342, 342, 1): "d04ecd2a65a4dc88a68d2a93490acf38",
-    (341, 343, 3): "6bdc0616097ad03275d168adf0f87912",
     (341, 343, 1): "b618e68fb54464bb5c608f4eadd40d62",
-    (333, 500, 3): "ae41992d4e4a43b0431b473b9ce030dc",
-    (333, 500, 1): "b92dcc37b2067980f3f5c7d88284c628",
     (9, 9, 3): "278a8751575224a13e879c84af98defe",
-    (9, 9, 1): "faa08394755ecd8552c506de8c779097",
     (641, 427, 3): "619c39700c98ff085872dff512404fac",
-    (641, 427, 1): "4f241bf8f4b6baf62aa7dd54f152f1c1",
 }
 
 
@@ -151,24 +115,20 @@ def test_photographs_as_torchvision_makes_them():
     assert {s.id for s in source.samples} == set(PHOTOGRAPHS)
 
 
-@pytest.mark.parametrize(("case", "expected"), SIZES.items(), ids=str)
-def test_odd_sizes_as_torchvision_makes_them(case, expected):
-    image = pattern(*case)
-    before = image.copy()
-    assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == expected
-    np.testing.assert_array_equal(image, before)
+def test_odd_sizes_padding_ties_and_interpolations_as_torchvision_has_them():
+    for case, expected in SIZES.items():
+        image = pattern(*case)
+        before = image.copy()
+        assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == expected, case
+        np.testing.assert_array_equal(image, before)
+    for (resize, crop, interpolation, width, height), expected in OTHERS.items():
+        spec = ResizeCrop(kind="resize-crop", resize=resize, crop=crop, interpolation=interpolation)
+        assert digest(preprocess(pattern(width, height, 3), spec)) == expected, spec
 
 
-@pytest.mark.parametrize(("case", "expected"), OTHERS.items(), ids=str)
-def test_padding_ties_and_interpolations_as_torchvision_has_them(case, expected):
-    resize, crop, interpolation, width, height = case
-    spec = ResizeCrop(kind="resize-crop", resize=resize, crop=crop, interpolation=interpolation)
-    assert digest(preprocess(pattern(width, height, 3), spec)) == expected
-
-
-@pytest.mark.parametrize(("case", "expected"), AT_299.items(), ids=str)
-def test_299_as_the_released_generator_makes_it(case, expected):
-    assert digest(preprocess(pattern(*case), INCEPTION)) == expected
+def test_299_as_the_released_generator_makes_it():
+    for case, expected in AT_299.items():
+        assert digest(preprocess(pattern(*case), INCEPTION)) == expected, case
 
 
 @given(st.integers(8, 700), st.integers(8, 700), st.integers(8, 120), st.integers(8, 130))
@@ -205,47 +165,33 @@ def test_channels():
     np.testing.assert_array_equal(preprocess(np.repeat(grey, 3, axis=2), spec), rgb)
 
 
-def test_none_leaves_an_image_as_it_is_and_copies_it():
-    image = pattern(20, 10, 3)
-    out = preprocess(image, Unchanged(kind="none"))
-    np.testing.assert_array_equal(out, image)
-    assert not np.shares_memory(out, image)
-
-
-@pytest.mark.parametrize("channels", ["rgb", "keep"])
-@pytest.mark.parametrize("shape", [(9, 12, 1), (9, 12, 3)])
-def test_none_keeps_every_pixel(shape, channels):
+def test_none_keeps_every_pixel_and_copies_it():
     """The array of a row is only copied; grey that becomes RGB goes through Pillow."""
-    image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
-    out = preprocess(image, Unchanged(kind="none", channels=channels))
-    np.testing.assert_array_equal(
-        out, np.broadcast_to(image, (9, 12, 1 if channels == "keep" and shape[2] == 1 else 3))
-    )
-    assert out.flags.c_contiguous
-    assert out.flags.writeable
-    assert not np.shares_memory(out, image)
+    for channels, shape in ((c, s) for c in ("rgb", "keep") for s in ((9, 12, 1), (9, 12, 3))):
+        image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
+        out = preprocess(image, Unchanged(kind="none", channels=channels))
+        expected = np.broadcast_to(image, (9, 12, 1 if channels == "keep" and shape[2] == 1 else 3))
+        np.testing.assert_array_equal(out, expected)
+        assert out.flags.c_contiguous
+        assert out.flags.writeable
+        assert not np.shares_memory(out, image)
 
 
-@pytest.mark.parametrize("spec", [IMAGENET, TINY, INCEPTION, Unchanged(kind="none")], ids=lambda s: s.kind)
-def test_size_is_foretold(spec):
-    for width, height in ((300, 200), (30, 40)):
-        assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1]
+def test_size_is_foretold():
+    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none")):
+        for width, height in ((300, 200), (30, 40)):
+            assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1], spec
 
 
-@pytest.mark.parametrize("channels", ["rgb", "keep"])
-@pytest.mark.parametrize(("width", "height"), [(32, 32), (9, 12), (32, 1), (12, 31)])
-def test_pad_puts_the_image_in_the_middle_of_black(width, height, channels):
-    image = np.random.default_rng(3).integers(1, 256, (height, width, 1), np.uint8)
-    out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
-    assert out.shape == (32, 32, 3 if channels == "rgb" else 1)
-    top, left = (32 - height) // 2, (32 - width) // 2
-    np.testing.assert_array_equal(
-        out[top : top + height, left : left + width], np.broadcast_to(image, (height, width, out.shape[2]))
-    )
-    assert np.count_nonzero(out) == image.size * out.shape[2]
-
-
-def test_pad_refuses_what_is_larger_than_the_canvas():
+def test_pad_puts_the_image_in_the_middle_of_black_and_refuses_a_larger_one():
+    for (width, height), channels in (((32, 32), "rgb"), ((9, 12), "keep"), ((32, 1), "keep"), ((12, 31), "rgb")):
+        image = np.random.default_rng(3).integers(1, 256, (height, width, 1), np.uint8)
+        out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
+        assert out.shape == (32, 32, 3 if channels == "rgb" else 1)
+        top, left = (32 - height) // 2, (32 - width) // 2
+        inside = out[top : top + height, left : left + width]
+        np.testing.assert_array_equal(inside, np.broadcast_to(image, inside.shape))
+        assert np.count_nonzero(out) == inside.size
     spec = Pad(kind="pad", side=32)
     assert spec.problem(32, 32) is None
     assert "33x20, larger than the canvas of 32x32" in spec.problem(33, 20)

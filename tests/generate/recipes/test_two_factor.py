@@ -16,38 +16,19 @@ import corruptset
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError
 from corruptset.generate.build import Built, build
-from corruptset.generate.plan.plan import plan
+from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.two_factor import with_severities
 
-COUNT = 500
+COUNT = 120
 
 
 @pytest.fixture(scope="module")
 def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """520 crops of photographs in the form of CIFAR-10's test batch."""
+    """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
     root = tmp_path_factory.mktemp("cifar")
     a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
     return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
-
-
-@pytest.fixture(scope="module")
-def training(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A training batch of 20 crops, of which the first four are also in the test batch."""
-    root = tmp_path_factory.mktemp("cifar")
-    test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
-    train = [(np.concatenate([test[0][:4], own[0]]), np.concatenate([test[1][:4], own[1]]))]
-    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
-    return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
-
-
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """500 scanned digits of scikit-learn, 28x28, in the form of MNIST's test files."""
-    found = load_digits()
-    images = np.kron((found.images[:COUNT] * 15).astype(np.uint8), np.ones((1, 4, 4), np.uint8))[:, 2:30, 2:30]
-    root = tmp_path_factory.mktemp("mnist")
-    a.write(root, {"t10k-images-idx3-ubyte": a.idx(images), "t10k-labels-idx1-ubyte": a.idx(found.target[:COUNT])})
-    return f"mnist:{root}"
 
 
 @pytest.fixture(scope="module")
@@ -78,27 +59,21 @@ def test_table_4_is_numbered_as_published() -> None:
     assert by_alias["SP0.15RR60"] == by_alias["SP0.15RO60"] == "sp015+ro060"
 
 
-def check(built: Built) -> None:
-    sets = {s.id: s for s in built.manifest.sets}
-    known = names(built)
-    types = [n for n in known if re.fullmatch(r"type \d+", n)]
-    assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
-    assert len(sets) == 53
-    assert len({s.pixel_digest for s in sets.values()}) == 53
-    assert {s.count for s in sets.values()} == {COUNT}
-    factors = Counter(len(sets[known[t]].stages) for t in types)
-    assert factors == {2: 42, 1: 26, 0: 1}
-    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
-    assert sets[known["SP0.1GA0.2"]].pixel_digest != sets[known["GA0.2SP0.1"]].pixel_digest
-    assert sets["ga010"].aliases == ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
-
-
-def test_69_names_53_conditions(built: Built) -> None:
-    check(built)
-
-
-def test_69_names_53_conditions_of_digits(digits: str, tmp_path: Path) -> None:
-    check(build("two-factor-69", digits, tmp_path, samples=COUNT, jobs=1, format="hdf5", metrics=0))
+def test_69_names_53_conditions(built: Built, tmp_path: Path) -> None:
+    digits = load_digits()
+    images = np.kron((digits.images[:COUNT] * 15).astype(np.uint8), np.ones((1, 4, 4), np.uint8))[:, 2:30, 2:30]
+    files = {"t10k-images-idx3-ubyte": a.idx(images), "t10k-labels-idx1-ubyte": a.idx(digits.target[:COUNT])}
+    mnist = f"mnist:{a.write(tmp_path / 'mnist', files)}"
+    for made in (built, build("two-factor-69", mnist, tmp_path, jobs=1, format="hdf5", metrics=0)):
+        sets, known = {s.id: s for s in made.manifest.sets}, names(made)
+        types = [n for n in known if re.fullmatch(r"type \d+", n)]
+        assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
+        assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
+        assert {s.count for s in sets.values()} == {COUNT}
+        assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
+        assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+        aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
+        assert sets["ga010"].aliases == aliases
 
 
 def test_the_tree_applies_less_than_half_of_the_stages(crops: str) -> None:
@@ -111,22 +86,13 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
     """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
     beneath.
     """
-    data = corruptset.open(built.directory)
-    recipe = load_recipe("two-factor-69")
-    by_id = {s.id: s for s in recipe.resolve().sets}
-    ids = [s.id for s in data.samples]
-    for first, second in [
-        ("sp010", "ro030"),
-        ("sp010", "ro-60"),
-        ("sp020", "ro030"),
-        ("ga010", "sp010"),
-        ("ro030", "sp015"),
-    ]:
+    data, rows = corruptset.open(built.directory), range(0, COUNT, 10)
+    by_id = {s.id: s for s in load_recipe("two-factor-69").resolve().sets}
+    keys = [data.samples[i].id for i in rows]
+    for first, second in [("sp010", "ro030"), ("sp020", "ro-60"), ("ga010", "sp010"), ("ro030", "sp015")]:
         stages = by_id[f"{first}+{second}"].stages
         assert stages[:1] == by_id[first].stages
-        stored = np.stack([data[first].image(i) for i in (0, 250, 499)])
-        both = np.stack([data[f"{first}+{second}"].image(i) for i in (0, 250, 499)])
-        keys = [ids[i] for i in (0, 250, 499)]
+        stored, both = (np.stack([data[name].image(i) for i in rows]) for name in (first, f"{first}+{second}"))
         if second.startswith("ro"):  # nothing is drawn: the stage by itself says it all
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
         else:  # salt and pepper leaves most elements as the first stage made them
@@ -135,37 +101,29 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
             assert np.array_equal(both[kept], stored[kept])
 
 
-def test_one_pair_alone_is_the_pair_within_the_69(built: Built, crops: str, tmp_path: Path) -> None:
-    alone = build(
-        "two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=["SP0.15GA0.2", "RL60SP0.1"]
-    )
-    known = {s.id: s for s in built.manifest.sets}
+def test_a_part_of_the_69_is_the_same_alone(built: Built, crops: str, tmp_path: Path) -> None:
+    known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
+    pairs = ["SP0.15GA0.2", "RL60SP0.1"]
+    alone = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=pairs)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for one in alone.manifest.sets:
-        assert one.pixel_digest == known[one.id].pixel_digest
-        assert one.aliases == known[one.id].aliases
+        assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
+    # fewer samples are the same images
+    made = build("two-factor-69", crops, tmp_path / "few", samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"])
+    few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
+    shared = [s for s in few.samples if s.id in rows]
+    assert shared
+    for sample in shared:
+        assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
 @pytest.mark.ci
 def test_two_workers_and_both_containers_give_the_same(built: Built, crops: str, tmp_path: Path) -> None:
-    other = build(
-        "two-factor-69", crops, tmp_path, samples=COUNT, jobs=2, format="both", metrics=0, sets=["sp010*", "ro060*"]
-    )
+    options = {"samples": COUNT, "jobs": 2, "format": "both", "metrics": 0, "sets": ["sp010*", "ro060*"]}
+    other = build("two-factor-69", crops, tmp_path, **options)
     made = {s.id: s.pixel_digest for s in other.manifest.sets}
     assert len(made) > 5
     assert made.items() <= {s.id: s.pixel_digest for s in built.manifest.sets}.items()
-
-
-def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: Path) -> None:
-    few = corruptset.open(
-        build("two-factor-69", crops, tmp_path, samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"]).directory
-    )
-    many = corruptset.open(built.directory)
-    rows = {s.id: s.index for s in many.samples}
-    shared = [s for s in few.samples if s.id in rows]
-    assert shared
-    for sample in shared:
-        assert np.array_equal(few["sp010+ga020"].image(sample.index), many["sp010+ga020"].image(rows[sample.id]))
 
 
 def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
@@ -186,27 +144,20 @@ def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
         assert spec.stages == test[spec.id]
 
 
-def test_training_samples_must_not_be_test_samples(built: Built, training: str, tmp_path: Path) -> None:
+def test_training_samples_must_not_be_test_samples(built: Built, tmp_path: Path) -> None:
+    test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
+    train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
+    a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
+    training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
+    options: Any = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
     with pytest.raises(BuildError) as error:
-        build("two-factor-train", training, tmp_path, split="train", disjoint_from=[built.directory], jobs=1)
-    assert re.search(
-        r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000",
-        str(error.value),
-    )
+        build("two-factor-train", training, tmp_path, **options)
+    said = r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000"
+    assert re.search(said, str(error.value))
     assert not (tmp_path / "two-factor-train-1.0.0").exists()
     ids = [f"train/{i:05d}" for i in range(4, 20)]
-    made = build(
-        "two-factor-train",
-        training,
-        tmp_path,
-        split="train",
-        ids=ids,
-        disjoint_from=[built.directory],
-        jobs=1,
-        metrics=0,
-    )
-    assert {s.role for s in made.manifest.sets} == {"train"}
-    assert {s.count for s in made.manifest.sets} == {16}
+    made = build("two-factor-train", training, tmp_path, ids=ids, metrics=0, **options)
+    assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
 
 
 def test_imagenet_c_in_pairs() -> None:
@@ -222,8 +173,6 @@ def test_imagenet_c_in_pairs() -> None:
 
 
 def test_imagenet_c_in_pairs_at_other_severities() -> None:
-    from corruptset.generate.recipes.two_factor import with_severities
-
     planned: Any = plan(with_severities(load_recipe("two-factor-imagenet-c"), range(1, 6)), "sample", jobs=1)
     assert len(planned.sets) == 5250
     assert planned.images == 5250 * 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from corruptset.corruptions.keys import sample_key, stage_key
@@ -31,20 +30,20 @@ def plain_philox(counter: list[int], key: list[int]) -> list[int]:
     return [a, b, c, d]
 
 
-@pytest.mark.parametrize("blocks", [1, 7, 60])
-def test_a_plain_shuffle_draws_the_same(blocks: int) -> None:
+def test_a_plain_shuffle_draws_the_same() -> None:
     stage = int(stage_key(5, [("regions@1", {"kind": "crop", "side": 20, "block": 3})]))
     sample = int(sample_key("test/00012"))
     words = []
     for block in range(40):
         words += plain_philox([block, 0, sample & 0xFFFFFFFF, sample >> 32], [stage & 0xFFFFFFFF, stage >> 32])
-    places = [(y, x) for y in range(11) for x in range(9)]
-    remaining = iter(words)
-    for k in range(blocks):
-        count = len(places) - k
-        word = next(w for w in remaining if w < 2**32 // count * count)
-        places[k], places[k + word % count] = places[k + word % count], places[k]
-    assert drawn_places(5, "test/00012", "crop", 20, (13, 11), 3, blocks) == sorted(places[:blocks])
+    for blocks in (1, 7, 60):
+        places = [(y, x) for y in range(11) for x in range(9)]
+        remaining = iter(words)
+        for k in range(blocks):
+            count = len(places) - k
+            word = next(w for w in remaining if w < 2**32 // count * count)
+            places[k], places[k + word % count] = places[k + word % count], places[k]
+        assert drawn_places(5, "test/00012", "crop", 20, (13, 11), 3, blocks) == sorted(places[:blocks])
 
 
 def test_more_blocks_keep_the_first_ones_and_too_many_take_all() -> None:
@@ -66,21 +65,15 @@ def test_draws_are_uniform_over_the_places() -> None:
     assert 0.001 < stats.chi2.sf(statistic, 34) < 0.999
 
 
-@pytest.mark.parametrize(
-    ("other", "seed", "kind", "side"),
-    [(1, 0, "crop", 24), (0, 1, "crop", 24), (0, 0, "crop", 22), (0, 0, "embed", 24)],
-    ids=["image", "seed", "side", "kind"],
-)
-def test_draws_of_other_images_seeds_sides_and_kinds_are_independent(
-    other: int, seed: int, kind: str, side: int
-) -> None:
+def test_draws_of_other_images_seeds_sides_and_kinds_are_independent() -> None:
     """The joint counts of two first draws, over images, are those of independent ones."""
-    table = np.zeros((12, 12), int)
-    for i in range(4000):
-        ((y, x),) = drawn_places(0, f"test/{i:05d}", "crop", 24, (6, 5), 3, 1)
-        ((v, u),) = drawn_places(seed, f"test/{i + other:05d}", kind, side, (6, 5), 3, 1)
-        table[3 * y + x, 3 * v + u] += 1
-    assert 0.0005 < stats.chi2_contingency(table).pvalue < 0.9995
+    for other, seed, kind, side in ((1, 0, "crop", 24), (0, 1, "crop", 24), (0, 0, "crop", 22), (0, 0, "embed", 24)):
+        table = np.zeros((12, 12), int)
+        for i in range(4000):
+            ((y, x),) = drawn_places(0, f"test/{i:05d}", "crop", 24, (6, 5), 3, 1)
+            ((v, u),) = drawn_places(seed, f"test/{i + other:05d}", kind, side, (6, 5), 3, 1)
+            table[3 * y + x, 3 * v + u] += 1
+        assert 0.0005 < stats.chi2_contingency(table).pvalue < 0.9995, (other, seed, kind, side)
 
 
 def test_words_beyond_the_last_multiple_are_passed_over() -> None:

@@ -10,7 +10,6 @@ import archives as a
 import numpy as np
 import pytest
 
-from corruptset.errors import SourceError
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
@@ -54,9 +53,8 @@ def root(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("path", "labels"),
-    [
+def test_every_form_is_the_same_source(root):
+    for path, labels in (
         ("ILSVRC2012_img_val.tar", None),
         ("", None),
         ("ILSVRC2012_img_val.tar", KIT),
@@ -72,43 +70,29 @@ def root(tmp_path):
         ("around", None),
         ("folders.tar", None),
         ("val.tar", None),
-    ],
-)
-def test_every_form_is_the_same_source(root, path, labels):
-    source = open_source(f"imagenet:{root / path}", labels=root / labels if labels else None)
-    assert a.facts(source) == EXPECTED
-    assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, w, w) for i, w in enumerate(SORTED)]
-    assert (source.scheme, source.notes) == ("imagenet", ())
-    assert [s.index for s in source.samples] == list(range(7))
-    again = pickle.loads(pickle.dumps(source))
-    assert np.array_equal(again.load(again.samples[0]).image, source.load(source.samples[0]).image)
+    ):
+        source = open_source(f"imagenet:{root / path}", labels=root / labels if labels else None)
+        assert a.facts(source) == EXPECTED, (path, labels)
+        assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, w, w) for i, w in enumerate(SORTED)]
+        assert (source.scheme, source.notes) == ("imagenet", ())
+        assert [s.index for s in source.samples] == list(range(7))
+        again = pickle.loads(pickle.dumps(source))
+        assert np.array_equal(again.load(again.samples[0]).image, source.load(source.samples[0]).image)
 
 
-def test_the_odd_ones_are_handled(root):
+def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
+    before = sorted(root.rglob("*"))
     source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
     checked = check(source, source.samples)
     assert (len(checked.good), checked.bad) == (7, [])
     # the CMYK file, the PNG that is named .JPEG, the grey one
     assert [source.load(source.samples[i]).image.shape[2] for i in (1, 2, 3)] == [3, 3, 1]
-
-
-def test_the_tar_is_read_in_place(root):
-    before = sorted(p for p in root.rglob("*"))
-    source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
-    check(source, source.samples)
-    assert sorted(p for p in root.rglob("*")) == before
+    assert sorted(root.rglob("*")) == before
     with (root / "ILSVRC2012_img_val.tar").open("r+b") as f:
         f.truncate(2000)
     found = check(source, source.samples)
     assert len(found.bad) == 7
     assert "cannot be read any more" in found.bad[3][1]
-
-
-def other(root, name, files, labels=None):
-    """A flat folder with a devkit of its own."""
-    a.write(root / name, a.val_images())
-    a.write(root / name, files)
-    return f"imagenet:{root / name}"
 
 
 def test_devkits_that_are_not_the_right_one(tmp_path):
@@ -118,7 +102,7 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
         (
             (
                 a.devkit(year="2010"),
-                r"has no data/ILSVRC2012_validation_ground_truth.txt; is it the devkit of another year\?",
+                r"no data/ILSVRC2012_validation_ground_truth.txt; is it the devkit of another year\?",
             ),
             (
                 right | {meta: a.devkit(year="2011")["ILSVRC2011_devkit_t12/data/meta.mat"]},
@@ -132,39 +116,30 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
             (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
             (a.devkit(wnids=["n02123045", "cat", "n01532829"]), "does not give every class a wnid such as"),
             (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "does not give every class a wnid .* of its own"),
-            (right | {meta: b"not matlab" * 20}, "cannot be read as a MATLAB file"),
             (right | {meta: right[meta][:300]}, "cannot be read as a MATLAB file"),
             ({truth: right[truth]}, "has no data/meta.mat"),
         )
     ):
-        with pytest.raises(SourceError, match=said):
-            open_source(other(tmp_path, str(i), files))
+        a.refuses(f"imagenet:{a.write(tmp_path / str(i), a.val_images() | files)}", said)
     cut = a.tar(tmp_path / KIT, right, "w:gz")
     cut.write_bytes(cut.read_bytes()[:-40])
-    with pytest.raises(SourceError, match="is cut"):
-        open_source(other(tmp_path, "flat", {}), labels=cut)
+    a.refuses(f"imagenet:{a.write(tmp_path / 'flat', a.val_images())}", "is cut", labels=cut)
 
 
 def test_labels_that_do_not_fit(root):
-    def said(text, path="flat"):
-        (root / "mine.csv").write_text(text)
-        with pytest.raises(SourceError) as error:
-            open_source(f"imagenet:{root / path}", labels=root / "mine.csv")
-        return str(error.value)
-
     good = (root / "labels.csv").read_text()
-    assert "ILSVRC2012_val_00000007.JPEG: " in said("\n".join(good.split("\n")[:-2]))
-    assert "line 8: ILSVRC2012_val_00000001 was given before" in said(good.replace("00000007", "00000001"))
-    assert "line 4: 'cat' is no wnid" in said(good.replace(a.WNIDS[1], "cat"))
-    assert "begin with 'image,class'" in said(good.replace("file,label", "image,class"))
-    assert "they have no row" in said("file,label\n")
-    swapped = (
-        good.replace(a.WNIDS[0], "n0")
-        .replace(a.WNIDS[1], a.WNIDS[0])
-        .replace("n0,", "")
-        .replace(",n0\n", f",{a.WNIDS[1]}\n")
-    )
-    assert f"mine.csv says {a.WNIDS[1]}" in said(swapped, "folders")
+    swap = {a.WNIDS[0]: a.WNIDS[1], a.WNIDS[1]: a.WNIDS[0]}
+    swapped = "".join(f"{name},{swap.get(wnid, wnid)}\n" for name, wnid in (line.split(",") for line in good.split()))
+    for text, path, said in (
+        ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
+        (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
+        (good.replace(a.WNIDS[1], "cat"), "flat", "line 4: 'cat' is no wnid"),
+        (good.replace("file,label", "image,class"), "flat", "begin with 'image,class'"),
+        ("file,label\n", "flat", "they have no row"),
+        (swapped, "folders", f"mine.csv says {a.WNIDS[1]}"),
+    ):
+        (root / "mine.csv").write_text(text)
+        a.refuses(f"imagenet:{root / path}", said, labels=root / "mine.csv")
     # labels of more images than there are: a subset of the images is fine
     for name in list(a.val_images())[3:]:
         (root / "flat" / name).unlink()
@@ -188,12 +163,9 @@ def test_paths_that_are_something_else(root):
         (KIT, "is gzipped; images are read in place"),
         ("labels.csv", "is not a tar archive"),
     ):
-        with pytest.raises(SourceError, match=said):
-            open_source(f"imagenet:{root / path}")
-    with pytest.raises(SourceError, match="needs a path"):
-        open_source("imagenet")
-    with pytest.raises(SourceError, match=r"is not there\. Expected the devkit"):
-        open_source(f"imagenet:{root / 'flat'}", labels=root / "no.tar.gz")
+        a.refuses(f"imagenet:{root / path}", said)
+    a.refuses("imagenet", "needs a path")
+    a.refuses(f"imagenet:{root / 'flat'}", r"is not there\. Expected the devkit", labels=root / "no.tar.gz")
 
 
 def test_an_image_that_lies_in_two_folders_is_said(root):

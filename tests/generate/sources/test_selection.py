@@ -1,26 +1,45 @@
-"""Which samples are chosen, and what the manifest says of it."""
+"""Which samples are chosen, by number, class, id, group or super-category, and what the manifest says of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import archives as a
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from corruptset.errors import SourceError
+from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.sources.selection import select, selection_record
 from corruptset.generate.sources.source import Sample, open_source
+from corruptset.generate.sources.super_categories import read_super_categories
+from corruptset.manifests.records.models import ClassRecord
 
 LABELS = [2, 0, 0, 1, 0, 2, 1, 0, 2, 1]
 SOURCE = [Sample(i, f"test/{i:05d}", label, None, "test") for i, label in enumerate(LABELS)]
+CLASSES = [ClassRecord(index=i, name=f"name {i}", folder=f"n{i:02d}") for i in range(6)]
+SAMPLES = [Sample(i, f"val_{i:04d}", i % 6) for i in range(60)]
 
 
-def rows(**options):
-    return [s.index for s in select(SOURCE, **options)]
+def rows(source=SOURCE, /, **options):
+    return [s.index for s in select(source, **options)]
+
+
+@given(st.integers(1, 300), st.integers(1, 400))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_a_selection_is_spread_evenly(total, wanted):
+    chosen = rows([Sample(i, f"{i:03d}", 0) for i in range(total)], samples=wanted)
+    count = min(total, wanted)
+    assert chosen == sorted({(i * total) // count for i in range(count)})
+    assert len(chosen) == count
 
 
 def test_what_each_option_chooses(tmp_path):
+    assert select(SOURCE) == SOURCE
+    assert rows(first=3) == [0, 1, 2]
     assert rows(per_class=1) == [0, 1, 3]
     assert rows(per_class=3) == [0, 1, 2, 3, 4, 5, 6, 8, 9]
     assert rows(per_class=99) == list(range(10))
@@ -29,47 +48,95 @@ def test_what_each_option_chooses(tmp_path):
     assert rows(ids=tmp_path / "ids.txt") == rows(ids=str(tmp_path / "ids.txt")) == [0, 9]
     # each chooses from what the one before left
     assert rows(first=5, per_class=1) == [0, 1, 3]
+    assert rows(first=6, samples=3) == [0, 2, 4]
     assert rows(ids=[f"test/{i:05d}" for i in range(3, 10)], first=6, per_class=2, samples=3) == [3, 5, 7]
-    assert [select(SOURCE, per_class=1)[i].label for i in range(3)] == [2, 0, 1]  # labels stay
-    for bad in (0, -1, True, 1.5):
-        with pytest.raises(SourceError, match="--per-class is"):
-            rows(per_class=bad)
-
-
-def test_ids_that_cannot_be_meant(tmp_path):
-    path = tmp_path / "ids.txt"
-    path.write_text("test/00001\ntest/0001\ntest/00001\nx\n")
-    with pytest.raises(SourceError) as error:
-        rows(ids=path)
-    assert "has 3 mistakes" in str(error.value)
-    assert "line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000" in str(error.value)
-    assert "line 3: 'test/00001' was given on line 1 already" in str(error.value)
-    path.write_text("\n")
-    with pytest.raises(SourceError, match="it names no sample"):
-        rows(ids=path)
-    for broken in (tmp_path, tmp_path / "none"):
-        with pytest.raises(SourceError, match="cannot be read"):
-            rows(ids=broken)
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SourceError, match="cannot be read"):
-        rows(ids=path)
-
-
-def test_files_may_be_named_as_lists_of_others_name_them(tmp_path):
-    source = open_source(f"imagenet:{a.write(tmp_path, a.wnid_folders())}")
+    for option in ("samples", "first", "per_class"):
+        for bad in (0, -1, True, 1.5):
+            with pytest.raises(SourceError, match=f"--{option.replace('_', '-')} is"):
+                rows(**{option: bad})
+    # files may be named as others' lists name them
+    source = open_source(f"imagenet:{a.write(tmp_path / 'val', a.wnid_folders())}")
     names = ["n01440764/ILSVRC2012_val_00000003.JPEG", "ILSVRC2012_val_00000001.JPEG", "ILSVRC2012_val_00000007"]
     assert [s.id[-1] for s in select(source.samples, ids=names)] == ["1", "3", "7"]
 
 
-def test_the_record(tmp_path):
+def test_ids_that_cannot_be_meant(tmp_path):
+    path = tmp_path / "ids.txt"
+    for given_ids, *said in (
+        (
+            b"test/00001\ntest/0001\ntest/00001\nx\n",
+            "has 3 mistakes",
+            "line 2: there is no sample 'test/0001' in the source. Did you mean 'test/0000",
+            "line 3: 'test/00001' was given on line 1 already",
+        ),
+        (b"\n", "it names no sample"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ):
+        path.write_bytes(given_ids)
+        for part in said:
+            with pytest.raises(SourceError, match=part):
+                rows(ids=path)
+    for broken in (tmp_path, tmp_path / "none"):
+        with pytest.raises(SourceError, match="cannot be read"):
+            rows(ids=broken)
+
+
+def test_the_record():
     ids = ["test/00007", "test/00002"]
-    found = selection_record(SOURCE, select(SOURCE, ids=ids, first=1), ids=ids, first=1)
     digest = hashlib.sha256(json.dumps(["test/00002", "test/00007"], separators=(",", ":")).encode()).hexdigest()
-    assert found == {
-        "split": "test", "samples": None, "first": 1, "per_class": None, "ids": {"count": 2,
-        "sha256": f"sha256:{digest}"},
-        "total": 10, "chosen": 1,
+    assert selection_record(SOURCE, select(SOURCE, ids=ids, first=1), ids=ids, first=1) == {
+        "split": "test", "samples": None, "first": 1, "per_class": None, "total": 10, "chosen": 1,
+        "ids": {"count": 2, "sha256": f"sha256:{digest}"},
     }  # fmt: skip
     both = [*SOURCE, Sample(10, "train/00000", 0, None, "train")]
     assert selection_record(both, both)["split"] == "all"
-    assert selection_record([Sample(0, "a", 0)], [])["split"] is None
+    assert selection_record(SAMPLES, SAMPLES[:3], samples=3) == {
+        "split": None, "samples": 3, "first": None, "per_class": None, "ids": None, "total": 60, "chosen": 3,
+    }  # fmt: skip
+
+
+def categories(folder: Path, text: str) -> Path:
+    path = folder / "groups.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_first_of_every_super_category(tmp_path):
+    path = categories(tmp_path, 'images = 4\n[categories]\nbird = ["n00", "n03"]\n"land vehicle" = ["name 5"]\n')
+    options = {"per_super_category": path, "classes": CLASSES}
+    assert rows(SAMPLES, **options) == [0, 3, 5, 6, 9, 11, 17, 23]
+    assert rows(SAMPLES, per_class=1, **options) == [0, 3, 5]
+    assert len(rows(SAMPLES[:8], **options)) == 4  # all that there are
+    record = selection_record(SAMPLES, select(SAMPLES, **options), per_super_category=path)
+    assert (record["chosen"], record["per_super_category"]["images"]) == (8, 4)
+    assert record["per_super_category"]["categories"] == ["bird", "land vehicle"]
+    assert str(tmp_path) not in str(record)
+    source = open_source(f"imagenet:{a.write(tmp_path / 'val', a.wnid_folders())}")
+    first, second = (c.folder for c in source.classes[:2])
+    path = categories(tmp_path, f'images = 1\n[categories]\none = ["{first}"]\ntwo = ["{second}"]\n')
+    given_options = BuildOptions(per_super_category=path).selection
+    assert {s.label for s in select(source.samples, **given_options, classes=source.classes)} == {0, 1}
+    shipped = read_super_categories("fragile-imagenet")
+    assert (shipped.images, len(set(shipped.category_of.values())), len(shipped.category_of)) == (50, 10, 86)
+    assert all(wnid[0] == "n" and len(wnid) == 9 and wnid[1:].isdigit() for wnid in shipped.category_of)
+    assert shipped.category_of["n02099601"] == "dog"
+
+
+def test_mistakes_of_super_categories(tmp_path):
+    for text, *said in (
+        (
+            'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = []\nc = "n02"\n',
+            "image: there is no such key. Did you mean .images.. Known here: images, categories",
+            "images is 0; expected a number from 1 upwards",
+            r"categories, b is \[\]; expected something in it",
+            "categories, c is 'n02'; expected a list in square brackets",
+        ),
+        ('images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n', "the class 'n01' stands in it 2 times"),
+        ('images = 1\n[categories]\na = ["n00", "n07", "n08"]\n', "names 2 classes that the source does not have"),
+        ("images = 3\n", "categories is missing"),
+    ):
+        for part in said:
+            with pytest.raises(SourceError, match=part):
+                select(SAMPLES, per_super_category=categories(tmp_path, text), classes=CLASSES)
+    with pytest.raises(SourceError, match=r"cannot be read.*Did you mean 'fragile-imagenet'"):
+        read_super_categories("fragile-imagenett")

@@ -18,7 +18,7 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sources.md").read_text(e
 def test_every_source_and_option_is_described():
     for name, scheme in SCHEMES.items():
         assert f"`{name}:" in PAGE or f"`{name}`" in PAGE
-        assert all(f"`--{option}" in PAGE for option in scheme.takes)
+        assert all(f"{option}=" in PAGE for option in scheme.takes)
     named = set(re.findall(r"`([a-z0-9]+):[A-Z]", PAGE))
     assert named <= set(SCHEMES)
 

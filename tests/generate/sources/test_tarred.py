@@ -1,9 +1,10 @@
-"""Tars are read in place; what is unsafe or cut in them is said, and never followed."""
+"""Files that are read in place: gzipped ones, and tars; what is unsafe or cut in them is said, and never followed."""
 
 from __future__ import annotations
 
+import gzip
 import io
-import re
+import random
 import tarfile
 
 import archives as a
@@ -11,8 +12,9 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
-from corruptset.generate.sources.source import open_source
-from corruptset.generate.sources.tarred import list_tar
+from corruptset.generate.sources import tarred
+from corruptset.generate.sources.source import Place, open_source
+from corruptset.generate.sources.tarred import list_tar, read_place, read_whole
 
 PICTURES = {f"{c}/{i}.jpg": a.jpeg(a.crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
@@ -30,9 +32,8 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
         )
     ):
         source = open_source(f"folder:{a.tar(tmp_path / f'{i}.tar', files, **options)}")
-        assert a.facts(source) == a.facts(expected)
-        assert source.classes == expected.classes
-        assert source.notes == ()
+        assert a.facts(source) == a.facts(expected), i
+        assert (source.classes, source.notes) == (expected.classes, ()), i
     # one class folder stays a class
     single = {name: data for name, data in PICTURES.items() if name.startswith("cat")}
     assert [c.name for c in open_source(f"folder:{a.tar(tmp_path / 'one.tar', single)}").classes] == ["cat"]
@@ -41,73 +42,56 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
     assert [c.name for c in labelled.classes] == ["a", "n", "o"]
 
 
-def kind(of, link=""):
-    def change(member):
-        if member.name.startswith("x"):
-            member.type, member.linkname, member.size = of, link, 0
-            member.name = "cat/x.jpg"
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("../evil.jpg", None, "leads out of the archive"),
-        ("/etc/evil.jpg", None, "leads out of the archive"),
-        ("cat/../../evil.jpg", None, "leads out of the archive"),
-        ("x", kind(tarfile.SYMTYPE, "/etc/passwd"), "is a link to '/etc/passwd'"),
-        ("x", kind(tarfile.LNKTYPE, "cat/0.jpg"), "is a link to 'cat/0.jpg'"),
-        ("x", kind(tarfile.FIFOTYPE), "is a device, a pipe"),
-        ("x", kind(tarfile.CHRTYPE), "is a device, a pipe"),
-        ("cat/0.jpg", None, "is in the archive twice"),
-        ("cat/a\tb.jpg", None, "control characters"),
-        ("cat/program.exe", None, "has no suffix of an image"),
-    ],
-)
-def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path, name, change, said):
-    path = tmp_path / "x.tar"
+def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
+    path, data = tmp_path / "x.tar", PICTURES["cat/0.jpg"]
+    bad = {
+        "../evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
+        "/etc/evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
+        "cat/../../evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
+        "cat/link.jpg": (tarfile.SYMTYPE, "is a link to '/etc/passwd'"),
+        "cat/hard.jpg": (tarfile.LNKTYPE, "is a link to '/etc/passwd'"),
+        "cat/pipe.jpg": (tarfile.FIFOTYPE, "is a device, a pipe"),
+        "cat/device.jpg": (tarfile.CHRTYPE, "is a device, a pipe"),
+        "cat/0.jpg": (tarfile.REGTYPE, "is in the archive twice"),
+        "cat/a\tb.jpg": (tarfile.REGTYPE, "control characters"),
+        "cat/program.exe": (tarfile.REGTYPE, "has no suffix of an image"),
+    }
+    kinds = [*((name, tarfile.REGTYPE) for name in PICTURES), *((name, kind) for name, (kind, _) in bad.items())]
     with tarfile.open(path, "w") as archive:
-        for member_name, data in [*PICTURES.items(), (name, PICTURES["cat/0.jpg"])]:
-            member = tarfile.TarInfo(member_name)
-            member.size = len(data)
-            if change:
-                change(member)
-            archive.addfile(member, io.BytesIO(data) if member.size else None)
+        for name, kind in kinds:
+            member, content = tarfile.TarInfo(name), PICTURES.get(name, data) if kind == tarfile.REGTYPE else b""
+            member.type, member.size = kind, len(content)
+            member.linkname = "/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            archive.addfile(member, io.BytesIO(content) if content else None)
     source = open_source(f"folder:{path}")
-    assert len(source.notes) == 1
-    assert said in source.notes[0][1]
-    with pytest.raises(SourceError, match=said):
+    assert [(name.replace("\\t", "\t"), bad[name.replace("\\t", "\t")][1] in why) for name, why in source.notes] == [
+        (name, True) for name in sorted(bad)
+    ]
+    assert [s.path for s in source.samples] == sorted(PICTURES)
+    with pytest.raises(SourceError, match="10 files of the source cannot be used"):
         build("cifar10-c", f"folder:{path}", tmp_path / "out", sets=["clean"], jobs=1)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.tar"]
-    # without it, nothing of it is used
-    assert len(open_source(f"folder:{path}").samples) == 9
 
 
 def test_a_tar_that_is_cut_or_damaged(tmp_path):
     whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
     offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
-    for size in (offsets[4] - 512, offsets[4] - 100, offsets[4] + 5, offsets[-1] + 3, end, end + 100):
-        (tmp_path / "cut.tar").write_bytes(whole[:size])
-        with pytest.raises(SourceError, match=r"is cut|damaged"):
-            open_source(f"folder:{tmp_path / 'cut.tar'}")
     flipped = bytearray(whole)
     flipped[offsets[4] - 512 + 3] ^= 1
-    (tmp_path / "flipped.tar").write_bytes(flipped)
-    with pytest.raises(SourceError, match=r"cut or damaged: it has no readable header at byte"):
-        open_source(f"folder:{tmp_path / 'flipped.tar'}")
-    (tmp_path / "empty.tar").write_bytes(bytes(10240))
-    (tmp_path / "text.tar").write_bytes(b"hello")
-    for name in ("empty.tar", "text.tar"):
-        with pytest.raises(SourceError):
-            open_source(f"folder:{tmp_path / name}")
-    gz = a.tar(tmp_path / "x.tar.gz", PICTURES, "w:gz")
-    with pytest.raises(SourceError, match=r"is gzipped; images are read in place.*gunzip x.tar.gz"):
-        open_source(f"folder:{gz}")
+    cuts = (offsets[4] - 512, offsets[4] - 100, offsets[4] + 5, offsets[-1] + 3, end, end + 100)
+    for data, said in [
+        *((whole[:cut], r"is cut|damaged") for cut in cuts),
+        (bytes(flipped), r"cut or damaged: it has no readable header at byte"),
+        (bytes(10240), "holds no image"),
+        (b"hello", "is a file, not a folder"),
+        (gzip.compress(whole), r"is gzipped; images are read in place.*gunzip bad\.tar"),
+    ]:
+        (tmp_path / "bad.tar").write_bytes(data)
+        a.refuses(f"folder:{tmp_path / 'bad.tar'}", said)
 
 
-def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
+def test_headers_that_lie_about_sizes(tmp_path, monkeypatch):
     """Whatever a header says, no more than some megabytes are read for it, and the listing does not go back."""
     good = a.tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 
@@ -119,39 +103,67 @@ def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
         data[at + 148 : at + 156] = b"%06o\0 " % sum(data[at : at + 512])
         return bytes(data)
 
-    back = (-1024).to_bytes(12, "big", signed=True)
-    far = b"%011o\0" % (1 << 32)
-    for i, (data, said) in enumerate(
-        (
-            (with_size(0, far, b"x"), "has a header of 4,294,967,296 bytes"),
-            (with_size(0, far, b"L"), "has a header of 4,294,967,296 bytes"),
-            (with_size(0, back, b"L"), "has a header of -1,024 bytes"),
-            (with_size(0, back), r"leads back|damaged"),
-            (with_size(1536, (-2048).to_bytes(12, "big", signed=True)), "leads back to byte 0"),
-            (with_size(1536, far), "unexpected end of data"),
-        )
-    ):
-        for name, content in ((f"{i}.tar.gz", a.zipped(data)), (f"{i}.tar", data)):
-            path = tmp_path / name
-            path.write_bytes(content)
+    def before_a_member(kind, count, size):
+        """Long names and extended headers, each of which tarfile reads into memory, and calls itself for the next."""
+        header = tarfile.TarInfo("x")
+        header.type, header.size = kind, size
+        content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
+        return (header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)) * count + good
+
+    back, far = (-1024).to_bytes(12, "big", signed=True), b"%011o\0" % (1 << 32)
+    lies = [
+        (with_size(0, far, b"x"), "has a header of 4,294,967,296 bytes"),
+        (with_size(0, far, b"L"), "has a header of 4,294,967,296 bytes"),
+        (with_size(0, back, b"L"), "has a header of -1,024 bytes"),
+        (with_size(0, back), r"leads back|damaged"),
+        (with_size(1536, (-2048).to_bytes(12, "big", signed=True)), "leads back to byte 0"),
+        (with_size(1536, far), "expands to more than 1,073,741,824 bytes"),
+    ] + [
+        (before_a_member(kind, count, size), r"has a header of|cut or damaged")
+        for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE)
+        for count, size in ((2000, 10), (3, 500_000))
+    ]
+    for data, said in lies:
+        for name, content in (("x.tar.gz", a.zipped(data)), ("x.tar", data)):
+            (tmp_path / name).write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|cut"):
-                list_tar(path, re.compile(""))
+                list_tar(tmp_path / name, ())
+    monkeypatch.setattr(tarred, "MOST_BYTES", 1000)
+    (tmp_path / "x.tar.gz").write_bytes(a.zipped(good))
+    with pytest.raises(SourceError, match="expands to more than 1,000 bytes"):
+        list_tar(tmp_path / "x.tar.gz", ())
 
 
-@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
-@pytest.mark.parametrize(("count", "size"), [(2000, 10), (3, 500_000)])
-def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size):
-    """Long names and extended headers before a member: tarfile reads each into memory, and calls itself for the
-    next.
-    """
-    header = tarfile.TarInfo("x")
-    header.type, header.size = kind, size
-    content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
-    block = header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)
-    path = tmp_path / "x.tar"
-    path.write_bytes(block * count + a.tar(tmp_path / "good.tar", PICTURES).read_bytes())
-    zipped = path.with_suffix(".tar.gz")
-    zipped.write_bytes(a.zipped(path.read_bytes()))
-    for archive in (path, zipped):
-        with pytest.raises(SourceError, match=r"has a header of|cut or damaged"):
-            list_tar(archive, re.compile(""))
+def test_gzipped_bytes_are_whole_or_refused(tmp_path, monkeypatch):
+    whole, path = bytes(random.Random(0).choices(range(50), k=20_000)), tmp_path / "x.gz"
+    packed = gzip.compress(whole, mtime=0)
+
+    def flipped(at, bits=0x10):
+        data = bytearray(packed)
+        data[at] ^= bits
+        return bytes(data)
+
+    for data in (packed, packed + bytes(900), packed + gzip.compress(b"more", mtime=0)):
+        path.write_bytes(data)
+        assert read_whole(path) == gzip.decompress(data)
+    bad = [packed[:-n] for n in (*range(1, 10), 500, len(packed) - 2, len(packed) - 9)]
+    bad += [flipped(-n) for n in range(1, 9)] + [flipped(at, 0xFF) for at in range(12, len(packed), 997)]
+    bad += [packed + b"x", packed + bytes(400) + b"\x1f", packed + b"\x1f\x8b", packed + gzip.compress(b"more")[:-1]]
+    for data in bad:
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match=r"is cut|damaged"):
+            read_whole(path)
+    for data in (whole, packed):
+        path.write_bytes(data)
+        monkeypatch.setattr(tarred, "MOST_BYTES", 20_000)
+        assert read_whole(path) == whole
+        monkeypatch.setattr(tarred, "MOST_BYTES", 19_999)
+        with pytest.raises(SourceError, match="has more than 19,999 bytes"):
+            read_whole(path)
+    path.write_bytes(whole)
+    assert read_place(path, Place(19_000, 1000)) == whole[19_000:]
+    with pytest.raises(SourceError, match="ends 1 bytes before it should"):
+        read_place(path, Place(19_000, 1001))
+    path.unlink()
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_place(path, Place(0, 1))

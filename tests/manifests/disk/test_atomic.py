@@ -1,27 +1,59 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, small and large; and locks that end with their process."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
+import resource
 import stat
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from corruptset.manifests.disk.atomic import write_atomic
+from corruptset.errors import BuildError
+from corruptset.manifests.disk.atomic import LargeFile, write_atomic, write_large
+from corruptset.manifests.disk.lock import locked, shared_lock
+
+BUFFER = 1 << 19
 
 
-def test_atomic_write_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def data_of(size: int) -> bytes:
+    return np.random.default_rng(size).integers(0, 256, size, np.uint8).tobytes()
+
+
+def cut(data: bytes, step: int) -> list[bytes]:
+    return [data[i : i + step] for i in range(0, len(data), step)]
+
+
+def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "ü b.json"
-    write_atomic(path, b"one")
+    for size in (0, 1, 4097, BUFFER, BUFFER + 1, 3 * BUFFER + 12_345):
+        data = data_of(size)
+        for step in (1000, BUFFER + 7, 10 * BUFFER):
+            assert write_large(path, cut(data, step)) == (size, "sha256:" + hashlib.sha256(data).hexdigest())
+            assert path.read_bytes() == data
     write_atomic(path, memoryview(b"another"))
     assert path.read_bytes() == b"another"
-    assert [p.name for p in tmp_path.iterdir()] == ["ü b.json"]
+    assert os.listdir(tmp_path) == ["ü b.json"]
+    arrays = [np.arange(24, dtype=np.int64).reshape(2, 3, 4), np.empty((0, 5), np.uint8), np.ones((3, 3), bool)]
+    with LargeFile(tmp_path / "a") as file:
+        for array in arrays:
+            file.write(array)
+        assert file.written == 201
+    assert (tmp_path / "a").read_bytes() == b"".join(a.tobytes() for a in arrays)
+    with pytest.raises(FileExistsError):
+        LargeFile(tmp_path / "a")
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_atomic_write_follows_the_umask(tmp_path: Path, umask: int, mode: int) -> None:
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_permissions_follow_the_umask(tmp_path: Path, umask: int, mode: int) -> None:
     before = os.umask(umask)
     try:
         write_atomic(tmp_path / "a", b"")
@@ -30,33 +62,126 @@ def test_atomic_write_follows_the_umask(tmp_path: Path, umask: int, mode: int) -
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_failing_disk_leaves_the_old_file(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a"
     write_atomic(path, b"old")
 
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, step, fail)
-    with pytest.raises(OSError, match="No space"):
-        write_atomic(path, b"new")
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, fail)
+            with pytest.raises(OSError, match="No space"):
+                write_atomic(path, b"new")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in (0, BUFFER + 1, 2 * BUFFER):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            with pytest.raises(OSError, match="too large") as caught:
+                write_large(path, cut(data_of(2 * BUFFER + 1), 1000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert str(tmp_path) in str(caught.value.filename)
     assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
+    assert os.listdir(tmp_path) == ["a"]
 
 
-def test_atomic_write_is_on_disk_before_it_takes_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    real = os.fsync, os.replace
-    monkeypatch.setattr(
-        os,
-        "fsync",
-        lambda fd: (steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")), real[0](fd)),
-    )
-    monkeypatch.setattr(
-        os,
-        "replace",
-        lambda a, b: (steps.append(f"replace {Path(a).suffix} {Path(a).parent == Path(b).parent}"), real[1](a, b)),
-    )
+
+    def fsync(descriptor: int) -> None:
+        steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"))
+
+    real = os.replace
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", lambda a, b: (steps.append(f"replace {Path(a).suffix}"), real(a, b)))
     write_atomic(tmp_path / "a", b"x" * 100_000)
-    assert steps == ["fsync file", "replace .part True", "fsync folder"]
+    assert steps == ["fsync file", "replace .part", "fsync folder"]
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from corruptset.manifests.disk.lock import locked
+with locked(Path(sys.argv[1]), "busy"):
+    print("held", flush=True)
+    time.sleep(120)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work" / "lock"
+
+
+def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path: Path) -> None:
+    with locked(path, "first"), pytest.raises(BuildError, match="second"), locked(path, "second"):
+        pass
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(BuildError, match="busy"), locked(path, "busy"):
+        pass
+    holder.kill()
+    holder.communicate()
+    with locked(path, "busy"):
+        pass
+
+
+def test_those_who_share_are_waited_for(path: Path) -> None:
+    path.parent.mkdir()
+    begun, waited = time.monotonic(), 0.2
+    with (
+        shared_lock(path),
+        shared_lock(path),
+        pytest.raises(BuildError, match="bus"),
+        locked(path, "bus", wait_s=waited),
+    ):
+        pass
+    assert time.monotonic() - begun >= waited
+    done = threading.Event()
+
+    def share() -> None:
+        with shared_lock(path):
+            done.set()
+            time.sleep(waited)
+
+    thread = threading.Thread(target=share)
+    thread.start()
+    done.wait()
+    with locked(path, "busy", wait_s=60):
+        assert time.monotonic() - begun >= 2 * waited
+    thread.join()
+
+
+def test_a_lock_on_a_removed_file_does_not_count_and_a_link_is_not_followed(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that ends its work removes the folder while another waits to open the lock."""
+    real, removed = fcntl.flock, []
+
+    def late(fd: int, how: int) -> None:
+        real(fd, how)
+        if not removed:
+            removed.append(fd)
+            path.unlink()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", late)
+        with locked(path, "first"):
+            assert removed
+            with pytest.raises(BuildError, match="second"), locked(path, "second"):
+                pass
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), locked(path, "busy"):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
+        pass
+    assert not path.parent.exists()

@@ -42,16 +42,14 @@ def test_redirects() -> None:
         assert (request.full_url, request.has_header("Authorization")) == (after, credentials)
 
 
-def test_a_time_to_wait_that_is_no_number_is_none() -> None:
+def test_what_errors_of_the_library_mean() -> None:
+    """A time to wait that is no number is none; a certificate that is not trusted is no reason to try again."""
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
         headers["Retry-After"] = seconds
         with pytest.raises(Unreachable) as caught, _named("https://a/x"):
             raise HTTPError("https://a/x", 503, "busy", headers, BytesIO())
         assert caught.value.wait == wait
-
-
-def test_a_certificate_that_is_not_trusted_is_no_reason_to_try_again() -> None:
     error = ssl.SSLCertVerificationError(1, "x")
     error.verify_message = "self-signed certificate"
     with pytest.raises(ReleaseError, match="is not trusted"), _named("https://a/x"):
@@ -103,21 +101,13 @@ def endless(begin: bytes, again: bytes, wait_s: float) -> Iterator[str]:
         ended.set()
 
 
-@pytest.mark.parametrize(
-    ("begin", "again"),
-    [
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (OK, b"x"),
-        (b"", b"H"),
-        (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", b"X: y\r\n"),
-    ],
-    ids=["100 Continue", "a line without end", "no status", "what follows the last chunk"],
-)
-def test_replies_without_end(monkeypatch: pytest.MonkeyPatch, begin: bytes, again: bytes) -> None:
+def test_replies_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """No read waits longer than is allowed, and yet no byte of the file comes."""
     monkeypatch.setattr(download, "STALLED_S", 0.5)
-    with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.5 s"):
-        download.small_file(remote_of(url), "archives.json", 1000)
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+    for begin, again in ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n")):
+        with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.5 s"):
+            download.small_file(remote_of(url), "archives.json", 1000)
 
 
 def test_the_body_of_a_redirect_is_not_read(bag: Bag, serve: Serve) -> None:

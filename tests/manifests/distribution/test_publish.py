@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,9 @@ def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
     total = sum(f.bytes for f in done.files)
     assert steps[-1] == ("bytes", total, total)
     assert publish(bag.path, tmp_path / "p", go=True).to_send == []
+    # a folder by its URL, whose upper folders are not there yet
+    publish(bag.path, f"file://{tmp_path}/some/where", go=True)
+    assert tree(tmp_path / "some/where") == tree(bag.path)
 
 
 def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,61 +82,43 @@ def test_what_is_there_and_differs(bag: Bag, tmp_path: Path) -> None:
     assert tree(tmp_path / "p") == tree(bag.path)
 
 
-def broken(bag: Bag, folder: Path, kind: str) -> None:
-    shutil.copytree(bag.path, folder)
-    archive = folder / bag.archives[0].path
-    match kind:
-        case "interrupted":
-            (folder / "SHA256SUMS").unlink()
-        case "other":
-            (folder / "archives.json").unlink()
-        case "missing":
-            archive.unlink()
-            (folder / "bagit.txt").unlink()
-        case "short":
-            archive.write_bytes(archive.read_bytes()[:-1])
-        case "edited":
-            (folder / "README.md").write_text("mine")
-        case "damaged":
-            data = archive.read_bytes()
-            archive.write_bytes(data[:600] + b"?" + data[601:])
-        case "forged":
-            index = json.loads((folder / "archives.json").read_bytes())
-            (folder / "archives.json").write_text(json.dumps({**index, "digest": "sha256:" + "1" * 64}))
+def changed(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:600] + b"?" + data[601:])
 
 
-@pytest.mark.parametrize(
-    ("kind", "error", "match"),
-    [
-        ("interrupted", IncompleteBuild, "interrupted pack"),
-        ("other", ReleaseError, "has no archives.json"),
-        ("missing", VerificationError, r"(?s)bagit.txt is missing.*\.tar is missing"),
-        ("short", VerificationError, "recorded are"),
-        ("edited", VerificationError, "README.md is missing, or was changed after the pack"),
-        ("damaged", VerificationError, "was damaged after the pack; nothing was sent"),
-        ("forged", VerificationError, "the archives are of sha256:"),
-    ],
-)
-def test_releases_that_are_refused(
-    bag: Bag, tmp_path: Path, kind: str, error: type[CorruptsetError], match: str
-) -> None:
-    broken(bag, tmp_path / "r", kind)
-    with pytest.raises(error, match=match):
-        publish(tmp_path / "r", tmp_path / "p", go=True)
-    assert not (tmp_path / "p").exists()
-
-
-def test_a_build_is_refused_with_the_command_that_packs_it(root: Path, bag: Bag, tmp_path: Path) -> None:
+def test_what_is_no_sound_release(root: Path, bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = bag.archives[0].path
+    forged = json.dumps({**json.loads((bag.path / "archives.json").read_bytes()), "digest": "sha256:" + "1" * 64})
+    cases: list[tuple[Callable[[Path], Any], type[CorruptsetError], str]] = [
+        (lambda r: (r / "SHA256SUMS").unlink(), IncompleteBuild, "interrupted pack"),
+        (lambda r: (r / "archives.json").unlink(), ReleaseError, "has no archives.json"),
+        (
+            lambda r: [(r / path).unlink() for path in (archive, "bagit.txt")],
+            *(VerificationError, r"(?s)bagit.txt is missing.*\.tar is missing"),
+        ),
+        (lambda r: os.truncate(r / archive, 1000), VerificationError, "recorded are"),
+        (lambda r: (r / "README.md").write_text("mine"), VerificationError, "README.md is missing, or was changed"),
+        (lambda r: changed(r / archive), VerificationError, "was damaged after the pack; nothing was sent"),
+        (lambda r: (r / "archives.json").write_text(forged), VerificationError, "the archives are of sha256:"),
+    ]
+    for number, (spoil, error, match) in enumerate(cases):
+        folder = shutil.copytree(bag.path, tmp_path / f"r{number}")
+        spoil(folder)
+        with pytest.raises(error, match=match):
+            publish(folder, tmp_path / "p", go=True)
     with pytest.raises(ReleaseError, match=f"corruptset pack {root} --out {root}-release"):
         publish(root, tmp_path / "p")
     with pytest.raises(ReleaseError, match="is inside the release"):
         publish(bag.path, bag.path / "data/p")
-
-
-def test_too_little_room(bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, wrong in (("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")):
+        given: Any = {name: wrong}
+        with pytest.raises(ReleaseError, match=rf"--{name} is '{wrong}'; expected"):
+            publish(bag.path, tmp_path / "p", go=True, **given)
     monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
     with pytest.raises(MachineError, match="the release needs about"):
         publish(bag.path, tmp_path / "p", go=True)
+    assert not (tmp_path / "p").exists()
 
 
 def test_a_zenodo_record(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
@@ -193,16 +180,6 @@ def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_pat
     assert publish(tmp_path / "o", tmp_path / "again", go=True).digest == bag.digest
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")]
-)
-def test_what_croissant_cannot_say(bag: Bag, tmp_path: Path, name: str, wrong: str) -> None:
-    given: Any = {name: wrong}
-    with pytest.raises(ReleaseError, match=rf"--{name} is '{wrong}'; expected"):
-        publish(bag.path, tmp_path / "there", go=True, **given)
-    assert not (tmp_path / "there").exists()
-
-
 def test_croissant_follows_the_data_set(bag: Bag, tmp_path: Path, serve: Serve) -> None:
     """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for
     byte.
@@ -233,13 +210,12 @@ def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> No
     assert tree(tmp_path / "h0") == direct
 
 
-@pytest.mark.parametrize("digests", ["images", "sets"])
-def test_a_release_without_images(root: Path, serve: Serve, tmp_path: Path, digests: str) -> None:
-    bag = packed(root, tmp_path / "r", manifest_only=True, digests=digests)
-    publish(bag.path, tmp_path / "p", go=True)
-    server = serve(tmp_path / "p")
-    done = fetch(server.url, tmp_path / "o", digest=bag.digest)
-    assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
-    assert (done.path / "sets").exists() == (digests == "images")
-    with pytest.raises(ReleaseError, match="a release without images"):
-        fetch(server.url, tmp_path / "o", sets=["fog/3"])
+def test_a_release_without_images(root: Path, serve: Serve, tmp_path: Path) -> None:
+    for digests in ("images", "sets"):
+        bag = packed(root, tmp_path / digests, manifest_only=True, digests=digests)
+        server, out = serve(bag.path), tmp_path / f"o {digests}"
+        done = fetch(server.url, out, digest=bag.digest)
+        assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
+        assert (done.path / "sets").exists() == (digests == "images")
+        with pytest.raises(ReleaseError, match="a release without images"):
+            fetch(server.url, out, sets=["fog/3"])

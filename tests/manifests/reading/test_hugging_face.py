@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +23,8 @@ def test_without_the_library_the_error_names_it(templates: Make, monkeypatch: py
         corruptset.open(templates())["fog/3"].to_hf()
 
 
-@pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")  # the library's own
-@pytest.mark.parametrize("uniform", [True, False])
-@pytest.mark.parametrize("container", ["folder", "hdf5"])
-@pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
-def test_images_labels_and_ids(
-    templates: Make,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    encoding_format: str,
-    container: Any,
-    uniform: bool,
-) -> None:
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    datasets.disable_progress_bars()
-    data = corruptset.open(templates(encoding_format=encoding_format, containers=(container,), uniform=uniform))
-    images = data["fog/3"]
-    made = images.to_hf()
-    assert isinstance(made.features["image"], datasets.Image)
-    assert made.features["label"].names == ["käfer", "a dog"]
-    assert (str(made.split), made["label"], made["id"]) == ("test", images.labels.tolist(), images.ids)
-    for row, image in zip(made, images.images(), strict=True):
-        pixels = np.asarray(row["image"])
-        np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
-    assert [bool(row["image"]["path"]) for row in made.cast_column("image", datasets.Image(decode=False))] == [
-        container == "folder"
-    ] * 5
-    small = made.with_transform(lambda rows: {"sum": [np.asarray(picture).sum() for picture in rows["image"]]})
-    assert [row["sum"] for row in small] == [image.sum() for image in images.images()]
-
-
 class Made:
-    """A store that has no files: it makes its images when they are asked for, and may be copied into a cache all the
-    same.
-    """
+    """A store without files: its images are made when they are asked for, and may be copied into a cache."""
 
     encoding = "jpeg"
 
@@ -67,24 +33,25 @@ class Made:
 
 
 @pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")
-def test_images_that_are_made_are_copied(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore")  # the library's own
+def test_images_labels_and_ids(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    data = DataSet(templates(), store_of=lambda record: Made())  # type: ignore[arg-type, return-value]
-    made = data["fog/3"].to_hf()
-    assert [np.unique(row["image"]).tolist() for row in made] == [[20 * i] for i in range(5)]
-
-
-@pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")
-def test_classes_of_one_name_are_told_apart_by_their_folders(
-    templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    data = corruptset.open(templates())
+    datasets.disable_progress_bars()
+    for form, container, uniform in product(("png", "jpeg"), ("folder", "hdf5"), (True, False)):
+        data = corruptset.open(templates(encoding_format=form, containers=(container,), uniform=uniform))
+        images = data["fog/3"]
+        made = images.to_hf()
+        assert made.features["label"].names == ["käfer", "a dog"]
+        assert (str(made.split), made["label"], made["id"]) == ("test", images.labels.tolist(), images.ids)
+        for row, image in zip(made, images.images(), strict=True):
+            pixels = np.asarray(row["image"])
+            np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
+        encoded = made.cast_column("image", datasets.Image(decode=False))
+        assert [bool(row["image"]["path"]) for row in encoded] == [container == "folder"] * 5
+    # classes of one name are told apart by their folders
     data._samples.classes = [c.model_copy(update={"name": "crane"}) for c in data.classes]
     assert data["fog/3"].to_hf().features["label"].names == ["0_käfer", "1 a dog"]
+    of_none = DataSet(templates(), store_of=lambda record: Made())  # type: ignore[arg-type, return-value]
+    assert [np.unique(row["image"]).tolist() for row in of_none["fog/3"].to_hf()] == [[20 * i] for i in range(5)]

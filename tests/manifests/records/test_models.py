@@ -1,105 +1,192 @@
-"""The records refuse what they cannot stand for."""
+"""The records refuse what they cannot stand for; the JSON Schemas, by an independent validator, what the models do."""
 
 from __future__ import annotations
 
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from corruptset.manifests.records.fields import check_encoding, safe_path
-from corruptset.manifests.records.models import FileRecord, SampleRecord, SetRecord
+from corruptset.manifests.records import models
+from corruptset.manifests.records.fields import safe_path
+from corruptset.manifests.records.models import FileRecord, Manifest, SampleRecord, SetRecord
+from corruptset.manifests.records.schema import NAMES
 
+Make = Callable[..., Path]
 ZERO = "sha256:" + "0" * 64
+REGION = {"source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink"}
+REGION |= {"row": 1, "col": 1, "anchor": False}
+REGION_ROW = {"sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0}
+REGION_ROW |= {"ny": 3, "nx": 4, "step": 1, "margin": 1, "fit": "resize", "out": 32, "interpolation": "bilinear"}
+REGION_ROW |= {"channels": "rgb"}
 
 
-@pytest.mark.parametrize(
-    "path", ["a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"]
-)
-def test_safe_paths(path: str) -> None:
-    assert safe_path(path) == path
+def test_paths_hashes_and_ids() -> None:
+    for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
+        assert safe_path(path) == path
+    for path in ("", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "./a", "a\\b", "a\0", "C:", "C:/a", "c:a"):
+        with pytest.raises(ValidationError, match="not a relative path"):
+            FileRecord(path=path, bytes=0, sha256=ZERO)
+    for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, "blake3:" + "0" * 64, ZERO + "\n"):
+        with pytest.raises(ValidationError):
+            FileRecord(path="a", bytes=0, sha256=sha256)
+    given: dict[str, Any] = {
+        "aliases": [],
+        "stages": [],
+        "role": "test",
+        "count": 0,
+        "files": 0,
+        "bytes": 0,
+        "metrics": None,
+    }
+    given["pixel_digest"] = "blake3:" + "0" * 64
+    assert SetRecord(id="fog-3+snow/1_a", **given).reproducible
+    for set_id in ("", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"):
+        with pytest.raises(ValidationError):
+            SetRecord(id=set_id, **given)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a\\b", "a\0", "C:", "C:/a", "c:a"],
-)
-def test_unsafe_paths(path: str) -> None:
-    with pytest.raises(ValueError, match="not a relative path"):
-        safe_path(path)
-    with pytest.raises(ValidationError):
-        FileRecord(path=path, bytes=0, sha256=ZERO)
-
-
-@pytest.mark.parametrize(
-    "sha256",
-    ["0" * 64, "sha256:" + "0" * 63, "sha256:" + "G" * 64, "sha256:" + "A" * 64, "blake3:" + "0" * 64, ZERO + "\n"],
-)
-def test_hashes_of_files_are_sha256(sha256: str) -> None:
-    with pytest.raises(ValidationError):
-        FileRecord(path="a", bytes=0, sha256=sha256)
-
-
-@pytest.mark.parametrize(
-    "set_id", ["", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"]
-)
-def test_set_ids(set_id: str) -> None:
-    with pytest.raises(ValidationError):
-        SetRecord(
-            id=set_id, aliases=[], stages=[], role="test", count=0, files=0, bytes=0,
-            pixel_digest="blake3:" + "0" * 64, metrics=None
-        )  # fmt: skip
-
-
-def test_records_are_immutable_and_know_their_fields() -> None:
+def test_records_are_immutable_and_say_class() -> None:
     record = FileRecord(path="a", bytes=0, sha256=ZERO)
     with pytest.raises(ValidationError, match="frozen"):
         record.bytes = 1  # type: ignore[misc]
-    with pytest.raises(ValidationError, match="extra"):
-        FileRecord(path="a", bytes=0, sha256=ZERO, size=1)  # type: ignore[call-arg]
+    pixels = "blake3:" + "0" * 64
+    row = {"index": 0, "id": "a", "label": 0, "class": "cat", "split": None, "path": None, "sha256": ZERO, "width": 8}
+    row |= {"height": 8, "pixels": pixels}
+    sample = SampleRecord.model_validate(row)
+    assert list(sample.as_json().items()) == list(row.items())
+    for name in ("label", "class", "group"):  # left out, never null
+        with pytest.raises(ValidationError):
+            SampleRecord.model_validate({**row, name: None})
 
 
-def test_a_sample_row_says_class() -> None:
-    record = SampleRecord(
-        index=0,
-        id="a",
-        label=0,
-        split=None,
-        path=None,
-        sha256=ZERO,
-        width=8,
-        height=8,
-        pixels="blake3:" + "0" * 64,
-        **{"class": "cat"},
-    )
-    assert list(record.as_json()) == [
-        "index",
-        "id",
-        "label",
-        "class",
-        "split",
-        "path",
-        "sha256",
-        "width",
-        "height",
-        "pixels",
-    ]
-    assert SampleRecord.model_validate(record.as_json()) == record
+def test_encodings_and_views(templates: Make) -> None:
+    manifest = json.loads((templates(encoding_format="jpeg") / "manifest.json").read_text("utf-8"))
+    jpeg = manifest["encoding"]
+    changes: list[dict[str, Any]] = [
+        {"format": "gif"}, {"format": "png"}, {"quality": 0}, {"quality": 101}, {"quality": True}, {"quality": 85.0},
+        {"optimize": 1}, {"subsampling": "4:1:1"}, {"containers": []}, {"containers": ["hdf5", "folder"]}, {"x": 1},
+    ]  # fmt: skip
+    views: list[dict[str, Any]] = [{"sets": {"clean": ["../x"]}}, {"sets": {"clean": []}}, {"sets": 3}, {"numbered": 1}]
+    wrong = [{"encoding": jpeg | change} for change in changes] + [{"views": [view]} for view in views]
+    for change in wrong:
+        with pytest.raises(ValidationError):
+            Manifest.model_validate(manifest | change)
+    kept = Manifest.model_validate(manifest | {"views": [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]})
+    assert kept.views == [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]
 
 
-JPEG = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}
+def load_schema(name: str) -> Any:
+    """Return a shipped schema."""
+    return json.loads(files("corruptset.manifests").joinpath(f"schema/{name}.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("encoding", [JPEG, {"format": "png", "containers": ["folder", "hdf5"]}])
-def test_encodings(encoding: dict[str, object]) -> None:
-    assert check_encoding(encoding) == encoding
+def records(root: Path, name: str) -> list[Any]:
+    if name == "region-row":
+        return [REGION_ROW]
+    if name == "manifest":
+        return [json.loads((root / "manifest.json").read_text("utf-8"))]
+    paths = [root / "samples.jsonl"] if name == "sample" else sorted((root / "sets").rglob("*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"format": "gif"}, {"format": "png"}, {"quality": 0}, {"quality": 101}, {"quality": True}, {"quality": 85.0},
-    {"optimize": 1},
-     {"subsampling": "4:1:1"}, {"containers": []}, {"containers": ["hdf5", "folder"]}, {"containers": ["zip"]},
-     {"x": 1}],
-)  # fmt: skip
-def test_encodings_refused(change: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"format|keys|quality|optimize|containers"):
-        check_encoding({**JPEG, **change})
+def bare(schema: Any) -> Any:
+    """Return a schema without its prose, which differs between versions of pydantic."""
+    if isinstance(schema, dict):
+        prose = ("title", "description")
+        return {k: bare(v) for k, v in schema.items() if not (k in prose and isinstance(v, str))}
+    return [bare(v) for v in schema] if isinstance(schema, list) else schema
+
+
+def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates: Make, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)]
+    subprocess.run(command, check=True)
+    for name in NAMES:
+        schema = load_schema(name)
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert bare(json.loads((tmp_path / f"{name}.json").read_bytes())) == bare(schema), (
+            f"run {command[1:3]} manifests/schema"
+        )
+        for form in ("png", "jpeg"):
+            for record in records(templates(encoding_format=form), name):
+                jsonschema.Draft202012Validator(schema).validate(record)
+    ended = subprocess.run([*command[:-1], str(tmp_path / "none")], capture_output=True, check=False)
+    assert (ended.returncode, b"usage" in ended.stderr) == (1, True)
+
+
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    2**60,
+    "",
+    "x",
+    "../x",
+    "/x",
+    "C:/x",
+    ZERO,
+    "blake3:" + "0" * 64,
+    [],
+    ["x"],
+    {},
+    {"x": 1},
+]
+
+
+def mutants(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield copies of a JSON value with one thing changed, at every depth: a field dropped, added, or another."""
+
+    def places(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        yield path
+        # of a list, the first entry stands for all
+        keys = node if isinstance(node, dict) else range(min(len(node), 1)) if isinstance(node, list) else ()
+        for key in keys:
+            yield from places(node[key], (*path, key))
+
+    for path in places(value, ("root",)):
+        for new in [*VALUES, "drop", "add"]:
+            holder: Any = (copied := copy.deepcopy({"root": value}))
+            for key in path[:-1]:
+                holder = holder[key]
+            if new == "drop" and len(path) > 1 and isinstance(holder, dict):
+                del holder[path[-1]]
+            elif new == "add" and isinstance(holder[path[-1]], dict):
+                holder[path[-1]]["added"] = 1
+            elif new not in ("drop", "add"):
+                holder[path[-1]] = new
+            yield f"{path} {new!r}", copied["root"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str) -> None:
+    check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
+    refused = accepted = 0
+    # of the manifest, the last set has stages and metrics
+    record = records(templates(encoding_format="jpeg"), name)[-1]
+    if name == "sample":
+        record |= {"region": REGION, "group": "g"}
+    if name == "manifest":
+        record["sets"] = record["sets"][-1:]
+        record["textures"] = [{"name": "frost1", "sha256": ZERO}]
+        record["views"] = [{"view": "x", "sets": {"clean": ["a/b"]}, "numbered": True, "moves_content": ["fog"]}]
+    for what, mutant in mutants(record):
+        try:
+            model.model_validate_json(json.dumps(mutant), strict=True)
+            by_model = True
+        except ValidationError:
+            by_model = False
+        assert check.is_valid(mutant) == by_model, what
+        refused += not by_model
+        accepted += by_model
+    assert refused > accepted > 0

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from packs import RECORD, TOP, Make, Members, Packs, packed
+from packs import RECORD, TOP, Make, Members, Packs, members_of, packed
 
 from corruptset.manifests.release.bag import Bag
 
@@ -41,6 +40,5 @@ def good(packs: Packs) -> Members:
     own.
     """
     _, bag = packs({"containers": ("folder",)})
-    with tarfile.open(next(bag.path.glob("data/*-clean.tar"))) as t:
-        first, *others = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+    first, *others = members_of(next(bag.path.glob("data/*-clean.tar")))
     return {RECORD: json.dumps({**json.loads(first[1]), "archive": f"{TOP}-clean"}).encode(), **dict(others)}

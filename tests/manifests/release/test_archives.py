@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, refused, write_archive
+from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, header, refused, write_archive
 
 from corruptset.manifests.release.archives import BadArchive, name_problem, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
-@pytest.mark.parametrize("at", [0, 2, -1], ids=["first", "third", "last"])
-@pytest.mark.parametrize("name", OUTSIDE + ODD, ids=lambda n: repr(n)[:40])
-def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path, name: str, at: int) -> None:
-    members = list(good.items())
-    members.insert(at if at >= 0 else len(members), (name, b"escaped"))
-    refused(write_archive(tmp_path / "a", members), tmp_path, "is not what the records name|which says what is in it")
-    assert name_problem(name) is not None
-
-
-def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> None:
+def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path) -> None:
+    items = list(good.items())
+    for number, name in enumerate(OUTSIDE + ODD):
+        assert name_problem(name) is not None, name
+        for at in (0, 2, len(items)):
+            archive = write_archive(tmp_path / f"{number} at {at}", [*items[:at], (name, b"escaped"), *items[at:]])
+            refused(archive, tmp_path, "is not what the records name|which says what is in it")
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
     with pytest.raises(BadArchive) as e:
         unpack([archive], tmp_path / "out")
@@ -35,84 +32,44 @@ def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
-KINDS = {
-    "link": (tarfile.SYMTYPE, "no plain file"),
-    "hard link": (tarfile.LNKTYPE, "no plain file"),
-    "device": (tarfile.CHRTYPE, "no plain file"),
-    "block device": (tarfile.BLKTYPE, "no plain file"),
-    "pipe": (tarfile.FIFOTYPE, "no plain file"),
-    "folder": (tarfile.DIRTYPE, "no plain file"),
-    "sparse": (tarfile.GNUTYPE_SPARSE, "no plain file"),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("where", [IMAGE, f"{TOP}/samples.jsonl", RECORD])
-def test_members_that_are_no_files(good: Members, tmp_path: Path, kind: str, where: str) -> None:
-    flag, said = KINDS[kind]
-    with (tmp_path / "a").open("wb") as f:
-        for name, data in good.items():
-            if name == where:
-                info = tarfile.TarInfo(name)
-                info.type, info.linkname = flag, "/etc"
-                # TarInfo would write extended headers for the name with an umlaut; they are allowed
-                f.write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict"))
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            f.write(info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % 512))
-        f.write(bytes(1024))
-    refused(tmp_path / "a", tmp_path, said)
+def test_members_that_are_no_files(good: Members, tmp_path: Path) -> None:
+    """Links, devices, pipes, folders and files with holes, as an image, small file and record."""
+    flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
+    for flag in (*flags, tarfile.GNUTYPE_SPARSE):
+        for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
+            members: list[tuple[Any, bytes]] = list(good.items())
+            members.insert(list(good).index(where), (header(where, type=flag), b""))
+            archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
+            refused(archive, tmp_path, "no plain file")
 
 
 def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
     """A header that promises more than the archive has is refused before anything is read."""
-    info = tarfile.TarInfo(RECORD)
-    info.size = 1 << 40
-    (tmp_path / "big").write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(2048))
+    (tmp_path / "big").write_bytes(header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
     refused(tmp_path / "big", tmp_path, "beyond the archive's end")
-    info = tarfile.TarInfo("y")
-    info.type, info.size = tarfile.XHDTYPE, 1 << 30
+    info = header("y", type=tarfile.XHDTYPE, size=1 << 30)
     (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
     refused(tmp_path / "header", tmp_path, "a header of 1,073,741,824 bytes")
-    for records in (
-        b"20 path=" + b"x" * 30,
-        b"12 mtime=1.5\n",
-        b"99999999 path=x\n",
-        b"11 size=-1\n",
-        b"25 GNU.sparse.major=100\n",
-        b"x",
-    ):
+    odd = (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"x")
+    for records in (*odd, b"25 GNU.sparse.major=100\n"):
         info.size = len(records)
         (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
         refused(tmp_path / "pax", tmp_path, "is cut or damaged")
+    for data in (b"", b"\x1f\x8b" + bytes(600), b"PK\x03\x04" + bytes(600), b"x" * 5000, bytes(10240)):
+        (tmp_path / "none").write_bytes(data)
+        refused(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
 
 
-@pytest.mark.parametrize("size", range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE))
-def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(tmp_path: Path, size: int) -> None:
+def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(tmp_path: Path) -> None:
     """Between one block and a whole record of zeros stand behind the first block of the end mark."""
     path = tmp_path / "a.tar"
-    with tarfile.open(path, "w") as tar:
-        info = tarfile.TarInfo("a")
-        info.size = size
-        tar.addfile(info, io.BytesIO(b"x" * size))
-    assert [(m.name, m.size) for m in read_members(path)] == [("a", size)]
-    with path.open("ab") as file:
-        file.write(b"x")
-    with pytest.raises(BadArchive, match="behind its end"):
-        list(read_members(path))
-
-
-def test_what_is_no_archive(tmp_path: Path) -> None:
-    for data in (
-        b"",
-        b"\x1f\x8b" + bytes(600),
-        b"PK\x03\x04" + bytes(600),
-        b"x" * 5000,
-        bytes(10240),
-        b"PK\x05\x06" + bytes(18),
-    ):
-        (tmp_path / "a").write_bytes(data)
-        refused(tmp_path / "a", tmp_path, "is not a tar|cut off|is empty")
+    for size in range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE):
+        write_archive(path, [("a", b"x" * size)])
+        assert [(m.name, m.size) for m in read_members(path)] == [("a", size)]
+        with path.open("ab") as file:
+            file.write(b"x")
+        with pytest.raises(BadArchive, match="behind its end"):
+            list(read_members(path))
 
 
 UNPACK = """

@@ -80,7 +80,7 @@ def test_every_archive_describes_itself(packs: Packs) -> None:
             "Textures",
             "CC0-1.0",
             "## Citation",
-            *(a.file.path for a in bag.archives),
+            *(a.name for a in bag.archives),
         )
     )
 

@@ -17,10 +17,13 @@ from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
 
-@pytest.mark.parametrize("by", ["family", "corruption", "set"])
 @pytest.mark.parametrize(
-    "options",
-    [{"containers": ("folder",), "encoding_format": "jpeg"}, {"containers": ("hdf5",), "uniform": False}, {}],
+    ("options", "by"),
+    [
+        ({"containers": ("folder",), "encoding_format": "jpeg"}, "family"),
+        ({"containers": ("hdf5",), "uniform": False}, "corruption"),
+        ({}, "set"),
+    ],
     ids=str,
 )
 def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: dict[str, Any], by: str) -> None:
@@ -30,14 +33,20 @@ def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: d
     assert tree(done.path) == tree(root)
     assert not done.absent
     assert verify_directory(done.path).problems == []
-    # and over itself: everything is kept
-    again = unpack(archive_paths(bag), tmp_path / "u")
-    assert (again.written, tree(done.path)) == (0, tree(root))
+    # and over itself, the whole and one archive of it: everything is kept
+    for archives in (archive_paths(bag), archive_paths(bag)[:1]):
+        again = unpack(archives, tmp_path / "u")
+        assert (again.absent, again.written, tree(done.path)) == ([], 0, tree(root))
 
 
-@pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")], ids=str)
-def test_any_archive_alone_is_a_smaller_data_set(packs: Packs, tmp_path: Path, containers: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("containers", [("folder",), ("hdf5",)], ids=str)
+def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(
+    packs: Packs, tmp_path: Path, containers: tuple[str, ...]
+) -> None:
     root, bag = packs({"containers": containers}, by="set")
+    absent = [unpack([archive], tmp_path / "u").absent for archive in archive_paths(bag)]
+    assert list(map(len, absent)) == [2, 1, 0, 0]
+    assert tree(tmp_path / "u" / root.name) == tree(root)
     ids = [s for a in bag.archives for s in a.sets]
     for number, (archive, made) in enumerate(zip(archive_paths(bag), bag.archives, strict=True)):
         done = unpack([archive], tmp_path / f"u{number}")
@@ -53,13 +62,6 @@ def test_any_archive_alone_is_a_smaller_data_set(packs: Packs, tmp_path: Path, c
             data[done.absent[0]]
         with pytest.raises(IncompleteBuild, match="is a part of a data set"):
             packed(done.path, tmp_path / "again")
-
-
-def test_parts_grow_into_the_whole(packs: Packs, tmp_path: Path) -> None:
-    root, bag = packs(by="set")
-    absent = [unpack([archive], tmp_path / "u").absent for archive in archive_paths(bag)]
-    assert list(map(len, absent)) == [2, 1, 0, 0]
-    assert tree(tmp_path / "u" / root.name) == tree(root)
 
 
 def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
     assert (PARTIAL, "records") in {(p.path, p.kind) for p in verify_directory(done.path).problems}
 
 
-@pytest.mark.parametrize("at", [1, 9, 30, 45])
+@pytest.mark.parametrize("at", [1, 30])
 def test_a_killed_unpack_goes_on(packs: Packs, tmp_path: Path, at: int) -> None:
     root, bag = packs(by="set")
     killed("unpack", at, bag.path, tmp_path / "u")
@@ -129,18 +131,10 @@ def test_unpacked_onto_files_of_the_right_size(packs: Packs, tmp_path: Path) -> 
     assert tree(left) == tree(root)
 
 
-def test_one_archive_again_over_the_whole(packs: Packs, tmp_path: Path) -> None:
-    root, bag = packs(by="set")
-    unpack(archive_paths(bag), tmp_path / "u")
-    again = unpack(archive_paths(bag)[:1], tmp_path / "u")
-    assert (again.absent, again.written) == ([], 0)
-    assert tree(again.path) == tree(root)
-
-
 def test_parts_of_a_set_over_earlier_parts(packs: Packs, tmp_path: Path) -> None:
     """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
     of = {"containers": ("folder",), "repeat": 8}
-    most = next(a.file.bytes for a in packs(of)[1].archives if "clean" in a.file.path) * 7 // 10
+    most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
     pieces = [p for p in archive_paths(packs(of, max_bytes=most)[1]) if "clean" in p.name]
     assert len(pieces) >= 3
     for piece in [pieces[0], pieces[0], *pieces[2:]]:
@@ -157,21 +151,10 @@ def test_a_part_of_another_data_set_stands_there(packs: Packs, tmp_path: Path) -
     (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
     (left / ".corruptset").mkdir()
     (left / PARTIAL).rename(left / ".corruptset/unpack.json")
-    with pytest.raises(BuildError, match="holds a part of another data set"):
+    with pytest.raises(BuildError, match="holds another data set"):
         unpack(archive_paths(other)[1:2], tmp_path / "u")
     unpack(archive_paths(one)[:1], tmp_path / "u")
     assert tree(left) == before
-
-
-@pytest.mark.parametrize("path", ["images/clean/0_käfer/zwei.png", "samples.jsonl", "sets/clean.jsonl"])
-def test_a_folder_where_a_file_belongs(packs: Packs, tmp_path: Path, path: str) -> None:
-    _, bag = packs(by="set")
-    left = unpack(archive_paths(bag)[:1], tmp_path / "u").path
-    (left / path).unlink()
-    (left / path).mkdir()
-    with pytest.raises(IsADirectoryError):
-        unpack(archive_paths(bag)[:1], tmp_path / "u")
-    assert not (left / "manifest.json").exists()
 
 
 def test_without_room_nothing_is_unpacked(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

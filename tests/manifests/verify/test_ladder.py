@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,7 @@ from damage import (
     SHARD,
     WHOLE_FILES,
     Make,
-    assigned,
     edit_lines,
-    edit_manifest,
     external_link,
     flip,
     found,
@@ -27,275 +27,163 @@ from damage import (
 )
 
 from corruptset.errors import IncompleteBuild, VerificationError
-from corruptset.manifests.records.report import Problem, VerificationReport
-from corruptset.manifests.verify import sets
+from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
 
 
-@pytest.mark.parametrize("uniform", [True, False])
-@pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
-@pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
-def test_whole_data_sets_have_no_problems(
-    dataset: Make, encoding_format: str, containers: tuple[str, ...], uniform: bool
-) -> None:
-    report = verify_directory(dataset(encoding_format=encoding_format, containers=containers, uniform=uniform))
-    assert report.ok, report.problems
-    report.raise_for_problems()
-    assert report.checked["sets"] == 3
-    assert report.checked["samples"] == 5
-    assert report.checked["images"] == 15 * len(containers)
-    assert report.checked["bytes"] > 15 * 200
-    assert report.digest is not None
-    assert report.digest.startswith("sha256:")
+def named(root: Path, **options: Any) -> set[tuple[str, str]]:
+    """Return path and kind of every problem."""
+    return {(p.path, p.kind) for p in found(root, **options)}
 
 
-@pytest.mark.parametrize("path", [*WHOLE_FILES[1:], PNG_IMAGE])
-@pytest.mark.parametrize("level", ["structure", "pixels"])
-def test_missing(dataset: Make, path: str, level: str) -> None:
-    root = dataset()
-    (root / path).unlink()
-    problems = found(root, level=level)
-    assert [(p.path, p.kind) for p in problems] == [(path, "missing")]
+def test_whole_data_sets_have_no_problems(dataset: Make) -> None:
+    both = [("folder",), ("hdf5",), ("folder", "hdf5")]
+    for form, containers, uniform in product(("png", "jpeg"), both, (True, False)):
+        steps: list[tuple[str, int, int]] = []
+        root = dataset(encoding_format=form, containers=containers, uniform=uniform)
+        report = verify_directory(root, progress=lambda *step, steps=steps: steps.append(step))  # type: ignore[misc]
+        report.raise_for_problems()
+        checked = report.checked
+        assert (checked["sets"], checked["samples"], checked["images"]) == (3, 5, 15 * len(containers))
+        assert checked["bytes"] > 15 * 200
+        assert str(report.digest).startswith("sha256:")
+        assert [step for step in steps if step[0] == "sets"] == [("sets", n, 3) for n in (1, 2, 3)]
+        files = [step for step in steps if step[0] == "files"]
+        assert files[-1] == ("files", len(files), len(files))
 
 
-@pytest.mark.parametrize("path", [*WHOLE_FILES, PNG_IMAGE])
-@pytest.mark.parametrize("at", [0.02, 0.5, 0.99])
-def test_a_flipped_bit(dataset: Make, path: str, at: float) -> None:
-    root = dataset()
-    flip(root / path, at)
-    problems = found(root)
-    assert path in paths(problems)
-    if path == "SHA256SUMS":
-        # a damaged digit in the manifest's line is told from another manifest
-        assert paths(problems) == {"SHA256SUMS"}
-    if path in ("contact.png", "README.md", SHARD, PNG_IMAGE):
-        assert [(p.path, p.kind) for p in problems] == [(path, "hash")]
+def moved(root: Path, path: str, other: str) -> None:
+    (root / path).rename(root / other)
 
 
-@pytest.mark.parametrize("encoding_format", ["png", "jpeg"])
-def test_a_flipped_bit_in_every_file(dataset: Make, encoding_format: str) -> None:
-    root = dataset(encoding_format=encoding_format)
-    files = [p for p in root.rglob("*") if p.is_file()]
-    assert len(files) == 17 + 15
-    for path in files:
-        whole = path.read_bytes()
-        flip(path, 0.3)
-        named = paths(found(root, level="hashes"))
-        assert path.relative_to(root).as_posix() in named
-        path.write_bytes(whole)
-    assert found(root) == []
+def exchanged(root: Path, path: str, other: str) -> None:
+    moved(root, path, "aside")
+    moved(root, other, path)
+    moved(root, "aside", other)
 
 
-@pytest.mark.parametrize("path", [*WHOLE_FILES, PNG_IMAGE])
-@pytest.mark.parametrize("keep", [0, 0.5, -1])
-def test_truncated(dataset: Make, path: str, keep: float) -> None:
-    root = dataset()
-    data = (root / path).read_bytes()
-    (root / path).write_bytes(data[: int(len(data) * keep) if keep >= 0 else -1])
-    for level in ["sizes", "pixels"]:
-        problems = found(root, level=level)
-        assert path in paths(problems)
-        if path not in ("manifest.json", "SHA256SUMS"):
-            assert path in paths(problems, "size")
+def linked(root: Path, path: str) -> None:
+    moved(root, path, "../elsewhere")
+    (root / path).symlink_to(root.parent / "elsewhere", target_is_directory=(root.parent / "elsewhere").is_dir())
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["note.txt", "images/fog/3/1 a dog/new.png", "images/fog/3/new.png", "images/other/x.png", "hdf5/fog/3-00007.h5",
-    "hdf5/junk.h5",
-     "sets/junk.jsonl", ".hidden", "images/fog/x.png", "contact.png.part"],
-)  # fmt: skip
-def test_unexpected(dataset: Make, path: str) -> None:
-    root = dataset()
+def added(root: Path, path: str) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_bytes(b"x")
-    assert [(p.path, p.kind) for p in found(root, level="structure")] == [(path, "unexpected")]
 
 
-@pytest.mark.parametrize("path", ["images/fog/3/2_empty", "images/extra/1", "empty"])
-def test_an_empty_folder_is_unexpected(dataset: Make, path: str) -> None:
-    # torchvision's ImageFolder raises on an empty class folder
-    root = dataset()
-    (root / path).mkdir(parents=True)
-    assert [(p.path, p.kind) for p in found(root)] == [(path, "unexpected")]
+def piped(root: Path, path: str) -> None:
+    (root / path).unlink(missing_ok=True)
+    os.mkfifo(root / path)
 
 
-@pytest.mark.parametrize("name", [b"caf\xe9.png", b"new\nline", "schön".encode()])
-def test_unexpected_names_are_printable(dataset: Make, name: bytes) -> None:
-    root = dataset()
-    (root / os.fsdecode(name)).write_bytes(b"x")
-    (problem,) = found(root)
-    assert problem.kind == "unexpected"
-    assert problem.path.isprintable()
-
-
-def test_swapped_images(dataset: Make) -> None:
-    root = dataset()
-    a, b = root / PNG_IMAGE, root / OTHER_PNG
-    one, other = a.read_bytes(), b.read_bytes()
-    a.write_bytes(other)
-    b.write_bytes(one)
-    assert paths(found(root)) == {PNG_IMAGE, OTHER_PNG}
-
-
-def test_renamed(dataset: Make) -> None:
-    root = dataset()
-    (root / PNG_IMAGE).rename(root / "images/fog/3/1 a dog/Ünal 8.png")
-    assert {(p.path, p.kind) for p in found(root)} == {
-        (PNG_IMAGE, "missing"),
-        ("images/fog/3/1 a dog/Ünal 8.png", "unexpected"),
-    }
-
-
-@pytest.mark.parametrize("folder", ["images", "hdf5"])
-def test_sets_exchanged(dataset: Make, folder: str) -> None:
-    root = dataset()
-    names = ("fog/3", "clean") if folder == "images" else ("fog/3-00000.h5", "clean-00000.h5")
-    a, b = (root / folder / n for n in names)
-    a.rename(root / "aside")
-    b.rename(a)
-    (root / "aside").rename(b)
-    problems = found(root)
-    assert {p.split("/")[1].split("-")[0] for p in paths(problems)} == {"fog", "clean"}
-    assert {p.kind for p in problems} <= {"hash", "size"}
-
-
-@pytest.mark.parametrize("path", ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl", SHARD, PNG_IMAGE])
-def test_links_are_named_and_not_followed(dataset: Make, path: str) -> None:
-    root = dataset()
-    target = root.parent / "elsewhere"
-    (root / path).rename(target)
-    (root / path).symlink_to(target)
-    problems = found(root)
-    assert [(p.path, p.kind) for p in problems] == [(path, "symlink")]
-
-
-@pytest.mark.parametrize(
-    "path", ["images", "images/fog", "images/fog/3", "images/fog/3/1 a dog", "sets", "sets/fog", "hdf5/fog"]
+NEW = "images/fog/3/1 a dog/Ünal 8.png"
+ODD = [os.fsdecode(name) for name in (b"caf\xe9.png", b"new\nline", "schön".encode())]
+STRANGE = (
+    "note.txt .hidden contact.png.part images/fog/3/1_class/new.png images/fog/3/new.png images/fog/x.png images/x.png"
 )
-def test_linked_folders_are_named_and_not_followed(dataset: Make, path: str) -> None:
-    root = dataset()
-    target = root.parent / "elsewhere"
-    (root / path).rename(target)
-    (root / path).symlink_to(target, target_is_directory=True)
-    problems = found(root)
-    assert [(p.path, p.kind) for p in problems] == [(path, "symlink")]
-
-
-GARBAGE = [
-    b"",
-    b"\n",
-    b"null\n",
-    b"[]\n",
-    b"{}\n",
-    b"[" * 100_000,
-    b"\xff\xfe\x00" * 50,
-    b'{"a":' * 5000,
-    b"\0" * 4096,
-    b"NaN\n",
-    b"1e999\n",
+STRANGE += " hdf5/fog/3-00007.h5 hdf5/junk.h5 sets/junk.jsonl"
+LINKED = "images images/fog images/fog/3 sets sets/fog hdf5/fog manifest.json SHA256SUMS samples.jsonl sets/fog/3.jsonl"
+DAMAGES: list[tuple[Callable[..., Any], tuple[str, ...], set[tuple[str, str]]]] = [
+    *[(lambda r, p: (r / p).unlink(), (p,), {(p, "missing")}) for p in [*WHOLE_FILES[1:], PNG_IMAGE]],
+    *[(added, (p,), {(p, "unexpected")}) for p in STRANGE.split()],
+    # torchvision's ImageFolder raises on an empty class folder
+    *[(lambda r, p: (r / p).mkdir(parents=True), (p,), {(p, "unexpected")}) for p in ("images/fog/3/2_empty", "empty")],
+    *[(linked, (p,), {(p, "symlink")}) for p in [*LINKED.split(), "images/fog/3/1 a dog", SHARD, PNG_IMAGE]],
+    *[(piped, (p,), {(p, "special")}) for p in (PNG_IMAGE, "pipe", "manifest.json")],
+    (moved, (PNG_IMAGE, NEW), {(PNG_IMAGE, "missing"), (NEW, "unexpected")}),
+    (lambda r, p: (r / p).mkdir(parents=True), (".corruptset/parts",), {(".corruptset", "unexpected")}),
 ]
 
 
-@pytest.mark.parametrize("path", [*WHOLE_FILES, PNG_IMAGE])
-@pytest.mark.parametrize("reseal", [False, True])
-def test_garbage_is_reported_not_raised(dataset: Make, path: str, reseal: bool) -> None:
-    root = dataset()
-    for data in GARBAGE:
-        (root / path).write_bytes(data)
-        if reseal and path not in ("manifest.json", "SHA256SUMS", "contact.png", "README.md"):
-            edit_manifest(root, lambda m: None, reseal=True)
-        assert path in paths(found(root))
-
-
-@pytest.mark.parametrize("value", [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"])
-@pytest.mark.parametrize("where", ["seed", "stage", "recipe", "count", "digest"])
-def test_values_out_of_bounds_are_reported_not_raised(dataset: Make, where: str, value: Any) -> None:
-    root = dataset()
-    manifest = json.loads((root / "manifest.json").read_text("utf-8"))
-    holder, key = {
-        "seed": (manifest, "seed"),
-        "stage": (manifest["sets"][2]["stages"][0]["parameters"], "amount"),
-        "recipe": (manifest["recipe"], "x"),
-        "count": (manifest["sets"][0], "count"),
-        "digest": (manifest, "digest"),
-    }[where]
-    holder[key] = value
-    (root / "manifest.json").write_text(json.dumps(manifest))
-    assert "manifest.json" in paths(found(root))
-
-
-def test_special_files_are_named_and_not_opened(dataset: Make) -> None:
-    root = dataset()
-    (root / PNG_IMAGE).unlink()
-    os.mkfifo(root / PNG_IMAGE)
-    os.mkfifo(root / "pipe")
-    assert {(p.path, p.kind) for p in found(root)} == {(PNG_IMAGE, "special"), ("pipe", "special")}
-    (root / "manifest.json").unlink()
-    os.mkfifo(root / "manifest.json")
-    assert [(p.path, p.kind) for p in found(root)] == [("manifest.json", "special")]
-
-
-def test_a_folder_in_the_place_of_a_file(dataset: Make) -> None:
-    root = dataset()
-    for path in [PNG_IMAGE, "samples.jsonl", "sets/fog/3.jsonl", SHARD]:
+def test_damage_is_named_without_reading_the_bytes(dataset: Make) -> None:
+    for damage, given, expected in DAMAGES:
+        root = dataset()
+        damage(root, *given)
+        assert named(root, level="structure") == named(root) == expected, given
+    for name in ODD:
+        root = dataset()
+        added(root, name)
+        (problem,) = found(root)
+        assert (problem.kind, problem.path.isprintable()) == ("unexpected", True)
+    for path in (PNG_IMAGE, "samples.jsonl", "sets/fog/3.jsonl", SHARD):
+        root = dataset()
         (root / path).unlink()
         (root / path).mkdir()
-        problems = found(root)
-        assert path in paths(problems, "missing")
-        assert path in paths(problems, "unexpected")
+        assert {(path, "missing"), (path, "unexpected")} <= named(root), path
 
 
-def test_incomplete_builds(dataset: Make) -> None:
+def test_truncated_and_exchanged_files(dataset: Make) -> None:
+    for path in [*WHOLE_FILES, PNG_IMAGE]:
+        root = dataset()
+        data = (root / path).read_bytes()
+        for kept in (b"", data[: len(data) // 2], data[:-1]):
+            (root / path).write_bytes(kept)
+            for level in ("sizes", "pixels"):
+                problems = found(root, level=level)
+                kind = None if path in ("manifest.json", "SHA256SUMS") else "size"
+                assert path in paths(problems, kind), (path, level)
+    for one, other in ((PNG_IMAGE, OTHER_PNG), (SHARD, "hdf5/clean-00001.h5")):
+        root = dataset()
+        exchanged(root, one, other)
+        assert paths(found(root)) == {one, other}
+    root = dataset()
+    exchanged(root, "images/fog/3", "images/clean")
+    assert {p.split("/")[1] for p in paths(found(root))} == {"fog", "clean"}
+
+
+VALUES: list[Any] = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
+
+
+def test_values_of_any_kind_are_reported_not_raised(dataset: Make) -> None:
+    root = dataset()
+    whole = (root / "manifest.json").read_text("utf-8")
+    places: list[Callable[[dict[str, Any], Any], Any]] = [
+        lambda m, v: m.update(seed=v),
+        lambda m, v: m["sets"][2]["stages"][0]["parameters"].update(amount=v),
+        lambda m, v: m["recipe"].update(x=v),
+        lambda m, v: m["sets"][0].update(count=v),
+        lambda m, v: m.update(digest=v),
+    ]
+    for change, value in product(places, VALUES):
+        manifest = json.loads(whole)
+        change(manifest, value)
+        (root / "manifest.json").write_text(json.dumps(manifest))
+        assert "manifest.json" in paths(found(root)), value
+
+
+def test_what_is_no_finished_build_says_how_to_go_on(dataset: Make, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
     root = dataset()
     (root / "manifest.json").unlink()
-    report = verify_directory(root)
-    assert [(p.path, p.kind) for p in report.problems] == [("manifest.json", "incomplete")]
+    assert named(root) == {("manifest.json", "incomplete")}
     (root / ".corruptset/parts").mkdir(parents=True)
-    with pytest.raises(IncompleteBuild, match="Resume it by running the same `corruptset build`"):
-        verify_directory(root).raise_for_problems()
+    for place, said in ((root, "Resume it by running the same `corruptset build`"), (tmp_path / "nowhere", "nowhere")):
+        with pytest.raises(IncompleteBuild, match=said):
+            verify_directory(place).raise_for_problems()
+    with pytest.raises(IncompleteBuild, match="file"):
+        verify_directory(tmp_path / "file").raise_for_problems()
 
 
-@pytest.mark.parametrize("name", ["nowhere", "file"])
-def test_no_directory(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(IncompleteBuild, match=name):
-        verify_directory(tmp_path / name).raise_for_problems()
-
-
-def test_what_a_build_has_left_behind(dataset: Make) -> None:
-    root = dataset()
-    (root / ".corruptset/parts").mkdir(parents=True)
-    (root / ".corruptset/parts/1.json").write_bytes(b"{}")
-    assert [(p.path, p.kind) for p in found(root)] == [(".corruptset", "unexpected")]
-
-
-def test_everything_is_collected_and_raised_once(dataset: Make) -> None:
-    root = dataset()
-    (root / PNG_IMAGE).unlink()
-    flip(root / OTHER_PNG)
-    (root / "note.txt").write_bytes(b"")
-    flip(root / SHARD)
-    report = verify_directory(root)
-    assert report.by_kind() == {"hash": 2, "missing": 1, "unexpected": 1}
-    with pytest.raises(VerificationError) as caught:
-        report.raise_for_problems()
-    for name in [PNG_IMAGE, OTHER_PNG, "note.txt", SHARD]:
-        assert name in str(caught.value)
-
-
-def test_levels_climb(dataset: Make) -> None:
+def test_everything_is_collected_and_raised_once_level_by_level(dataset: Make) -> None:
     root = dataset()
     flip(root / PNG_IMAGE)
     assert found(root, level="structure") == found(root, level="sizes") == []
-    assert len(found(root, level="hashes")) == 1
+    assert named(root, level="hashes") == {(PNG_IMAGE, "hash")}
     (root / OTHER_PNG).write_bytes(b"short")
     assert found(root, level="structure") == []
-    assert [p.kind for p in found(root, level="sizes")] == ["size"]
-    with pytest.raises(ValueError, match="structure, sizes, hashes, pixels"):
-        verify_directory(root, level="deep")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="jobs"):
-        verify_directory(root, jobs=0)
+    assert named(root, level="sizes") == {(OTHER_PNG, "size")}
+    (root / "note.txt").write_bytes(b"")
+    flip(root / SHARD)
+    report = verify_directory(root)
+    assert report.by_kind() == {"hash": 2, "size": 1, "unexpected": 1}
+    assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 4)
+    with pytest.raises(VerificationError) as caught:
+        report.raise_for_problems()
+    assert all(name in str(caught.value) for name in (PNG_IMAGE, OTHER_PNG, "note.txt", SHARD))
+    for options, said in (({"level": "deep"}, "structure, sizes, hashes, pixels"), ({"jobs": 0}, "jobs")):
+        with pytest.raises(ValueError, match=said):
+            verify_directory(root, **options)  # type: ignore[arg-type]
 
 
 def test_rederive_is_called_on_sound_records_only(dataset: Make) -> None:
@@ -306,38 +194,10 @@ def test_rederive_is_called_on_sound_records_only(dataset: Make) -> None:
         calls.append(data["fog/3"].image(0).shape)
         return [Problem("sets/fog/3.jsonl", "rederive", "image 0 comes out otherwise")]
 
-    report = verify_directory(root, rederive=rederive)
-    assert calls == [(16, 20, 3)]
-    assert [p.kind for p in report.problems] == ["rederive"]
+    assert [p.kind for p in verify_directory(root, rederive=rederive).problems] == ["rederive"]
     flip(root / "samples.jsonl", 0.01)
     verify_directory(root, rederive=rederive)
-    assert len(calls) == 1
-
-
-def test_progress_counts_up_to_the_total(dataset: Make) -> None:
-    steps: list[tuple[str, int, int]] = []
-    verify_directory(dataset(), progress=lambda *step: steps.append(step))
-    assert [s for s in steps if s[0] == "sets"] == [("sets", n, 3) for n in (1, 2, 3)]
-    assert steps[14] == ("files", 15, 15)
-
-
-def test_report_as_json() -> None:
-    report = VerificationReport("x", "pixels", problems=[Problem("a", "hash", "b")])
-    assert report.as_json()["problems"] == [{"path": "a", "kind": "hash", "detail": "b"}]
-    assert report.as_json()["ok"] is False
-
-
-@pytest.mark.ci
-def test_several_processes_find_the_same(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = dataset(repeat=20)
-    remake_shard(root, assigned("images", 3))
-    for path in [PNG_IMAGE, "images/clean/1 a dog/plain_stem~19.png", "contact.png", "hdf5/clean-00020.h5"]:
-        flip(root / path)
-    (root / "images/clean/new.png").write_bytes(b"")
-    monkeypatch.setattr(sets, "SLICE_ROWS", 3)
-    one, several = verify_directory(root), verify_directory(root, jobs=2)
-    assert len(one.problems) == 6
-    assert one.as_json() == several.as_json()
+    assert calls == [(16, 20, 3)]
 
 
 def test_nothing_outside_is_opened(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,12 +208,12 @@ def test_nothing_outside_is_opened(dataset: Make, monkeypatch: pytest.MonkeyPatc
     edit_lines(root / "sets/clean.jsonl", lambda rows: rows[0]["files"][0].update(path="../../secret.png"))
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
     opened: list[str] = []
-    real = os.open, Path.open, Path.read_bytes
-    monkeypatch.setattr(
-        Path, "open", lambda self, *a, **k: (opened.append(os.path.realpath(self)), real[1](self, *a, **k))[1]
-    )
-    monkeypatch.setattr(Path, "read_bytes", lambda self: (opened.append(os.path.realpath(self)), real[2](self))[1])
+    for name in ("open", "read_bytes"):
+        real = getattr(Path, name)
+        monkeypatch.setattr(
+            Path, name, lambda self, *a, real=real, **k: (opened.append(os.path.realpath(self)), real(self, *a, **k))[1]
+        )
     monkeypatch.setattr(socket, "socket", None)
     verify_directory(root)
     assert opened
-    assert all(o.startswith(os.path.realpath(root) + os.sep) for o in opened), opened
+    assert all(path.startswith(os.path.realpath(root) + os.sep) for path in opened), opened

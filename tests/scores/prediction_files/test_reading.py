@@ -9,8 +9,6 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from predictions import Arrays, joined, kinds, logits_of, plain_outcome, write_csv, write_folder
 
 import corruptset
@@ -79,117 +77,48 @@ def shuffled(sets: Mapping[str, Arrays], keys: Mapping[str, Any], seed: int = 7)
     return mixed
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_type_order_and_container(data, predicted, kind, dtype, tmp_path):
+def test_every_kind_type_order_and_container(data, predicted, kind, tmp_path, monkeypatch):
+    """In one block, in blocks of some rows, and of one."""
     labels = labels_of(data)
-    sets = of_kind(predicted, labels, kind, dtype)
-    index = np.arange(len(labels))
-    ids = np.array([sample.id for sample in data.samples])
-    by_index = shuffled(sets, {"index": index})
-    by_id = shuffled(sets, {"id": ids})
-    files = [
-        write_folder(tmp_path / "folder", sets),
-        write_folder(tmp_path / "compressed", by_index, compressed=True),
-        write_folder(tmp_path / "ids", by_id),
-        tmp_path / "one.npz",
-        tmp_path / "mixed.npz",
-        write_csv(tmp_path / "one.csv", joined(sets)),
-        write_csv(tmp_path / "ids.csv", joined(by_id)),
-    ]
-    np.savez(files[3], **joined(sets))
-    together = joined(by_index)
-    order = np.random.default_rng(1).permutation(len(together["set_id"]))
-    np.savez_compressed(files[4], **{key: values[order] for key, values in together.items()})
-    for path in files:
-        check(read_predictions(path, data).outcomes, kind, sets, labels)
-
-
-def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch):
-    labels = labels_of(data)
-    whole = {}
-    for size in (1 << 19, 200, 1):
-        monkeypatch.setattr("corruptset.scores.prediction_files.prediction_tables.BLOCK_BYTES", size)
-        for kind in KINDS:
-            sets = of_kind(predicted, labels, kind, "float32")
-            together = joined(shuffled(sets, {"index": np.arange(len(labels))}))
-            np.savez(tmp_path / f"{kind}.npz", **together)
-            in_order = write_csv(tmp_path / f"{kind} in order.csv", joined(sets))
-            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together), in_order):
-                outcomes = read_predictions(path, data).outcomes
-                check(outcomes, kind, sets, labels)
-                for name, outcome in outcomes.items():
-                    for field, values in vars(outcome).items():
-                        np.testing.assert_array_equal(whole.setdefault((path, name, field), values), values)
-
-
-def test_kinds_say_the_same_wherever_they_can(data, tmp_path):
-    """Without ties: a rank of 0 is right although a class with a lower number may be as likely."""
-    labels = labels_of(data)
-    sets = {name: logits_of(len(labels), 10, seed=seed, ties=False) for seed, name in enumerate(SETS)}
-    found = {}
-    for kind in KINDS:
-        found[kind] = read_predictions(
-            write_folder(tmp_path / kind, of_kind(sets, labels, kind, "float64")), data
-        ).outcomes
-    for name in SETS:
-        for kind, fields in (
-            ("probs", ["correct", "top5", "rank", "predicted"]),
-            ("top", ["correct", "top5", "predicted"]),
-            ("rank", ["correct", "top5", "rank"]),
-        ):
-            for field in fields:
-                np.testing.assert_array_equal(getattr(found[kind][name], field), getattr(found["logits"][name], field))
-        for kind in ("probs", "rank"):
-            np.testing.assert_allclose(found[kind][name].probability, found["logits"][name].probability, rtol=1e-5)
-
-
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.booleans())
-def test_permuting_rows_with_their_index_changes_nothing(data, predicted, tmp_path, random, kind, single):
-    labels = labels_of(data)
-    sets = of_kind(predicted, labels, kind, "float16")
-    want = read_predictions(write_folder(tmp_path / "in order", sets), data).outcomes
-    mixed = joined({name: {**arrays, "index": np.arange(len(labels))} for name, arrays in sets.items()})
-    order = list(range(len(mixed["set_id"])))
-    random.shuffle(order)
-    mixed = {key: values[order] for key, values in mixed.items()}
-    path = tmp_path / "one.npz"
-    if single:
-        np.savez(path, **mixed)
-    else:
-        own = {name: mixed["set_id"] == name for name in SETS}
-        parts = {
-            name: {key: values[rows] for key, values in mixed.items() if key != "set_id"} for name, rows in own.items()
+    index, ids = np.arange(len(labels)), np.array([sample.id for sample in data.samples])
+    for dtype, size in (("float16", 1), ("float32", 1 << 20), ("float64", 200)):
+        monkeypatch.setattr("corruptset.scores.prediction_files.reading.BLOCK_BYTES", size)
+        folder = tmp_path / dtype
+        sets = of_kind(predicted, labels, kind, dtype)
+        by_index, by_id = shuffled(sets, {"index": index}), shuffled(sets, {"id": ids})
+        swapped = {
+            name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()}
+            for name, arrays in sets.items()
         }
-        path = write_folder(tmp_path / "mixed", parts)
-    found = read_predictions(path, data).outcomes
-    for name, outcome in want.items():
-        for field, values in vars(outcome).items():
-            np.testing.assert_array_equal(getattr(found[name], field), values)
+        files = [
+            write_folder(folder / "folder", sets),
+            write_folder(folder / "compressed", by_index, compressed=True),
+            write_folder(folder / "ids", by_id),
+            write_folder(folder / "of the other end", swapped),
+            folder / "one.npz",
+            folder / "mixed.npz",
+            write_csv(folder / "one.csv", joined(sets)),
+            write_csv(folder / "ids.csv", joined(by_id)),
+        ]
+        np.savez(folder / "one.npz", **joined(sets))
+        together = joined(by_index)
+        order = np.random.default_rng(1).permutation(len(together["set_id"]))
+        np.savez_compressed(folder / "mixed.npz", **{key: values[order] for key, values in together.items()})
+        for path in files:
+            check(read_predictions(path, data).outcomes, kind, sets, labels)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_big_endian_numbers(data, predicted, kind, tmp_path):
-    labels = labels_of(data)
-    sets = of_kind(predicted, labels, kind, "float32")
-    swapped = {
-        name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()}
-        for name, arrays in sets.items()
-    }
-    check(read_predictions(write_folder(tmp_path, swapped), data).outcomes, kind, sets, labels)
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int16"])
-def test_whole_numbers_of_any_type(data, predicted, dtype, tmp_path):
+def test_whole_numbers_of_any_type(data, predicted, tmp_path):
     labels = labels_of(data)
     sets = of_kind(predicted, labels, "top", "float64")
     mixed = shuffled(sets, {"index": np.arange(len(labels))})
-    typed = {name: {key: values.astype(dtype) for key, values in arrays.items()} for name, arrays in mixed.items()}
-    check(read_predictions(write_folder(tmp_path / "sound", typed), data).outcomes, "top", sets, labels)
-    typed["clean"]["index"][3] = np.iinfo(dtype).max
-    with pytest.raises(PredictionError, match=rf"has 1 row with an index outside 0 to 19: {np.iinfo(dtype).max}"):
-        read_predictions(write_folder(tmp_path / "spoilt", typed), data)
+    for dtype in ("uint8", "uint32", "uint64", "int16"):
+        typed = {name: {key: values.astype(dtype) for key, values in arrays.items()} for name, arrays in mixed.items()}
+        check(read_predictions(write_folder(tmp_path / "sound", typed), data).outcomes, "top", sets, labels)
+        typed["clean"]["index"][3] = np.iinfo(dtype).max
+        with pytest.raises(PredictionError, match=rf"has 1 row with an index outside 0 to 19: {np.iinfo(dtype).max}"):
+            read_predictions(write_folder(tmp_path / "spoilt", typed), data)
 
 
 def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
@@ -212,18 +141,15 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
     check(found, "logits", {"brightness/1": both["type 0"], "clean": both["type 0"]}, labels)
 
 
-@pytest.mark.parametrize("count", [1, 4, 5, 10])
-def test_top_of_fewer_or_more_classes(data, predicted, count, tmp_path):
+def test_top_of_fewer_or_more_classes(data, predicted, tmp_path):
     labels = labels_of(data)
-    sets = {name: {"top": np.argsort(-logits, axis=1, kind="stable")[:, :count]} for name, logits in predicted.items()}
-    for name, outcome in read_predictions(write_folder(tmp_path, sets), data).outcomes.items():
-        np.testing.assert_array_equal(outcome.correct, sets[name]["top"][:, 0] == labels)
-        if count < 5:
-            assert outcome.top5 is None
-        else:
-            assert outcome.top5.tolist() == [
-                label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)
-            ]
+    for count in (1, 4, 5, 10):
+        order = {name: np.argsort(-logits, axis=1, kind="stable")[:, :count] for name, logits in predicted.items()}
+        folder = write_folder(tmp_path / str(count), {name: {"top": top} for name, top in order.items()})
+        for name, outcome in read_predictions(folder, data).outcomes.items():
+            np.testing.assert_array_equal(outcome.correct, order[name][:, 0] == labels)
+            five = [label in row[:5] for label, row in zip(labels, order[name].tolist(), strict=True)]
+            assert (outcome.top5 if outcome.top5 is None else outcome.top5.tolist()) == (None if count < 5 else five)
 
 
 def test_whose_predictions_they_are(data, predicted, tmp_path):
@@ -299,19 +225,14 @@ def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted
     assert list(read_predictions(folder, part).outcomes) == ["brightness/1", "clean"]
 
 
-def test_progress_counts_rows(data, predicted, tmp_path):
-    told: list[tuple[str, int, int]] = []
-    sets = of_kind(predicted, labels_of(data), "logits", "float16")
-    read_predictions(write_folder(tmp_path, sets), data, progress=lambda *event: told.append(event))
-    assert told[-1] == ("reading predictions", 60, 60)
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-
-
-def test_hidden_files_and_links(data, predicted, tmp_path):
+def test_hidden_files_links_and_progress(data, predicted, tmp_path):
     sets = of_kind(predicted, labels_of(data), "top", "float64")
     folder = write_folder(tmp_path / "p", sets)
     (folder / "._clean.npz").write_bytes(b"of macOS")
     (folder / "notes.txt").write_text("more")
     (folder / "clean.npz").rename(tmp_path / "elsewhere.npz")
     (folder / "clean.npz").symlink_to(tmp_path / "elsewhere.npz")
-    assert list(read_predictions(folder, data).outcomes) == SETS
+    told: list[tuple[str, int, int]] = []
+    assert list(read_predictions(folder, data, progress=lambda *event: told.append(event)).outcomes) == SETS
+    assert told[-1] == ("reading predictions", 60, 60)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)

@@ -1,0 +1,225 @@
+"""`plan`: what a build would make, without writing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..corruptions.registry import get_corruption
+from ..manifests.disk.remote import local_folder
+from ..quantities import size
+from ..signatures import showing
+from .estimate import MOST_SAMPLES, estimate
+from .plan.builds import Build
+from .plan.job import CheckedSample
+from .plan.options import BuildOptions
+from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
+from .plan.recipe_build import clean_sizes, prepare, probe
+from .plan.regions import Store, table_bytes
+from .plan.source_fit import moving
+from .plan.tree import buffers, stages_applied, stages_naive
+from .recipes.recipe import Recipe
+from .recipes.set_spec import SetSpec
+from .sinks.containers import containers_of
+from .sinks.sink import stored_bytes
+from .sources.check import Checked
+from .sources.source import Source
+
+BASE_MEMORY = 300 << 20
+"""A process with everything imported and all kernels loaded."""
+MODEL_MEMORY = 350 << 20
+"""PyTorch, in a process that asks a model for gradients."""
+DECODED_COPIES = 3
+"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean
+image.
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a build would make."""
+
+    recipe: str
+    version: str
+    source: str
+    samples: int
+    sets: tuple[SetSpec, ...]
+    images: int
+    bytes: int
+    """On the disk, of all files: an estimate from `looked_at` images. Of regions, from constants."""
+    seconds: float
+    """Estimate for `jobs`, from a few images made now; to check the source and to write are not in it."""
+    jobs: int
+    memory_per_worker: int
+    """Bytes: what a worker stays below (estimate)."""
+    format: str
+    """``folder``, ``hdf5``, ``both`` or ``view``."""
+    encoding: dict[str, Any]
+    size: tuple[int, int]
+    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
+    """
+    other_sizes: int
+    """How many other sizes the images looked at have, at most eight of them."""
+    calibration: str
+    seed: int
+    stages_applied: int
+    """Stages applied to each sample: the tree shares what sets have in common."""
+    stages_naive: int
+    """Stages applied to each sample if every set started from the clean image."""
+    parts: int
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """``folder`` and ``hdf5`` -> bytes in that form alone, where every image is stored in both."""
+    looked_at: int = 0
+    """Images of the source that were made under the sets to estimate bytes."""
+    deviation: float = 0.0
+    """How far off `bytes` may be as the others were not: two standard errors, as a fraction."""
+    moves_content: tuple[str, ...] = ()
+    """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of the view and the textures that were asked for."""
+    store: str | None = None
+    """Of a recipe with regions: ``images`` or ``table``."""
+    source_images: int = 0
+    """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or
+    blocks overlap).
+    """
+    stores: Mapping[Store, int] = field(default_factory=dict)
+    """What either takes, in bytes."""
+
+    def __repr__(self) -> str:
+        sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
+        cost = f"about {size(self.bytes)} ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
+        return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
+
+    def families(self) -> dict[str, list[SetSpec]]:
+        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by
+        itself.
+        """
+        families: dict[str, list[SetSpec]] = {}
+        for one in self.sets:
+            family = (
+                get_corruption(one.stages[0].corruption).family
+                if len(one.stages) == 1
+                else f"chains of {len(one.stages)}"
+            )
+            families.setdefault(family if one.stages else "clean", []).append(one)
+        return families
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        record = dict(vars(self))
+        return record | {
+            "sets": [s.as_json() for s in self.sets],
+            "seconds": round(self.seconds, 1),
+            "size": list(self.size),
+        }
+
+
+@showing(BuildOptions)
+def plan(
+    recipe: str | Path | Recipe = "imagenet-c",
+    source: str | Source = "sample",
+    *,
+    out: str | Path | None = None,
+    **options: Any,
+) -> Plan:
+    """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
+
+    Parameters
+    ----------
+    recipe, source : as of `build`
+    out : path, optional
+        Where the build would go.
+    **options
+        The fields of `BuildOptions`.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    RecipeError, SourceError, ParameterError, BuildError
+        What was asked for cannot be built. Only a few images are looked at: to check all is the build's first step.
+
+    Examples
+    --------
+    >>> planned = plan("imagenet-c", "sample", sets=["fog/*"], samples=4, jobs=1)
+    >>> planned.images, planned.stages_applied, planned.format
+    (20, 5, 'both')
+    """
+    if out is not None:
+        local_folder(out, "builds are written to")
+    return plan_of(prepare(recipe, source, BuildOptions(**options)))
+
+
+def plan_of(spec: Build) -> Plan:
+    """Return the plan of what was prepared."""
+    sets = tuple(spec.chosen(spec.asked))
+    total = len(spec.selected)
+    count = total if spec.regions is None else spec.regions.samples(total)
+    images = count * len(sets)
+    probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
+    spec.accept(probed, True)
+    sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
+    width, height = spec.image_size
+    clean = width * height * 3
+    all_runs = runs(count, clean)
+    groups = spec.groups(spec.asked, all_runs)
+    # A group is walked by itself: what sets of two groups have in common is made twice.
+    applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
+    rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
+    batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
+    jobs = min(spec.workers, len(groups) * len(all_runs))
+    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
+    memory = BASE_MEMORY + spec.source.held_bytes
+    if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
+        memory += MODEL_MEMORY + spec.surrogate.memory
+    stores = _store_bytes(spec, probed)
+    return Plan(
+        recipe=spec.name,
+        version=spec.version,
+        source=spec.source.scheme,
+        samples=count,
+        sets=sets,
+        images=images,
+        bytes=taken.bytes if spec.regions is None else stores[spec.regions.store],
+        seconds=count * taken.seconds / jobs,
+        jobs=spec.workers,
+        memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
+        format=spec.format or "view",
+        encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
+        size=sizes[len(sizes) // 2],
+        other_sizes=len(set(sizes)) - 1,
+        calibration=spec.identity["recipe"]["calibration"],
+        seed=spec.maker.seed,
+        stages_applied=applied,
+        stages_naive=stages_naive(sets),
+        parts=len(all_runs) * len(groups),
+        alone=taken.alone,
+        looked_at=taken.looked_at,
+        deviation=taken.deviation,
+        moves_content=tuple(moving(sets)),
+        notes=spec.notes(),
+        source_images=len(spec.selected),
+        store=None if spec.regions is None else spec.regions.store,
+        stores=stores,
+    )
+
+
+def _store_bytes(spec: Build, probed: Checked) -> dict[Store, int]:
+    """Return about what either way to store regions takes; empty where samples are whole images."""
+    if spec.regions is None:
+        return {}
+    stored = (
+        spec.stored_bytes
+        if spec.regions.store == "images"
+        else stored_bytes(spec.regions.encoding, (spec.regions.table.size,) * 2)
+    )
+    as_images = spec.regions.per_image * len(spec.asked) * stored
+    as_table = table_bytes(spec.regions.grids_per_image, probed)
+    return {"images": round(as_images * len(spec.selected)), "table": round(as_table * len(spec.selected))}

@@ -1,0 +1,173 @@
+"""Files of answers, which of them count; and the commands, from a data set to people's gap."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from corruptset_pairs.answer_files import read_answers, read_key
+from corruptset_pairs.command import answer_categories
+from corruptset_pairs.sheet import Sheet
+from corruptset_pairs.study_records import StudyKey
+from studies import save, sheet_of
+
+from corruptset.errors import StudyError
+from corruptset.generate.sources.super_categories import read_super_categories
+from corruptset.manifests.reader import DataSet
+
+
+@pytest.fixture
+def key(pairs_of_model: Sheet) -> StudyKey:
+    return pairs_of_model.key
+
+
+def refusals(key: StudyKey, *paths: Path, unfinished: bool = False) -> tuple[list[str], dict[str, str]]:
+    """Return who counts, and the reasons by file name."""
+    found = read_answers(key, paths, unfinished=unfinished)
+    return [sheet.person for sheet in found.sheets], {Path(one.file).name: one.reason for one in found.refused}
+
+
+def test_a_folder_is_its_answers_without_the_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
+    for person, group in (("b", "A"), ("a", "B")):
+        answers = save(tmp_path, sheet_of(key, person, group))
+    with pytest.raises(StudyError, match=r"has 0 files \*-key.json: name the key"):
+        read_key(tmp_path)
+    (tmp_path / "pairs-key.json").write_bytes(pairs_of_model.key_file.read_bytes())
+    assert refusals(key, tmp_path, tmp_path / "a.json") == (["a", "b"], {})
+    assert read_key(tmp_path) == read_key(pairs_of_model.key_file) == key
+    with pytest.raises(StudyError, match=r"is damaged, or another file: .*it comes first, then the files"):
+        read_key(answers)
+    with pytest.raises(StudyError, match="cannot be read: No such file"):
+        read_key(tmp_path / "none-key.json")
+
+
+def test_a_person_counts_once_and_who_stopped_is_said(key: StudyKey, tmp_path: Path) -> None:
+    save(tmp_path, sheet_of(key, "Anna ", "B", started="2026-11-22T11:00:00.000Z"), "1")
+    save(tmp_path, sheet_of(key, "anna", "A"), "2")
+    save(tmp_path, sheet_of(key, "anna", "A"), "3")
+    cut = sheet_of(key, "s", "A")
+    save(tmp_path, cut | {"finished": False, "answers": cut["answers"][:4]})
+    who, why = refusals(key, tmp_path)
+    assert who == ["anna"]
+    assert why["1.json"].startswith("is of 'Anna ', who began ")
+    assert why["1.json"].endswith("2.json earlier")
+    assert why["3.json"] == f"is the same as {tmp_path / '2.json'}"
+    assert why["s.json"] == "is not finished: 4 of 10 answers"
+    assert read_answers(key, [tmp_path], unfinished=False).unfinished == 1
+    assert refusals(key, tmp_path, unfinished=True)[0] == ["anna", "s"]
+
+
+def test_damaged_files_and_those_of_another_study_do_not_count(
+    key: StudyKey, levels_sheet: Sheet, tmp_path: Path
+) -> None:
+    good = sheet_of(key, "good", "A")
+
+    def changed(**values: Any) -> dict[str, Any]:
+        """Return the sheet with its third answer changed."""
+        return good | {"answers": [answer | values if n == 2 else answer for n, answer in enumerate(good["answers"])]}
+
+    of_b = next(trial.id for trial in key.trials if trial.group == "B")
+    cases = {
+        "other": (sheet_of(levels_sheet.key, "other", "A"), f"is of another study: {levels_sheet.key.study}"),
+        "b": (changed(trial=of_b), "is damaged: "),
+        "twice": (changed(trial=good["answers"][1]["trial"]), "is damaged: "),
+        "word": (changed(answer="a unicorn"), "is damaged: "),
+        "order": (changed(order=9), "is damaged: "),
+        "short": (good | {"answers": good["answers"][:5]}, "is damaged: "),
+        "ms": (changed(ms=-1), "is damaged, or another file: answers[2].ms: "),
+        "more": (good | {"accuracy": 1}, "is damaged, or another file: accuracy: "),
+        "version": (good | {"schema_version": 2}, "is damaged, or another file: schema_version is 2"),
+    }
+    for name, (sheet, _) in cases.items():
+        save(tmp_path, sheet | {"person": name}, name)
+    (tmp_path / "cut.json").write_text(json.dumps(good)[:200])
+    who, why = refusals(key, tmp_path, tmp_path / "none.json")
+    assert who == []
+    assert set(why) == {*(f"{name}.json" for name in cases), "cut.json", "none.json"}
+    for name, (_, said) in cases.items():
+        assert why[f"{name}.json"].startswith(said), why[f"{name}.json"]
+    assert why["cut.json"].startswith("is damaged, or another file: ")
+    assert why["none.json"] == "cannot be read: No such file or directory"
+
+
+def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) -> None:
+    chosen = run(
+        "pairs-sheet", regions.path, *"--n 4 --seed 5 --change shrink --sizes s12,s16 --enlarge 9 --smooth".split()
+    )
+    assert chosen.code == 0, chosen.err
+    trials = read_key(tmp_path / "pairs-key.json").trials
+    assert {trial.change for trial in trials} == {"shrink"}
+    made = run("pairs-sheet", regions.path, "--n", 8, "--out", "study/pairs.html")
+    assert made.code == 0, made.err
+    assert made.out.startswith("8 pairs; 10 answers\n")
+    assert "for people of group A pairs.html#A, of group B pairs.html#B" in made.out
+    assert "study/pairs-key.json (keep it to yourself" in made.out
+    again = run("pairs-sheet", regions.path, "--n", 8, "--out", "study/pairs.html", "--json").json
+    key = read_key(tmp_path / "study")
+    assert again["bytes"] == (tmp_path / "study/pairs.html").stat().st_size
+    assert (again["study"], again["kind"], again["n"], again["page"], again["key"]) == (
+        key.study, "pairs", 8, "study/pairs.html", "study/pairs-key.json",
+    )  # fmt: skip
+    for person, group in enumerate("AABB"):
+        says = lambda t: t.category if t.member == "anchor" else None  # noqa: E731
+        save(tmp_path / "answers", sheet_of(key, f"{person}", group, says))
+    (tmp_path / "answers/broken.json").write_text("{")
+    done = run("pairs-score", "study", "answers")
+    assert done.code == 0, done.err
+    for words in (
+        "4 people (2 of group A, 2 of group B), 32 answers; chance is 10%",
+        "100.0% to 100.0%",
+        "+100.0 to +100.0",
+        "broken.json",
+        "Intervals: resamples of people and images, each drawn anew and independently of the other",
+        "Note: 4 people are few",
+    ):
+        assert words in done.out, done.out
+    scored = run("pairs-score", "study/pairs-key.json", "answers", "--json").json
+    assert (scored["gap"]["difference"], scored["people"]) == (1, {"A": 2, "B": 2})
+    assert [one["file"] for one in scored["refused"]] == ["answers/broken.json"]
+
+
+def test_mistakes_are_told_without_a_traceback(run: Any, regions: DataSet, built: Path, tmp_path: Path) -> None:
+    for arguments, said in (
+        (
+            ["pairs-sheet", regions.path, "--n", 21],
+            "20 source images, and 20 of them have a pair; 21 pairs were asked for",
+        ),
+        (["pairs-sheet", built, "--n", 2], "has neither regions nor levels of a gradual degradation"),
+        (["pairs-score", tmp_path, tmp_path], "has 0 files *-key.json: name the key"),
+    ):
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from corruptset.cli.app import run\n"
+        "try: run()\n"
+        "finally: print([name for name in 'numba numpy pydantic PIL cv2 scipy'.split() if name in sys.modules])"
+    )
+    for arguments in ([], ["pairs-sheet"], ["pairs-score"]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], capture_output=True, text=True)
+        assert "pairs-s" in done.stdout
+        assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_categories_of_the_selection_are_the_answers_where_they_come_with_the_package() -> None:
+    shipped = read_super_categories("fragile-imagenet")
+
+    def of(selected: Any) -> Any:
+        data: Any = SimpleNamespace(manifest=SimpleNamespace(selection={"per_super_category": selected}))
+        return answer_categories(data, None)
+
+    assert of(shipped.record) == shipped.category_of
+    assert len(set(of(shipped.record).values())) == 10
+    assert of(shipped.record | {"sha256": "sha256:" + "0" * 64}) is None
+    assert of(None) is None

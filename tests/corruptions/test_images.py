@@ -1,0 +1,137 @@
+"""Arrays, PIL images and tensors; what is no image is named with its remedy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from corruptset.compat import imagecorruptions
+from corruptset.errors import ImageError
+from pictures import painted
+
+PHOTO = painted(40, 56)
+CHANGED = corruptset.corrupt(PHOTO, "gaussian_noise", severity=3)
+
+
+def test_arrays_and_pil_images_come_back_as_what_they_were():
+    grey = PHOTO[:, :, 0]
+    for image in (grey, grey[:, :, None], PHOTO, PHOTO[None]):
+        assert corruptset.corrupt(image, "gaussian_noise", severity=3).shape == image.shape
+    picture = Image.fromarray(PHOTO)
+    out = corruptset.corrupt(picture, "gaussian_noise", severity=3)
+    assert (out.mode, out.size) == ("RGB", (56, 40))
+    np.testing.assert_array_equal(np.asarray(out), CHANGED)
+    np.testing.assert_array_equal(np.asarray(picture), PHOTO)
+    luma = picture.convert("L")
+    out = corruptset.corrupt(luma, "fog/3")
+    assert out.mode == "L"
+    np.testing.assert_array_equal(np.asarray(out), corruptset.corrupt(np.asarray(luma), "fog/3"))
+
+
+@pytest.mark.parametrize(("mode", "better"), [("RGBA", "RGB"), ("P", "RGB"), ("LA", "L"), ("I;16", "L")])
+def test_other_modes_are_refused_with_what_helps(mode, better):
+    picture = Image.new(mode, (32, 32))
+    with pytest.raises(
+        ImageError, match=f"mode '{mode}'; expected RGB or L. Convert it: image.convert\\('{better}'\\)"
+    ):
+        corruptset.corrupt(picture, "fog", severity=1)
+    assert corruptset.corrupt(picture.convert(better), "fog", severity=1).mode == better
+
+
+def test_neither_torch_nor_other_libraries_are_imported():
+    code = (
+        "import sys, numpy, corruptset; corruptset.Corrupt('contrast', severity=1)(numpy.zeros((32, 32), numpy.uint8));"
+        "print([m for m in ('torch', 'torchvision', 'albumentations', 'datasets') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+    )
+
+
+@pytest.mark.ci
+def test_tensors_have_their_channels_first():
+    import torch
+
+    chw = torch.from_numpy(PHOTO.transpose(2, 0, 1).copy())
+    turned = torch.from_numpy(PHOTO.transpose(2, 1, 0).copy()).transpose(1, 2)
+    part = torch.nn.functional.pad(chw, (3, 5, 2, 1))[:, 2:-1, 3:-5]
+    for tensor in (chw, torch.from_numpy(PHOTO).permute(2, 0, 1), turned, part):
+        before = tensor.clone()
+        out = corruptset.corrupt(tensor, "gaussian_noise", severity=3)
+        assert (out.dtype, out.shape) == (torch.uint8, tensor.shape)
+        np.testing.assert_array_equal(out.numpy(), CHANGED.transpose(2, 0, 1))
+        assert torch.equal(tensor, before)
+    batch = torch.stack([chw, chw.flip(2)])
+    want = corruptset.corrupt(batch.permute(0, 2, 3, 1).numpy(), "fog", severity=3, key=["a", "b"])
+    np.testing.assert_array_equal(
+        corruptset.corrupt(batch, "fog", severity=3, key=["a", "b"]).numpy(), want.transpose(0, 3, 1, 2)
+    )
+    want = corruptset.corrupt(PHOTO[:, :, 0], "fog", severity=3)
+    for grey in (chw[0], chw[:1], chw[None, :1]):
+        out = corruptset.corrupt(grey, "fog", severity=3)
+        assert out.shape == grey.shape
+        np.testing.assert_array_equal(out.numpy().reshape(want.shape), want)
+    for wrong, says in (
+        (chw.permute(1, 2, 0), r"shape \(40, 56, 3\).*Channels last\? image\.permute\(2, 0, 1\)"),
+        (chw / 255, r"torch\.float32.*Corrupt before .*\(image \* 255\)\.round\(\)\.to\(torch\.uint8\)"),
+        (chw[:2], r"shape \(2, 40, 56\); expected torch\.uint8, \(C, H, W\)"),
+        (chw[:, :7], "7x56"),
+    ):
+        with pytest.raises(ImageError, match=says):
+            corruptset.corrupt(wrong, "fog", severity=1)
+
+
+LINE = re.compile(r"(np\.\w+\(.*\)\.astype\(np\.uint8\)|image(?:\.\w+\([^)]*\)|\[[^]]*\]))")
+MENDED = [
+    (PHOTO.transpose(2, 0, 1), PHOTO),
+    (PHOTO.transpose(2, 0, 1)[None], PHOTO[None]),
+    (PHOTO[None, :, :, 0], PHOTO[:, :, :1]),
+    (np.dstack([PHOTO, PHOTO[:, :, :1]]), PHOTO),
+    (PHOTO / 255, PHOTO),
+    ((PHOTO / 255).astype(np.float32), PHOTO),
+    (PHOTO.astype(np.float32), PHOTO),
+    (PHOTO.astype(np.int64), PHOTO),
+    (PHOTO.astype(np.uint16) * 257, PHOTO),
+]
+
+
+@pytest.mark.parametrize(("image", "want"), MENDED, ids=[f"{image.dtype} {image.shape}" for image, _ in MENDED])
+def test_the_line_that_is_shown_mends_it(image, want):
+    with pytest.raises(ImageError) as raised:
+        corruptset.Corrupt("fog", severity=1)(image)
+    message = str(raised.value)
+    assert str(image.shape) in message or f"{image.dtype}; expected a numpy array of uint8" in message
+    found = LINE.search(message)
+    assert found, message
+    np.testing.assert_array_equal(eval(found[0], {"np": np, "image": image}), want)
+
+
+def test_what_was_given_is_named():
+    for image, says in (
+        (PHOTO / 127.5 - 1, r"values go from -?[\d.]+ to [\d.]+: undo their normalisation"),
+        (np.full((40, 56), np.nan), "not finite"),
+        (np.ma.masked_less(PHOTO, 9), r"masked array.*image\.filled"),
+        (np.zeros((5, 40, 56), np.uint8), r"A batch of grey images needs a channel: images\[\.\.\., None\]"),
+        (np.zeros((32,), np.uint8), "shape"),
+        (PHOTO[:7], "at least 8x8|32x32"),
+        (PHOTO > 9, r"bool.*image\.astype\(np\.uint8\) \* 255"),
+        ({"image": PHOTO}, r"dict.*sample\['image'\]"),
+        ([PHOTO, PHOTO], r"list; expected a numpy array.*np\.stack"),
+        (Path("photo.png"), r"PIL\.Image\.open\(path\)"),
+        (type("Other", (), {"__array__": lambda self: PHOTO})(), r"Other.*np\.asarray\(image\)"),
+        (None, "NoneType"),
+    ):
+        for call in (
+            lambda i: corruptset.corrupt(i, "fog", severity=1),
+            corruptset.RandomCorrupt("fog"),
+            imagecorruptions.corrupt,
+        ):
+            with pytest.raises(ImageError, match=f"(?s){says}"):
+                call(image)

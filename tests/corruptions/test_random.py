@@ -1,0 +1,181 @@
+"""Random words against Random123 and the specification, and the numbers made of them."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from measures import LEAST, p_of_counts
+from scipy import stats
+from specification import plain
+
+from corruptset.corruptions.arithmetic import exact_exp, hypotenuse, sine_cosine
+from corruptset.corruptions.kernels import kernel
+from corruptset.corruptions.keys import Keys, sample_keys, stage_key
+from corruptset.corruptions.random.normal import fill_normals, inverse_upper_tail, normal_table, upper_tail
+from corruptset.corruptions.random.philox import draw_word, fill_uniforms, fill_words, philox4x32
+
+STAGE, SAMPLE = np.uint64(0x1234567890ABCDEF), np.uint64(0xFEDCBA0987654321)
+MASK = 2**32 - 1
+DEFAULT, MANY = 2_000_000, 60_000_000
+"""Words in the default run, and in the long one."""
+
+
+def plain_words(count, stage, sample, stream, first_block=0):
+    """Return words of the specification's Philox, for a sample's key in place of its id."""
+    blocks = range(first_block, first_block + count // 4 + 1)
+    counters = [(block, stream, int(sample) & MASK, int(sample) >> 32) for block in blocks]
+    return [word for c in counters for word in plain.philox(list(c), [int(stage) & MASK, int(stage) >> 32])][:count]
+
+
+def words(count, stage=STAGE, sample=SAMPLE, stream=0, first_block=0):
+    out = np.empty(count, np.uint32)
+    fill_words(out, first_block, np.uint64(stage), np.uint64(sample), stream)
+    return out
+
+
+@kernel
+def block_of(counter, key):  # type: ignore[no-untyped-def]
+    return philox4x32(counter[0], counter[1], counter[2], counter[3], key[0], key[1])
+
+
+# Random123's kat_vectors, lines "philox4x32 10"
+KNOWN = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+
+def test_published_vectors():
+    for counter, key, expected in (
+        [np.array([int(w, 16) for w in text.split()], np.uint32) for text in row] for row in KNOWN
+    ):
+        assert list(block_of(counter, key)) == expected.tolist()
+        assert plain.philox(counter.tolist(), key.tolist()) == expected.tolist()
+
+
+def test_words_follow_the_layout_of_counters_and_streams():
+    for count in (0, 1, 2, 3, 4, 5, 63, 64, 65, 66, 67, 1000, 4099):
+        for stream in (0, 3, MASK):
+            assert words(count, stream=stream).tolist() == plain_words(count, STAGE, SAMPLE, stream), (count, stream)
+    for block in (1, 1024, 2**31, 2**32 - 300):
+        assert words(1003, first_block=block, stream=7).tolist() == plain_words(1003, STAGE, SAMPLE, 7, block), block
+    assert [draw_word(np.int64(e), STAGE, SAMPLE, 5) for e in range(100, 203)] == words(203, stream=5)[100:].tolist()
+    pinned = ["c6907286", "5b45cc3a", "3bae4973", "af226437", "8b5aa0db", "b9fe65b6"]
+    assert [f"{w:08x}" for w in words(6, stream=3)] == pinned, "a changed layout changes every published byte"
+
+
+def test_uniforms_whole_numbers_and_normals_are_made_of_words():
+    drawn = words(9001, stream=2)
+    for dtype in (np.float64, np.float32):
+        out = np.empty(9001, dtype)
+        fill_uniforms(out, STAGE, SAMPLE, 2, -1.0, 3.0)
+        np.testing.assert_array_equal(out, (-1.0 + 4.0 * (drawn * 2.0**-32)).astype(dtype))
+    keys = Keys(STAGE, np.array([5, 2**40, SAMPLE], np.uint64))
+    rows = np.array([plain_words(20, STAGE, sample, 1) for sample in keys.samples], np.float64).reshape(3, 4, 5)
+    np.testing.assert_array_equal(keys.uniforms(4, 5, stream=1, low=-45.0, high=45.0), -45.0 + 90.0 * (rows * 2.0**-32))
+    np.testing.assert_array_equal(keys.whole_numbers(7, 2, stream=1), rows[:, 0, :2] * [7, 2] // 2**32)
+    alone = Keys(STAGE, keys.samples[1:2])
+    np.testing.assert_array_equal(alone.normals(4, 5, stream=1)[0], keys.normals(4, 5, stream=1)[1])
+    # a million words, the extreme ones among them, against scipy's quantiles
+    z = np.empty(1_000_000, np.float32)
+    fill_normals(z, STAGE, SAMPLE, 9, normal_table())
+    drawn = words(z.size, stream=9)
+    assert np.abs(z - stats.norm.isf(((drawn & 0x7FFFFFFF) + 0.5) / 2**32) * np.where(drawn >> 31, -1, 1)).max() < 4e-6
+
+
+def test_the_normal_table_and_its_tail():
+    table = normal_table()
+    assert abs(float(table[0, 0]) - stats.norm.isf(2.0**-33)) < 1e-6
+    assert (np.diff(table[:, 0]) < 0).all(), "strictly falling: no segment is lost"
+    assert abs(float(table[-1, 0] + table[-1, 1] / 128)) < 1e-8, "it ends at the median"
+    z = np.linspace(-9.99, 9.99, 20011)
+    assert np.abs(upper_tail(z) / stats.norm.sf(z) - 1).max() < 1e-13
+    assert upper_tail(np.array([-11.0, 0.0, 11.0])).tolist() == [1.0, 0.5, 0.0]
+    for place in (1, 3, 6):
+        exact = plain.normal_below(Decimal(-place))
+        assert abs(Decimal(float(upper_tail(np.array([float(place)]))[0])) / exact - 1) < Decimal("4e-16")
+    p = 2.0 ** -np.linspace(1, 50, 5001)
+    assert np.abs(inverse_upper_tail(p) - stats.norm.isf(p)).max() < 1e-13
+
+
+# --- the distribution of words --------------------------------------------------------------------------------------
+
+
+def joint_p(a, b, bits):
+    """Return the p-value of the joint distribution of two words' top bits."""
+    shift = np.uint32(32 - bits)
+    table = np.bincount(((a >> shift) << np.uint32(bits)) | (b >> shift), minlength=1 << (2 * bits))
+    return p_of_counts(table, np.full(table.size, 1 / table.size))
+
+
+@pytest.mark.parametrize(("count", "bits"), [(DEFAULT, 5), pytest.param(MANY, 8, marks=pytest.mark.long)])
+def test_words_are_uniform_and_independent(count, bits):
+    """Every bit; neighbours, samples, streams and seeds. One per cent of a bias or of repeated words is refused."""
+    for seed in range(5):
+        stage, (a, b) = stage_key(seed, [("independence@1", {})]), sample_keys(["a", "b"])
+        w = words(count, stage, a)
+        ones = np.array([np.count_nonzero(w & np.uint32(1 << bit)) for bit in range(32)])
+        for share, fair in ((1.0, True), (1.01, False)):
+            p = 2 * stats.norm.sf(np.abs(ones * share - count / 2) / np.sqrt(count / 4))
+            assert (p > LEAST).all() if fair else (p < LEAST).all()
+        pairs = [(w[:-lag], w[lag:]) for lag in (1, 2, 3, 4, 5, 8, 32, 96, 672)]
+        others = [
+            words(count, stage, b),
+            words(count, stage, a, 1),
+            words(count, stage_key(seed + 100, [("independence@1", {})]), a),
+        ]
+        low = w << np.uint32(27)
+        assert min(joint_p(x, y, bits) for x, y in [*pairs, *((w, o) for o in others)]) > LEAST
+        assert min(joint_p(w, low, 5), joint_p(low[:-1], low[1:], 5)) > LEAST
+    repeated = np.where(np.arange(w.size - 1) % 100 == 0, w[:-1], w[1:])
+    assert joint_p(w[:-1], repeated, bits) < LEAST
+
+
+# --- sine, cosine and hypotenuse ------------------------------------------------------------------------------------
+
+
+@kernel
+def sines_cosines(x):  # type: ignore[no-untyped-def]
+    out = np.empty((x.size, 2))
+    for i in range(x.size):
+        out[i, 0], out[i, 1] = sine_cosine(x[i])
+    return out
+
+
+@kernel
+def hypotenuses(x, y):  # type: ignore[no-untyped-def]
+    out = np.empty(x.size)
+    for i in range(x.size):
+        out[i] = hypotenuse(x[i], y[i])
+    return out
+
+
+def test_sine_cosine_exp_and_hypotenuse_are_rounded_once():
+    """Against decimals of 80 digits: libm's last bit depends on the machine."""
+    rng = np.random.default_rng(20)
+    degrees = np.append(np.arange(-720.0, 721.0, 7.5), [45, 30, 60, 53.13010235415598, 1e-9, 1e-160, -0.0])
+    turns = np.arange(-40, 41) * (math.pi / 2)
+    x = np.concatenate(
+        [math.pi * degrees / 180, turns, rng.uniform(-math.pi, math.pi, 600), rng.uniform(-4000, 4000, 200)]
+    )
+    with localcontext() as context:
+        context.prec = 85
+        pi = Decimal(
+            "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
+        )
+        reduced = [Decimal(v) % (2 * pi) for v in x.tolist()]
+        want = [(float(plain.sine(r)), float(plain.sine(pi / 2 - r))) for r in reduced]
+    np.testing.assert_array_equal(sines_cosines(x), want)
+    x, y = rng.uniform(-50, 50, 3000), rng.uniform(-50, 50, 3000) * 10.0 ** rng.integers(-18, 1, 3000)
+    x[:3], y[:3] = (3, 0, 0), (4, 7, 0)
+    with localcontext() as context:
+        context.prec = 80
+        lengths = [
+            float((Decimal(a) ** 2 + Decimal(b) ** 2).sqrt()) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+        ]
+    assert hypotenuses(x, y).tolist() == lengths
+    assert [exact_exp(v) for v in (0.0, 1.0, -0.5, -5000.0)] == [1.0, 2.718281828459045, 0.6065306597126334, 0.0]

@@ -1,0 +1,248 @@
+"""The views of image files: class folders a severity, the 5k list, names of FlagEval and Hugging Face, lists."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import layouts
+import numpy as np
+import pytest
+from layouts import CHOSEN, PLAIN, export, members, pixels
+
+import corruptset
+from corruptset.corruptions.stages import Stage
+from corruptset.errors import BuildError
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.sources.source import Sample
+from corruptset.generate.views.class_numbers import numbering_notes
+from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
+from corruptset.generate.views.layouts import get_layout
+from corruptset.generate.views.texts import paths
+from corruptset.generate.views.view import View
+from corruptset.manifests.records.models import ClassRecord
+
+NOISY = """
+[[sets]]
+clean = true
+
+[[sets]]
+corruptions = ["gaussian_noise", "impulse_noise", "shot_noise"]
+severities = [1, 3]
+
+[[sets]]
+corruptions = ["contrast"]
+severities = [1]
+
+[[sets]]
+chain = ["gaussian_noise-2", "shot_noise-2"]
+
+[[sets]]
+chain = [{corruption = "shot_noise", parameters = {photons = 7.0}}]
+id = "own"
+"""
+
+
+@pytest.mark.parametrize(("view", "top"), [("imagenet-c", "ImageNet-C"), ("tiny-imagenet-c", "Tiny-ImageNet-C")])
+def test_severity_folders_hold_class_folders_alone_and_link_the_builds_files(
+    jpeg: Path, tmp_path: Path, view: str, top: str
+) -> None:
+    done = export(view, jpeg, tmp_path / "data", sets=PLAIN)
+    data = corruptset.open(jpeg)
+    for name in data.set_ids:
+        if not name.endswith(("/1", "/2", "/3", "/4", "/5")):
+            continue
+        folder = tmp_path / "data" / top / name
+        assert sorted(os.listdir(folder)) == [c.folder for c in data.classes]
+        for sample, row in zip(data.samples, data[name].rows, strict=True):
+            path = folder / f"{sample.id}.JPEG"
+            assert path.samefile(jpeg / next(f.path for f in row.files if f.row is None))
+        assert sum(1 for p in folder.rglob("*") if p.is_file()) == len(data.samples)
+    assert done.linked == done.images == 10 * len(data.samples)
+
+
+def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) -> None:
+    built = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", first=7)
+    refused = r"6 of 10 classes have none:\n  04_class\n.*\n.*\n.*\n.*\n  09_class\n.*--allow-missing-classes"
+    with pytest.raises(BuildError, match=refused):
+        export("imagenet-c", built, tmp_path / "view", sets=PLAIN)
+    assert not (tmp_path / "view").exists()
+    done = export("imagenet-c", built, tmp_path / "view", sets=PLAIN, allow_missing_classes=True)
+    assert any("differ from the manifest's" in note for note in done.notes)
+    assert "differ from the manifest's" in (tmp_path / "view/VIEW.json").read_text("utf-8")
+    assert len(os.listdir(done.top / "contrast/1")) == 4
+    # arrays carry their labels, so nothing is lost in them
+    export("cifar-c", built, tmp_path / "arrays", sets=PLAIN)
+    assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_loaders_that_number_classes_otherwise_are_named() -> None:
+    for folders, start in (
+        (["n01440764", "n01532829", "n02123045"], None),
+        (["01_cat", "02_dog", "10_eel"], None),
+        (["10_eel", "1_cat", "2_dog"], "timm numbers"),
+        (["1_cat", "2_dog", "10_eel"], "torchvision numbers"),
+        (["Dog", "cat"], "timm numbers"),
+        (["02", "2"], "timm numbers"),
+        (["b", "a"], "The class folders do not sort"),
+        (["cat", "dog/test"], None),
+        (["cat/test", "dog/test"], "timm numbers"),  # which takes the last folder for the class
+    ):
+        notes = numbering_notes((f"{folder}/ILSVRC2012_val_{i:08d}.JPEG", i) for i, folder in enumerate(folders))
+        assert [note.startswith(start or "-") for note in notes] == [True] * (start is not None), folders
+
+
+def test_an_export_tells_how_timm_numbers(tmp_path: Path) -> None:
+    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=1)
+    for name, own in (("00_class", "10_eel"), ("01_class", "1_cat"), ("02_class", "2_dog")):
+        (crops / name).rename(crops / own)
+    made = layouts.make(layouts.write_recipe(tmp_path, more=layouts.CONTRAST), crops, tmp_path / "out")
+    notes = export("imagenet-c", made, tmp_path / "view", sets=["*/*"]).notes
+    assert sum(note.startswith("timm numbers these classes otherwise") for note in notes) == 1
+
+
+def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(jpeg: Path, tmp_path: Path) -> None:
+    names = [f"{c:02d}_class/im.{c % 2}.JPEG {c}" for c in range(10) if c not in (2, 5, 9)]
+    (tmp_path / "list.txt").write_text("\n".join(names) + "\n")
+    done = export("imagenet-c-5k", jpeg, tmp_path / "data", sets=PLAIN, images=tmp_path / "list.txt")
+    folder = tmp_path / "data/ImageNet-C/contrast/3"
+    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.JPEG")}
+    assert found == {n.split()[0] for n in names} | {f"{c:02d}_class/im.0.JPEG" for c in (2, 5, 9)}
+    assert any("3 more keep class folders" in note and "02_class, 05_class, 09_class" in note for note in done.notes)
+    (tmp_path / "bad.txt").write_text("00_class/im.0.JPEG\nno-such-one.JPEG\nim.1.JPEG\n")
+    with pytest.raises(BuildError, match=r"no-such-one.JPEG: is not among the samples\n  im.1.JPEG: names 10 samples"):
+        export("imagenet-c-5k", jpeg, tmp_path / "other", sets=PLAIN, images=tmp_path / "bad.txt")
+    with pytest.raises(BuildError, match="--list"):
+        export("imagenet-c-5k", jpeg, tmp_path / "other", sets=PLAIN)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.fixture(scope="module")
+def noisy(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISY}, format="folder")
+
+
+def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
+    shared: layouts.Shared, noisy: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BuildError) as error:
+        export("flageval", noisy, tmp_path / "data")
+    assert str(error.value).split("\n") == [
+        "This data set does not fit into the view flageval:",
+        "  contrast/1: contrast has no letter",
+        "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
+        "  own: is not at a severity of a table, 1 to 5",
+        "It takes gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p) and clean. "
+        "Choose what fits with --sets.",
+    ]
+    assert not (tmp_path / "data").exists()
+    recipe = shared.recipe(name="fitting", more=NOISY.partition('[[sets]]\ncorruptions = ["contrast"]')[0])
+    straight = layouts.make(recipe, shared.crops(classes=3), tmp_path / "to", view="flageval", sets=None)
+    assert "clean" not in corruptset.open(straight)
+    names = {spec.id: spec.aliases for spec in load_recipe("flageval").resolve().sets}
+    noises = {f"{name}_noise/3": (f"ImageNet-1K_{name}",) for name in ("gaussian", "impulse", "shot")}
+    assert names == {"clean": (), **noises, "pgd/3": ("ImageNet-1K_pgd",)}
+
+
+def test_the_published_stems_of_flageval() -> None:
+    """ImageNet's images, clean and under the four corruptions that the page names."""
+    refs = [
+        ViewSet.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),) if name != "clean" else ())
+        for name in ("gaussian_noise", "impulse_noise", "pgd", "shot_noise")
+    ]
+    classes = tuple(ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(("n01440764", "n01443537")))
+
+    def view(labels: tuple[int, int], **options: bool) -> View:
+        samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
+        contents = Contents("flageval", "1.0.0", (ViewSet.of("clean", (), ()), *refs), samples, classes, "jpeg")
+        return View(get_layout("flageval"), contents, ViewOptions(**options))
+
+    assert list(paths(view((0, 1)))) == [
+        f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
+        for folder, letter in (
+            ("clean", ""),
+            ("gaussian_noise/3", "_g"),
+            ("impulse_noise/3", "_i"),
+            ("pgd/3", "_p"),
+            ("shot_noise/3", "_s"),
+        )
+        for i, wnid in ((1, "n01440764"), (2, "n01443537"))
+    ]
+    with pytest.raises(BuildError, match="needs an image of every class"):
+        view((0, 0))
+    assert view((0, 0), allow_missing_classes=True).notes[0].startswith("1 of 2 classes have no folder")
+
+
+def test_numbered_classes_and_words_of_a_split_lead_no_loader_astray(
+    named: Path, named_views: Callable[[str], Path]
+) -> None:
+    data, top = corruptset.open(named), named_views("imagefolder") / "small-c-1.0.0"
+    found = sorted(p.relative_to(top).as_posix() for p in top.rglob("*") if p.is_file())
+    folders = {
+        "clean": "clean",
+        "contrast/3": "contrast/3",
+        "two-factor-train": "two-factor-=train",
+        "__val/latest+dev": "=__=val/latest+=dev",
+    }
+    assert set(folders) == set(data.set_ids)
+    assert found == sorted(["metadata.jsonl", *(f"{f}/{i:05d}.JPEG" for f in folders.values() for i in range(14))])
+    rows = [json.loads(line) for line in (top / "metadata.jsonl").read_text("utf-8").splitlines()]
+    expected = [
+        (f"{folders[s]}/{i:05d}.JPEG", sample.label, s, str(sample.label), sample.id)
+        for s in data.set_ids
+        for i, sample in enumerate(data.samples)
+    ]
+    assert [(r["file_name"], r["label"], r["set"], r["class"], r["id"]) for r in rows] == expected
+    assert not any("split" in r for r in rows)
+    # labels of two digits, folders (03) that are not the names (3), and no label is a sample's number
+    files = members(named_views("webdataset") / "small-c-1.0.0/clean/000000.tar")
+    lines = (named_views("openood") / "small-c-1.0.0/lists/clean.txt").read_text("utf-8").splitlines()
+    for sample, line in zip(data.samples, lines, strict=True):
+        about = json.loads(files[f"{sample.index:08d}.json"])
+        assert (about["label"], about["class"], about["id"]) == (sample.label, str(sample.label), sample.id)
+        assert files[f"{sample.index:08d}.cls"] == str(sample.label).encode()
+        assert line == f"clean/{sample.label:02d}/{sample.id}.JPEG {sample.label}"
+
+
+def test_lists_of_openood_name_every_image_with_its_label(png: Path, tmp_path: Path) -> None:
+    data = corruptset.open(png)
+    top = export("openood", png, tmp_path / "o").top
+    for set_id in data.set_ids:
+        lines = (top / "lists" / f"{set_id}.txt").read_text("utf-8").splitlines()
+        assert len(lines) == len(data.samples)
+        for index, line in enumerate(lines):
+            path, label = line.split(" ")
+            np.testing.assert_array_equal(pixels((top / "images" / path).read_bytes()), data[set_id].image(index))
+            assert int(label) == data.samples[index].label
+
+
+def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_path: Path) -> None:
+    top = export("imagefolder", chains, tmp_path / "h", sets=CHOSEN).top
+    rows = [json.loads(line) for line in (top / "metadata.jsonl").read_text("utf-8").splitlines()]
+    found = {row["set"]: (row["corruption"], row["severity"], row["level"]) for row in rows}
+    alone = {"contrast/3": ("contrast", 3, 0), "dull": ("contrast", 2, 0), "black_lines/07": ("black_lines", 0, 7)}
+    own = {name: (name, 0, 0) for name in ("clean", "sp010", "sp010+ro-30", "contrast-3+brightness-5")}
+    assert found.items() >= (alone | own).items()
+    top = export("webdataset", chains, tmp_path / "w", sets=CHOSEN).top
+    for name, expected in found.items():
+        about = json.loads(members(top / name / "000000.tar")["00000003.json"])
+        assert (about["corruption"], about["severity"], about["level"]) == expected
+    # where no set has a level there is no such column
+    top = export("imagefolder", chains, tmp_path / "plain", sets=["sp010*", "contrast/*"]).top
+    assert not any("level" in json.loads(line) for line in (top / "metadata.jsonl").read_text("utf-8").splitlines())
+
+
+def test_a_number_is_a_severity_or_a_level_only_in_a_set_called_by_it() -> None:
+    at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
+    for one, severity, level in (
+        (ViewSet.of("fog/3", [], [at_three]), 3, None),
+        (ViewSet.of("black_lines/07", [], [at_seven]), None, 7),
+        (ViewSet.of("misty", ["fog/3"], [at_three]), 3, None),
+        # the same severity with an option of its own, under a name of its own
+        (ViewSet.of("misty", [], [at_three]), None, None),
+        (ViewSet.of("thick", [], [at_seven]), None, None),
+        (ViewSet.of("fog-3+black_lines-07", [], [at_three, at_seven]), None, None),
+    ):
+        assert (one.severity, one.level) == (severity, level), one

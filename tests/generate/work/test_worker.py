@@ -1,0 +1,154 @@
+"""What a worker makes and when it stops, what one of Dask says of itself, and how parts are shared out."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corruptset.errors import BuildError
+from corruptset.generate.build import build
+from corruptset.generate.commit.locks import locked, wait_for_workers
+from corruptset.generate.plan.job import Job
+from corruptset.generate.plan.parts import Part, parts, runs_of
+from corruptset.generate.sinks.set_writer import write_file
+from corruptset.generate.sinks.sink import Run
+from corruptset.generate.work import dask_workers, pool, worker
+from corruptset.workers import Workers
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """The job of a build that was stopped before its first part."""
+    jobs: list[Job] = []
+
+    def stop(job: Job, *given: Any, **options: Any) -> None:
+        jobs.append(job)
+        raise BuildError("stopped")
+
+    monkeypatch.setattr("corruptset.generate.build.run", stop)
+    with pytest.raises(BuildError, match="stopped"):
+        build("imagenet-c", "sample", tmp_path, sets=["contrast/1"], samples=2, jobs=1, metrics=0)
+    file = jobs[0].directory / ".corruptset" / ".lease-x.part"
+    file.write_bytes(pickle.dumps(replace(jobs[0], file=file)))
+    monkeypatch.setattr(worker, "_job", None)
+    return replace(jobs[0], file=file)
+
+
+def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def problems(**other: str) -> list[str]:
+        monkeypatch.setattr(worker, "_job", None)
+        return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
+
+    assert job.file is not None
+    assert [line.split(" ")[0] for line in problems(corruptset="9", kernels="9")] == ["corruptset", "kernels"]
+    assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
+    (problem,) = problems()  # nobody holds the build's lock
+    assert "locks on files in" in problem
+    with locked(job.directory):
+        assert problems() == []
+        other = replace(job.samples[0], sha256="sha256:0")
+        job.file.write_bytes(pickle.dumps(replace(job, samples=[other])))
+        (problem,) = problems()
+        assert "does not see the source" in problem
+    job.file.unlink()
+    (problem,) = problems()
+    assert f"does not see {job.directory} as this machine does (No such file or directory)" in problem
+
+
+def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Job) -> None:
+    """The next command takes it away before it waits for the worker, which holds the lock while it makes the part."""
+    part = Part(Run(0, 0, 2), ("contrast/1",))
+    sidecar = job.directory / ".corruptset" / "parts" / f"{part.name}.json"
+    waiting = threading.Thread(target=wait_for_workers, args=[job.directory])
+
+    def made(images: int) -> None:
+        waiting.start()
+        deadline = time.monotonic() + 5
+        while job.file is not None and job.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert waiting.is_alive()
+
+    with pytest.raises(FileNotFoundError, match="lease"):
+        worker.process(job, part, made)
+    waiting.join()
+    images = list((job.directory / "images").rglob("*.JPEG"))
+    with pytest.raises(FileNotFoundError, match="lease"):
+        worker.process(job, part)
+    assert list((job.directory / "images").rglob("*.JPEG")) == images
+    assert not sidecar.exists()
+    told: list[int] = []
+    pool.run(replace(job, file=None), [part], Workers(1), done=lambda record: None, made=told.append)
+    assert sidecar.exists()
+    assert told == [2]
+
+
+def test_an_image_that_is_written_again_is_never_half_there(tmp_path: Path) -> None:
+    path = tmp_path / "image"
+    path.write_bytes(b"twelve bytes")
+    with path.open("rb") as reader:
+        write_file(str(path), b"ten bytes.")
+        assert reader.read() == path.read_bytes() == b"ten bytes."
+    seen = []
+
+    class Watched(bytes):
+        def __len__(self) -> int:
+            seen.append(path.stat().st_size)
+            return super().__len__()
+
+    write_file(str(path), Watched(b"ten bytes."))
+    assert set(seen) == {10}
+
+
+def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for given, said in (
+        ("tcp://127.0.0.1:8786", r"A scheduler needs Dask.*pip install 'corruptset\[dask\]'"),
+        ("", "scheduler is ''; expected an address"),
+    ):
+        with pytest.raises(BuildError, match=said):
+            build(out=tmp_path, scheduler=given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part() -> None:
+    for runs, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
+        every = parts(runs_of(8 * runs, 8), [(f"set/{g}",) for g in range(4)])
+        tasks = pool.whole_runs(every, jobs)
+        assert sorted((p for task in tasks for p in task), key=every.index) == every
+        assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (runs - whole))
+        assert all(len({p.run.number for p in task}) == 1 for task in tasks)
+
+
+def test_images_of_parts_that_workers_have_not_finished_are_counted(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, counts = threading.Event(), list[int]()
+
+    def process(job: Job, part: Part, made: Callable[[int], object]) -> worker.PartDone:
+        made(5)
+        assert seen.wait(30)
+        made(3)
+        return worker.PartDone(part.name, 8)
+
+    def told(images: int) -> None:
+        counts.append(images)
+        if images == 10:
+            seen.set()
+
+    monkeypatch.setattr(pool, "process", process)
+    with ThreadPoolExecutor(2) as threads:
+        workers = Workers(2)
+        monkeypatch.setattr(workers, "start", lambda wanted, *_: setattr(workers, "count", 2))
+        monkeypatch.setattr(workers, "submit", threads.submit)
+        both = parts(runs_of(16, 8), [("set",)])
+        pool.run(replace(job, token="y"), both, workers, done=lambda record: None, made=told)
+    assert counts == sorted(counts)
+    assert {10, 16} <= set(counts)
+    assert not list(job.directory.glob(".corruptset/.*y.part"))

@@ -1,0 +1,46 @@
+"""How near two pictures are, and how likely counts are under a distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST = 1e-4
+"""What is drawn is fixed by its keys, so a p-value above this stays above it."""
+
+
+def psnr(image: NDArray[np.uint8], out: NDArray[np.uint8]) -> float:
+    """Return the mean PSNR of a batch of outputs against one image, in dB."""
+    errors = np.mean((out.reshape(-1, *image.shape).astype(float) - image) ** 2, axis=(1, 2, 3))
+    return float(np.mean(10 * np.log10(255**2 / errors)))
+
+
+def check_near(
+    got: NDArray[Any], want: NDArray[Any], identical: float = 0.99, within: int = 1, what: object = ""
+) -> None:
+    """Assert that no level is off by more than `within`, and that a share of them is identical."""
+    away = np.abs(got.astype(int) - np.asarray(want).astype(int))
+    assert away.max() <= within, (what, int(away.max()))
+    assert np.mean(away == 0) >= identical, (what, float(np.mean(away == 0)))
+
+
+def p_of_counts(observed: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    """Return the chi-squared p-value of counts, neighbouring bins pooled until each expects 25."""
+    from scipy import stats
+
+    expected = np.asarray(probabilities) * observed.sum()
+    edges, total = [0], 0.0
+    for i, e in enumerate(expected):
+        total += e
+        if total >= 25 and expected[i + 1 :].sum() >= 25:
+            edges.append(i + 1)
+            total = 0.0
+    o, e = np.add.reduceat(observed, edges), np.add.reduceat(expected, edges)
+    return float(stats.chi2.sf(((o - e) ** 2 / e).sum(), len(o) - 1))
+
+
+def p_uniform(found: NDArray[Any], count: int) -> float:
+    """Return the p-value of whole numbers that should be uniform on 0 .. count - 1."""
+    return p_of_counts(np.bincount(np.ravel(found), minlength=count), np.full(count, 1 / count))
