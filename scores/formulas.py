@@ -44,7 +44,7 @@ def relative_corruption_error(
     )
 
 
-def rb_index(clean: Estimate | float, others: Sequence[Estimate | float]) -> Estimate:
+def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
     """Return the robustness index of T sets: the mean difference from the clean score, as a share of it.
 
     Parameters
@@ -70,7 +70,7 @@ def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
     return 100 * ratio(np.std(accuracies, axis=0), np.mean(accuracies, axis=0))
 
 
-def ratio(above: NDArray[np.float64], below: NDArray[np.float64] | float) -> Estimate:
+def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Estimate:
     """Return a quotient; NaN where it is of 0, so that nobody takes an infinite score for one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below == 0, np.nan, np.asarray(above) / below)

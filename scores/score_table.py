@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ScoreError, first_few, mistakes, suggest
@@ -214,7 +215,8 @@ def _scores(
         families[FAMILY_OF.get(name, "other")].append(one.mean)
     over_all = performance([one.mean for one in of.values()])
     whole = clean and tests and all(set_id in value_of for set_id in tests)
-    loss = float(rb_index(clean, [value_of[set_id] for set_id in tests])) if clean and whole else None
+    others = [np.array(value_of[set_id]) for set_id in tests] if clean and whole else []
+    loss = float(rb_index(np.array(clean), others)) if others else None
     return MetricScores(
         clean=clean,
         mpc=over_all.mean,

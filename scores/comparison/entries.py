@@ -226,4 +226,5 @@ def reference_of(entries: Sequence[Entry]) -> Reference | None:
     ]
     if not shown:
         return None
-    return entries[0].reference or Reference(*map(fmean, zip(*shown, strict=True)), "mean of the models")
+    cv, accuracy = map(fmean, zip(*shown, strict=True))
+    return entries[0].reference or Reference(cv, accuracy, "mean of the models")
