@@ -14,8 +14,8 @@ from .options import AsJson, FinishedBuild, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
-    from ..scores.tables import Cell, Table
     from ..scores.records import Interval, Profile, Scores
+    from ..scores.tables import Cell, Table
 
 Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]
 
