@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ScoreError, first_few, mistakes, suggest
@@ -16,6 +17,7 @@ from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
+from .formulas import rb_index
 from .outcomes import CLEAN
 from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
 from .tables import Column, Table
@@ -213,7 +215,8 @@ def _scores(
         families[FAMILY_OF.get(name, "other")].append(one.mean)
     over_all = performance([one.mean for one in of.values()])
     whole = clean and tests and all(set_id in value_of for set_id in tests)
-    loss = math.fsum(clean - value_of[set_id] for set_id in tests) / len(tests) / clean if clean and whole else None
+    others = [np.array(value_of[set_id]) for set_id in tests] if clean and whole else []
+    loss = float(rb_index(np.array(clean), others)) if others else None
     return MetricScores(
         clean=clean,
         mpc=over_all.mean,
@@ -242,7 +245,7 @@ def _read(where: str, path: Path) -> Any:
         ) from None
 
 
-def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
+def _from_csv(where: str, text: str) -> list[tuple[str, dict[str, Any]]]:
     reader = csv.DictReader(text.splitlines())
     columns = [name for name in reader.fieldnames or [] if name]
     key = next((name for name in SET_COLUMNS if name in columns), None)
@@ -251,28 +254,26 @@ def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
             f"{where} has the columns {', '.join(columns) or 'none'}; expected set, and then one for each metric, all "
             "different."
         )
-    problems, sets = [], dict[str, dict[str, Any]]()
-    for line, row in enumerate(reader, 2):
-        name = (row[key] or "").strip()
-        if None in row or not name:
-            problems.append(f"line {line}: has {'more cells than columns' if name else 'no set id'}")
-        elif name in sets:
-            problems.append(f"line {line}: the set {name} is there twice")
-        else:
-            sets[name] = {column: row[column] for column in columns if column != key and (row[column] or "").strip()}
-    if problems:
+    rows = list(reader)
+    if problems := [
+        f"line {line}: has no set id, or more cells than columns"
+        for line, row in enumerate(rows, 2)
+        if None in row or not (row[key] or "").strip()
+    ]:
         raise ScoreError(mistakes(where, problems))
-    return sets
+    filled = [{name: row[name] for name in columns if name != key and (row[name] or "").strip()} for row in rows]
+    return list(zip((row[key].strip() for row in rows), filled, strict=True))
 
 
 def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
     """Return the metrics by set, or raise with all that is no finite number."""
-    if not isinstance(values, Mapping) or not values:
+    of_csv = isinstance(values, list) and not strict
+    if not values or not (of_csv or isinstance(values, Mapping)):
         raise ScoreError(
             f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
         )
     problems, sets = [], dict[str, Mapping[str, float]]()
-    for set_id, metrics in _flat(values):
+    for set_id, metrics in values if of_csv else _flat(values):
         if set_id in sets and sets[set_id] != metrics:
             problems.append(f"{set_id}: is there twice, with other values")
         sets[set_id] = metrics

@@ -162,8 +162,9 @@ def fragile(rate: float) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, *compared: dict[str, Any]) -> list[Path]:
+def write(folder: Path, *compared: dict[str, Any] | Scores) -> list[Path]:
     """Write scores files and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
     files = []
     for scores in compared:
         files.append(folder / f"{len(files)}.json")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import io
-from pathlib import Path
 from typing import Any
 
 import layouts
@@ -74,12 +73,3 @@ def picture(page: Node, figure: Node) -> np.ndarray:
     stored = page.one("symbol", id=use.attributes["href"].removeprefix("#")).one("image").attributes["href"]
     data = base64.b64decode(stored.removeprefix("data:image/jpeg;base64,"))
     return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
-
-
-def write_scores(folder: Path, scores: list[Scores]) -> list[Path]:
-    """Write scores files and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{number}.json" for number in range(len(scores))]
-    for file, one in zip(files, scores, strict=True):
-        file.write_text(one.model_dump_json(), encoding="utf-8")
-    return files

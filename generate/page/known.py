@@ -75,22 +75,18 @@ def drawn_values(manifest: Manifest, record: SetRecord, ids: Sequence[str]) -> d
     if stage is None or stage.corruption not in corruption_names():
         return {}
     declared = get_corruption(stage.corruption)
-    if declared.revision != stage.revision:
-        return {}
     named = Stage(stage.corruption, stage.revision, stage.severity, stage.level, stage.parameters)
-    try:
-        keys = Keys(chain_keys([named], manifest.seed, manifest.coupling)[0], sample_keys(ids))
-    except (CorruptsetError, KeyError, TypeError, ValueError):  # parameters that a stranger made up
-        return {}
+    is_known = declared.revision == stage.revision and declared.family != PLUGIN
     found = {}
-    for draw in declared.draws if declared.family != PLUGIN else ():
+    for draw in declared.draws if is_known else ():
+        if draw.drawn is None or not draw.is_number:
+            continue
         try:
-            values = (
-                draw.drawn(keys, _ANY_SHAPE, stage.parameters) if draw.drawn is not None and draw.is_number else None
-            )
+            keys = Keys(chain_keys([named], manifest.seed, manifest.coupling)[0], sample_keys(ids))
+            values = draw.drawn(keys, _ANY_SHAPE, stage.parameters)
             if values is not None:
                 draw.checked(values[0], _ANY_SHAPE, stage.parameters, declared.name)
                 found[draw.name] = ", ".join(f"{value:.4g}" for value in values)
-        except (CorruptsetError, KeyError, TypeError, ValueError):  # with these parameters nothing is drawn
+        except (CorruptsetError, KeyError, TypeError, ValueError):  # parameters that a stranger made up
             continue
     return found

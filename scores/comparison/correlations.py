@@ -46,11 +46,6 @@ def _places(values: Sequence[float]) -> list[float]:
     return [float((array < one).sum() + ((array == one).sum() + 1) / 2) for one in array]
 
 
-def reference_point(cv_percent: Sequence[float], accuracy: Sequence[float]) -> tuple[float, float]:
-    """Return the point that splits the plot of accuracy against CV in four: the mean of the models' points."""
-    return float(np.mean(cv_percent)), float(np.mean(accuracy))
-
-
 def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float]) -> str:
     """Return in which quadrant a model lies; one on a line counts as low in CV, and as high in accuracy.
 

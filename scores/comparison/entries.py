@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, get_origin
 
 from pydantic import ValidationError
@@ -15,7 +16,6 @@ from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
 from ..scores_file import load_scores
-from .correlations import reference_point
 
 SHORT = 8
 """Letters of a digest that tell data sets apart."""
@@ -96,17 +96,11 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
     problems, entries = list[str](), list[Entry]()
     for number, one in enumerate(given, 1):
         try:
-            read = (
-                [one]
-                if isinstance(one, Scores)
-                else read_printed(Path(one))
-                if str(one).endswith(".csv")
-                else [load_scores(one)]
-            )
-            entries += [
-                Entry(scores.model, scores, f"scores {number}" if isinstance(one, Scores) else str(one))
-                for scores in read
-            ]
+            if isinstance(one, Scores):
+                entries.append(Entry(one.model, one, f"scores {number}"))
+            else:
+                read = read_printed(Path(one)) if str(one).endswith(".csv") else [load_scores(one)]
+                entries += [Entry(scores.model, scores, str(one)) for scores in read]
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
     # a model is called with its data set and condition where these are not the same for all
@@ -216,10 +210,7 @@ def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[
                 "--reference 2.94,88.31"
             ) from None
         chosen = [of[str(name)] for name in names]
-        cv, mean = (
-            sum(values) / len(chosen)
-            for values in zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True)
-        )
+        cv, mean = map(fmean, zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))
         point = Reference(cv, mean, f"mean of {first_few(list(map(str, names)))}")
     return [replace(entry, reference=point) for entry in entries]
 
@@ -235,4 +226,5 @@ def reference_of(entries: Sequence[Entry]) -> Reference | None:
     ]
     if not shown:
         return None
-    return entries[0].reference or Reference(*reference_point(*zip(*shown, strict=True)), "mean of the models")
+    cv, accuracy = map(fmean, zip(*shown, strict=True))
+    return entries[0].reference or Reference(cv, accuracy, "mean of the models")

@@ -60,15 +60,12 @@ def checked_inputs(
 
 
 def _named(given: str | Path | Predictions, entries: Sequence[Entry]) -> tuple[str | None, str | Path | Predictions]:
-    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name and a path may have an equals sign
-    in them.
-    """
-    parts = given.split("=") if isinstance(given, str) else []
-    cuts = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
-    known = [(name, path) for name, path in cuts if _entry(entries, name) is not None]
-    if known:
-        return known[0]
-    return cuts[0] if cuts and not os.path.exists(str(given)) else (None, given)
+    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name may have an equals sign in it."""
+    if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
+        return None, given
+    names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]
+    name = names[0] if names else given.partition("=")[0]
+    return name, given[len(name) + 1 :]
 
 
 def _other_data(data: DataSet, entries: Sequence[Entry]) -> list[str]:

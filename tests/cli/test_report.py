@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import made_scores
 import numpy as np
 import pytest
 from html_tree import read_html
-from result_pages import section, write_scores
+from result_pages import section
 from unbuilt import made_up
 
 import corruptset
@@ -25,7 +26,7 @@ def given(shared, tmp_path_factory):
             np.savez(folder / f"p-{name}" / f"{id}.npz", **arrays)
         predictions.append(folder / f"p-{name}")
     scores = [corruptset.score(data, path).model_copy(update={"model": path.name[2:]}) for path in predictions]
-    return data.path, write_scores(folder, scores), predictions
+    return data.path, made_scores.write(folder, *scores), predictions
 
 
 def test_a_page_is_written_and_described(run, given, tmp_path):

@@ -55,7 +55,7 @@ def test_axe_finds_nothing_and_the_first_screen_has_a_picture(
     visit: Callable[..., Any], tmp_path: Path, name: str, scheme: str, width: int, height: int
 ) -> None:
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": height}, bypass_csp=True)
-    box = page.locator("figure img").first.bounding_box()
+    box = page.locator("figure .large").first.bounding_box()
     assert box["y"] + box["height"] < height
     page.screenshot(path=tmp_path / "page.png")
     pixels = np.array(Image.open(tmp_path / "page.png").convert("L")).astype(float)

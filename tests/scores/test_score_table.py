@@ -109,7 +109,8 @@ def test_mistakes(tmp_path: Path) -> None:
     for name, text, said in (
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
         ("t.csv", "set\nclean\n", "expected set, and then one for each metric"),
-        ("t.csv", twice, r"(?s)3: the set clean is.*twice.*4: has no set id.*5: has more"),
+        ("t.csv", twice, r"(?s)4: has no set id.*5: has no set id, or more cells"),
+        ("t.csv", "set,AP\nclean,1\nclean,2\n", "clean: is there twice, with other values"),
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),
         ("t.json", "[1]", "names no set"),

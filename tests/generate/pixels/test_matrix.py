@@ -56,10 +56,10 @@ def test_of_many_levels_five_are_pictured() -> None:
 def test_grids_have_every_chain_once_and_orders_across_the_diagonal() -> None:
     names = ["p-1", "q-2", "q-10"]
     pairs = [f"{a}+{b}" for a in names for b in names if a != b and (a, b) != ("q-10", "q-2")]
-    late = ["s-1+t-1", "u-1+v-1", "u-1+t-1"]
+    late = ["s-1+t-1", "u-1+v-1", "w-1+t-1", "w-1+v-1"]
     ids = [*pairs, *late, "p/1", "v/1", "three-1+x-1+y-1", "q/2", "q/10", "q/3"]
     grids = {tuple(b.rows): b for b in blocks_of(ids) if b.kind == "grid"}
-    assert list(grids) == [tuple(names), ("s-1", "u-1"), ("three-1+x-1",)]
+    assert list(grids) == [tuple(names), ("s-1", "u-1", "w-1"), ("three-1+x-1",)]
     square = grids[tuple(names)]
     assert square.columns == [ALONE, *names]
     for row, cells in square.rows.items():

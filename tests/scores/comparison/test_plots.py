@@ -98,28 +98,9 @@ def test_values_lie_where_scores_say():
     widths = [bar.points[1][0] - bar.points[0][0] for bar in bars]
     areas = sorted(one["maude"] for one in made)
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
-    del made[1]["profiles"]["posterize"]
-    charts = {chart.title: chart.lines for chart in figures.profile_charts(entries(*made), "accuracy")}
-    assert [len(lines) for lines in charts.values()] == [3, 3, 3, 3, 2, 3]
-    heights = [point.y for point in charts["white_fog"][1].points]
-    np.testing.assert_allclose(heights, 100 * np.array(made[1]["profiles"]["white_fog"]["accuracy"]))
-    errors = {chart.title: chart for chart in figures.severity_charts(entries(made[0]))}
-    fog = [100 * (1 - made[0]["sets"][name]["accuracy"]) for name in ["clean", *(f"fog/{s}" for s in range(1, 6))]]
-    np.testing.assert_allclose([p[:2] for p in errors["fog"].lines[0].points], np.stack([range(6), fog], axis=1))
     del made[0]["sets"]["fog/3"]
     titles = {chart.title for chart in figures.severity_charts(entries(made[0]))}
     assert not {"fog", "mean of the fifteen"} & titles
-
-
-def test_order_effects_have_opposite_signs_across_the_diagonal():
-    made = made_scores.full()
-    (matrix,) = figures.order_matrices(entries(made))
-    assert sorted(matrix.names) == sorted(made_scores.STAGES)
-    effect = made["two_factor"]["order_effects"][0]
-    first, second = (matrix.names.index(stage) for stage in effect["first"].split("+"))
-    assert float(matrix.rows[first][second][0]) == pytest.approx(100 * effect["difference"], abs=0.006)
-    assert float(matrix.rows[second][first][0]) == pytest.approx(-100 * effect["difference"], abs=0.006)
-    assert {matrix.rows[n][n] for n in range(4)} == {("", "")}
 
 
 def test_models_stand_beside_each_other_and_long_names_keep_both_ends():

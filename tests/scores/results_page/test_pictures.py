@@ -13,7 +13,7 @@ import numpy as np
 import predictions
 import pytest
 from html_tree import Node, read_html
-from result_pages import build, full, picture, scored, section, tables, write_scores
+from result_pages import build, full, picture, scored, section, tables
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
@@ -136,7 +136,7 @@ def test_the_sample_of_the_panels(data: DataSet, tmp_path: Path) -> None:
 def test_all_that_does_not_belong_together_is_told_at_once(data: DataSet, tmp_path: Path) -> None:
     scores, predicted = scored(data, "net-a", "net-b")
     other = Scores.model_validate(made_scores.bare("other"))
-    files = write_scores(tmp_path, [*scores, other, scores[0]])
+    files = made_scores.write(tmp_path, *scores, other, scores[0])
     (tmp_path / "bad.json").write_text("{}")
     wrong, foreign = (Predictions(n, data.digest, dict(predicted[0].outcomes)) for n in ("net-b", "net-z"))
     given = [wrong, foreign, f"none={tmp_path}"]

@@ -17,7 +17,7 @@ from typing import Any
 import made_scores
 import pytest
 from html_tree import Node, read_html
-from result_pages import full, scored, section, tables, write_scores
+from result_pages import full, scored, section, tables
 
 import corruptset
 from corruptset.manifests.reader import DataSet
@@ -226,7 +226,7 @@ def test_the_same_bytes_wherever_the_files_lie(data: DataSet, tmp_path: Path) ->
     scores = full(data, "net-a", "net-b")
     pages = []
     for place in ("here", "there"):
-        files = write_scores(tmp_path / place, scores)
+        files = made_scores.write(tmp_path / place, *scores)
         pages.append(corruptset.report(data.path, files, tmp_path / place / "report.html").file.read_bytes())
     assert pages[0] == pages[1]
     assert str(tmp_path).encode() not in pages[0]
