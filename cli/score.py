@@ -14,7 +14,7 @@ from .options import AsJson, FinishedBuild, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
-    from ..scores.comparison.tables import Cell, Table
+    from ..scores.tables import Cell, Table
     from ..scores.records import Interval, Profile, Scores
 
 Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]

@@ -130,9 +130,16 @@ class _Resolver:
 
     def _table_stage(self, where: str, entry: StageEntry) -> tuple[Stage, ...] | None:
         """Return a stage that is written as a table; None where it has a mistake, which is noted."""
-        options = {"severity": entry.severity, "level": entry.level, "parameters": entry.parameters}
         try:
-            return (resolve_stage(entry.corruption, self._table, **options),)
+            return (
+                resolve_stage(
+                    entry.corruption,
+                    self._table,
+                    severity=entry.severity,
+                    level=entry.level,
+                    parameters=entry.parameters,
+                ),
+            )
         except CorruptsetError as e:
             self.problems.append(f"{where}: {e}")
             return None
