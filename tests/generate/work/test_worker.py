@@ -50,6 +50,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job, monk
 
     assert job.file is not None
     assert [line.split(" ")[0] for line in problems(corruptset="9", kernels="9")] == ["corruptset", "kernels"]
+    assert len(dask_workers.versions()["kernels"]) == 32
     assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
     (problem,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in problem
