@@ -92,6 +92,21 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Job) -> None:
     assert told == [2]
 
 
+def test_a_part_of_a_build_that_is_gone_is_not_committed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = worker.make_part
+
+    def last(job: Job, *given: Any) -> Any:
+        made = real(job, *given)
+        assert job.file is not None
+        job.file.unlink()
+        return made
+
+    monkeypatch.setattr(worker, "make_part", last)
+    with pytest.raises(FileNotFoundError, match="lease"):
+        worker.process(job, Part(Run(0, 0, 2), ("contrast/1",)))
+    assert not list(job.directory.glob(".corruptset/parts/*.json"))
+
+
 def test_an_image_that_is_written_again_is_never_half_there(tmp_path: Path) -> None:
     path = tmp_path / "image"
     path.write_bytes(b"twelve bytes")
