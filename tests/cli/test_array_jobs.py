@@ -117,7 +117,7 @@ def test_the_commands_that_finish_names_are_those_that_are_missing(run, crops, r
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (["--part", "7/7"], "part is (7, 7); expected job i of n"),
+        (["--part", "7/7"], "expected job i of n, as two whole numbers"),
         (["--part", "x/y"], "'x/y' is not I/N"),
         (["--part", "0/2", "--finish"], "--part and --finish exclude each other"),
         (["--finish", "--abandon"], "--finish and --abandon exclude each other"),

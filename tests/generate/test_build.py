@@ -78,6 +78,8 @@ def test_the_plan_is_what_is_built(whole: Built, small_recipe: Path, monkeypatch
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
     assert planned.images == whole.images
     assert abs(planned.bytes / real - 1) < 0.05
+    for form in ("folder", "hdf5"):
+        assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, format=form).bytes, rel=0.01)
     monkeypatch.setattr("corruptset.generate.estimate.MOST_SAMPLES", 4)
     half = plan(small_recipe, jobs=1)
     assert half.looked_at == 4

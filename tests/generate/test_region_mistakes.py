@@ -58,11 +58,9 @@ def test_images_are_disjoint_whatever_their_regions(
         )
 
 
-@pytest.mark.parametrize(
-    ("which", "words"), [("made", "Each sample is a region"), ("table", "`regions.jsonl` says which regions")]
-)
-def test_the_data_card_says_what_the_samples_are(which: str, words: str, request: pytest.FixtureRequest) -> None:
-    assert words in (request.getfixturevalue(which).directory / "README.md").read_text("utf-8")
+def test_the_data_card_says_what_the_samples_are(made: Built, table: Built) -> None:
+    assert "Each sample is a region" in (made.directory / "README.md").read_text("utf-8")
+    assert "`regions.jsonl` says which regions" in (table.directory / "README.md").read_text("utf-8")
 
 
 def test_other_regions_are_another_build(photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
@@ -75,37 +73,23 @@ def test_other_regions_are_another_build(photos: Path, recipes: dict[str, Path],
         build(more, source, tmp_path, jobs=1, store="images")
 
 
-@pytest.mark.parametrize(
-    ("change", "detail"),
-    [
-        (lambda rows: rows[3]["region"].update(y=rows[3]["region"]["y"] + 1), "has the region of"),
-        (lambda rows: rows[3].pop("region") and None, "is no region, and the recipe says that samples are"),
-        (lambda rows: rows[3].update(id="a/0"), "has the region of"),
-    ],
-)
-def test_a_region_that_is_not_its_samples_is_found(
-    change: Callable[..., Any], detail: str, made: Built, tmp_path: Path
-) -> None:
-    root = tmp_path / made.directory.name
-    shutil.copytree(made.directory, root)
-    edit_lines(root / "samples.jsonl", change)
-    assert any(detail in p.detail for p in found(root))
+EDITS: list[tuple[str, Callable[..., Any], str]] = [
+    ("samples", lambda rows: rows[3]["region"].update(y=rows[3]["region"]["y"] + 1), "has the region of"),
+    ("samples", lambda rows: rows[3].pop("region") and None, "is no region, and the recipe says that samples are"),
+    ("samples", lambda rows: rows[3].update(id="a/0"), "has the region of"),
+    ("regions", lambda rows: rows[2].update(y0=200), "row 2 reaches beyond its image"),
+    ("regions", lambda rows: rows[2].update(sample="c"), "row 2 is of 'c', which is no sample"),
+    ("regions", lambda rows: rows.__delitem__(slice(8)), "has no row of the sample 'a/0'"),
+    ("regions", lambda rows: rows[2].update(fit="pad", out=10, side=11), "row 2 pads regions of side 11 to 10"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "detail"),
-    [
-        (lambda rows: rows[2].update(y0=200), "row 2 reaches beyond its image"),
-        (lambda rows: rows[2].update(sample="c"), "row 2 is of 'c', which is no sample"),
-        (lambda rows: rows.__delitem__(slice(8)), "has no row of the sample 'a/0'"),
-        (lambda rows: rows[2].update(fit="pad", out=10, side=11), "row 2 pads regions of side 11 to 10"),
-    ],
-)
-def test_rows_that_do_not_fit_are_found(change: Callable[..., Any], detail: str, table: Built, tmp_path: Path) -> None:
-    root = tmp_path / table.directory.name
-    shutil.copytree(table.directory, root)
-    edit_lines(root / "regions.jsonl", change)
-    assert any(p.path == "regions.jsonl" and detail in p.detail for p in found(root)), found(root)
+def test_records_that_do_not_fit_are_found(made: Built, table: Built, tmp_path: Path) -> None:
+    for number, (name, change, detail) in enumerate(EDITS):
+        good = (made if name == "samples" else table).directory
+        root = shutil.copytree(good, tmp_path / str(number) / good.name)
+        edit_lines(root / f"{name}.jsonl", change)
+        assert any(detail in p.detail for p in found(root)), (detail, found(root))
 
 
 def test_regions_of_a_manifest_that_no_build_has(made: Built, photos: Path, tmp_path: Path) -> None:

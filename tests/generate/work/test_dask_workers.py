@@ -222,7 +222,7 @@ def test_what_a_worker_that_hangs_had_is_dealt_to_another(make: Any, two: list[i
 
 
 def test_workers_that_cannot_go_on_end_the_build_by_name(
-    make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any
+    make: Any, cluster: Cluster, two: list[int], script: Path, whole: Any, tmp_path: Path
 ) -> None:
     with pytest.raises(MachineError, match=r"The worker tcp://\S+ failed: No such file or directory(.|\n)*resume"):
         make(progress=at(3, lambda: script.write_text("fail all")))
@@ -234,7 +234,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(
         os.kill(two[1], signal.SIGKILL)
 
     with pytest.raises(BuildError, match=r"has no corruptset .*No module named 'corruptset'.*resume"):
-        make(progress=at(8, change))
+        make(progress=at(committed(tmp_path / "out") + 2, change))
     cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
     cluster.add(name="three")
     script.unlink()

@@ -50,6 +50,7 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job, monk
 
     assert job.file is not None
     assert [line.split(" ")[0] for line in problems(corruptset="9", kernels="9")] == ["corruptset", "kernels"]
+    assert len(dask_workers.versions()["kernels"]) == 32
     assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
     (problem,) = problems()  # nobody holds the build's lock
     assert "locks on files in" in problem
@@ -89,6 +90,21 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Job) -> None:
     pool.run(replace(job, file=None), [part], Workers(1), done=lambda record: None, made=told.append)
     assert sidecar.exists()
     assert told == [2]
+
+
+def test_a_part_of_a_build_that_is_gone_is_not_committed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = worker.make_part
+
+    def last(job: Job, *given: Any) -> Any:
+        made = real(job, *given)
+        assert job.file is not None
+        job.file.unlink()
+        return made
+
+    monkeypatch.setattr(worker, "make_part", last)
+    with pytest.raises(FileNotFoundError, match="lease"):
+        worker.process(job, Part(Run(0, 0, 2), ("contrast/1",)))
+    assert not list(job.directory.glob(".corruptset/parts/*.json"))
 
 
 def test_an_image_that_is_written_again_is_never_half_there(tmp_path: Path) -> None:
