@@ -106,5 +106,9 @@ def run() -> None:
         sys.exit(stop())
     except BrokenPipeError:
         silence(sys.stdout)
+    except SystemExit as e:
+        # click leaves with 1 where the reader of a pipe has left; help has no other way to fail
+        if e.code != 1 or "--help" not in sys.argv:
+            raise
     except OSError as e:  # of what typer itself prints: help, the version
         sys.exit(fail(unwritable(e)))
