@@ -113,7 +113,7 @@ def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for change, one, other in _both(first, second):
         union = 0 if one is None or other is None else np.count_nonzero(one | other)
-        found[change] = np.count_nonzero(one & other) / union if union else None
+        found[change] = float(np.count_nonzero(one & other) / union) if union else None
     return found
 
 

@@ -64,11 +64,9 @@ def local_folder(path: str | os.PathLike[str], what: str) -> Path:
 
     Examples
     --------
-    >>> local_folder("s3://bucket/sets", "builds are written to")
+    >>> local_folder("s3://bucket/sets", "builds are written to")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` and
-    `publish` send a data \
-set to a store, `corruptset fetch` brings it.
+    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` ...
     """
     if (url := url_of(path)) is not None:
         raise StoreError(
