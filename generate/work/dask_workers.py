@@ -102,19 +102,26 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
     from distributed.comm import CommClosedError
 
     running: dict[Future[Any], Part] = {}
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+
+    def submit(part: Part) -> None:
+        place = part.run.number, part.run.first, part.run.stop, part.sets
+        task = _submit(client, None, "make", str(file), *place, retries=RETRIES)
+        running[task] = part
+        task.add_done_callback(ended.put)
+
     try:
         _refuse_unfit(client, file)
-        ended: SimpleQueue[Future[Any]] = SimpleQueue()
         for part in parts:
-            place = part.run.number, part.run.first, part.run.stop, part.sets
-            task = _submit(client, None, "make", str(file), *place, retries=RETRIES)
-            running[task] = part
-            task.add_done_callback(ended.put)
+            submit(part)
         able = time.monotonic()
         while running:
             with suppress(Empty):
                 task = ended.get(timeout=LOOK_S)
-                if client.status == "running":
+                if client.status == "running" and task.status in ("cancelled", "lost"):
+                    # the scheduler forgets a part now and then, as workers go while others join
+                    submit(running.pop(task))
+                elif client.status == "running":
                     _refuse_failure(task, running[task])
                     part = running.pop(task)
                     done(PartDone(part.name, part.images))
@@ -178,8 +185,6 @@ def _refuse_failure(task: Future[Any], part: Part) -> None:
 
     if task.status == "finished":
         return
-    if task.status != "error":
-        raise ConnectionError("the scheduler has lost a part")
     error = task.exception()
     if isinstance(error, (MemoryError, KilledWorker)):
         raise MachineError(
