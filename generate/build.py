@@ -26,6 +26,7 @@ from .commit.locks import extended, finished, locked, refuse_foreign, refuse_nes
 from .commit.state import BuildState, begin, read_state, remove_strays
 from .page.page_of_build import page_of, with_page
 from .plan.builds import Build
+from .plan.final_samples import with_samples
 from .plan.job import Job
 from .plan.options import BuildOptions
 from .plan.parts import Part, check_share, missing, parts
@@ -239,8 +240,8 @@ class _Making:
         if shared:
             self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
         else:
-            self.build = build.checked(
-                check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
+            self.build = with_samples(
+                build, check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
             )
 
     def holds(self, base: Manifest) -> bool:

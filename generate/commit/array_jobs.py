@@ -23,6 +23,7 @@ from ...manifests.disk.lock import Busy, locked, shared_lock
 from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import Build
+from ..plan.final_samples import with_samples
 from ..plan.job import Job
 from ..plan.parts import Part, missing, shares
 from ..sources.check import Checked, Seen, check
@@ -83,10 +84,11 @@ def shared_check(
             time.sleep(WAIT_S)
     blocks = [found[start] for start in starts]
     try:
-        return build.checked(
+        return with_samples(
+            build,
             Checked(
                 [entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad]
-            )
+            ),
         )
     except CorruptsetError:
         if not is_begun(directory):  # what was found is for people to mend
@@ -136,8 +138,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
                 if time.monotonic() >= deadline:
                     raise BuildError(
                         f"Jobs of an array are making other sets in {directory}. Give every job the same --sets; or "
-                        "wait until those jobs "
-                        "have ended: the sets are then added."
+                        "wait until those jobs have ended: the sets are then added."
                     )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))
         yield state, job

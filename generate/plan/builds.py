@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
-from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
-from ...errors import BuildError, listed
-from ...manifests.disk.jsonl import json_line, read_jsonl
-from ...manifests.manifest_file import load_manifest
+from ...errors import BuildError
+from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
-from ...manifests.records.models import ClassRecord, SampleRecord
+from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES, MULTISCALE_IMAGES, measured_indices
 from ..pixels.preprocessing import Preprocessing
@@ -32,14 +30,13 @@ from ..regions.region_source import RegionSource
 from ..sinks.containers import Format, Sink, make_sinks
 from ..sinks.sink import Run
 from ..sources.check import Checked, Judge
-from ..sources.selection import spread
 from ..sources.source import Sample, Source
 from ..views.layouts import get_layout
 from ..views.view import view_of_build
 from .job import CheckedSample, Job, load_clean
 from .parts import groups, runs
 from .regions import RegionSamples, RegionStore
-from .resources import refuse_small_textures, texture_notes
+from .resources import texture_notes
 from .tree import SetMaker, walk_order
 
 if TYPE_CHECKING:
@@ -47,9 +44,6 @@ if TYPE_CHECKING:
 
 Resources = Mapping[str, list[dict[str, Any]]]
 """Field of the manifest (`RESOURCE_FIELDS`) -> records of what goes into pixels beside source and parameters."""
-SHOWN_TO_SURROGATE = 64
-"""Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
-
 
 Accept = Callable[[Checked, bool], tuple[list[tuple[str, str]], list[str]]]
 """(what a check found, whether it saw only a few images) -> (path, reason) of what is left out, and what the recipe did
@@ -99,7 +93,7 @@ class Build:
     scheduler: Client | None = None
     """The Dask client whose workers make the parts; None for processes of this machine."""
     samples: Sequence[CheckedSample] = ()
-    """Those that it is made of; of a recipe, none before the source is checked (`checked`)."""
+    """Those that it is made of; of a recipe, none before the source is checked (`with_samples`)."""
 
     @property
     def region_table(self) -> RegionTable | None:
@@ -119,29 +113,6 @@ class Build:
     def samples_of(self, images: Sequence[CheckedSample]) -> Sequence[CheckedSample]:
         """Return the samples of the build, of images that were checked: they, or their regions."""
         return images if self.region_table is None else RegionSamples(images, self.region_table, self.maker.seed)
-
-    def checked(self, found: Checked) -> Build:
-        """Return the build with its samples, which are final; raise `CorruptsetError` where it cannot be made of what a
-        check found.
-        """
-        excluded, unexpected = self.accept(found, False)
-        images = tuple(CheckedSample(*entry) for entry in found.good)
-        self._refuse_overlap(images)
-        build = replace(self, samples=self.samples_of(images))
-        told = {"recipe": {**self.identity["recipe"], "unexpected": unexpected}} if unexpected else {}
-        checked = {
-            "source": {**self.identity["source"], "digest": build.source_digest},
-            "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
-            "metrics": build.metrics_images(len(build.samples)),
-        }
-        build = replace(build, identity={**self.identity, **told, **checked})
-        refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
-        build._refuse_several_shapes()
-        if build.surrogate is not None:
-            build._refuse_poor_surrogate(build.surrogate)
-        if build.maker.plugins:
-            build._try_plugins()
-        return build
 
     def encoding_of(self, sample: Sample) -> Encoding:
         """Return how the images of a sample are stored."""
@@ -291,8 +262,7 @@ class Build:
             if self.surrogate is None:
                 raise BuildError(
                     f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet "
-                    "shows them again: name "
-                    "its file with --surrogate to add to them."
+                    "shows them again: name its file with --surrogate to add to them."
                 )
             surrogates = [self.surrogate.record()]
         return {"textures": textures, "surrogates": surrogates, "plugins": self.plugins if "plugins" in fields else []}
@@ -322,73 +292,9 @@ class Build:
             token=secrets.token_hex(8),
         )
 
-    def _refuse_several_shapes(self) -> None:
-        """Raise where images of several shapes were to go where only one fits."""
-        limited = next((sink.equal_shapes for sink in self.asked_sinks if sink.equal_shapes is not None), None)
-        channels = {c.channels for c in self.samples if self.preprocessing.channels == "keep"}
-        if limited is not None and (len(self.shapes) > 1 or len(channels) > 1):
-            shapes = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
-            instead = "--format folder" if self.view is None else "a view of image files"
-            raise BuildError(
-                f"The images come out in several shapes (height x width: {shapes} ...; {len(channels) or 1} numbers of "
-                f"channels), which do not fit into {limited} of pixels. Use {instead}, or a recipe whose preprocessing "
-                "makes all images equal. Nothing was written."
-            )
-
-    def _refuse_overlap(self, images: Sequence[CheckedSample]) -> None:
-        """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is
-        not tested on.
-        """
-        mine = {c.sha256: c.sample.id for c in images} if self.disjoint_from else {}
-        for other in map(Path, self.disjoint_from):
-            name = load_manifest(other).name
-            common: dict[str, tuple[str, str]] = {}
-            for s in read_jsonl(other / "samples.jsonl", SampleRecord):
-                if s.sha256 in mine:  # once of an image that it has several regions of
-                    common.setdefault(s.sha256, (mine[s.sha256], s.id if s.region is None else s.region.source))
-            if common:
-                lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
-                raise BuildError(
-                    f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, which this "
-                    "build must not "
-                    f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples "
-                    "with --ids."
-                )
-
     def clean(self, index: int) -> NDArray[np.uint8]:
         """Return the clean image of a sample, (H, W, C)."""
         return load_clean(self.loader, self.samples[index], self.preprocessing)
-
-    def _try_plugins(self) -> None:
-        """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is
-        another build.
-        """
-        first = self.samples[0]
-        sets = [
-            one
-            for one in self.chosen(self.asked)
-            if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)
-        ]
-        for _ in self.maker.images(self.maker.tree(sets), self.clean(0)[None], [first.sample.id], [first.sample.label]):
-            pass
-
-    def _refuse_poor_surrogate(self, surrogate: Surrogate) -> None:
-        """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
-
-        What its file says of its input or its classes is then not what its weights were trained with.
-        """
-        if other := [shape for shape in self.shapes if shape != surrogate.size]:
-            sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
-            raise BuildError(
-                f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x "
-                "width), and there are "
-                f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
-                'a recipe whose preprocessing makes that size, such as kind = "surrogate". Nothing was written.'
-            )
-        shown = spread(range(len(self.samples)), SHOWN_TO_SURROGATE)
-        surrogate.check_accuracy(
-            np.stack(list(map(self.clean, shown))), np.array([self.samples[i].sample.label for i in shown])
-        )
 
 
 def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, width: int, height: int) -> str | None:

@@ -21,6 +21,7 @@ from corruptset.generate.commit import interruption, locks
 from corruptset.generate.commit.last_files import LastFiles
 from corruptset.generate.pixels.preprocessing import Unchanged
 from corruptset.generate.plan.builds import Build
+from corruptset.generate.plan.final_samples import with_samples
 from corruptset.generate.plan.job import Job, load_clean
 from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
@@ -42,8 +43,7 @@ from .walks import STREAM_VERSION, StreamTable, accuracies_of, load_stream, walk
 
 KEYS = (
     "schema_version name version seed calibration scale preprocessing encoding stream source classes textures stages "
-    "walk excluded "
-    "selection accuracies"
+    "walk excluded selection accuracies"
 ).split()
 """Of stream.json: what is asked for."""
 BEGUN = ".corruptset/stream"
@@ -100,7 +100,8 @@ def stream(
         name = f"baseline_{table.baseline:g}_transition+speed_{table.speed}_seed_{seed}"
         directory = place.directory = Path(out, spec.folder, name)
         with Workers(spec.workers) as workers:
-            build = spec.checked(check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
+            found = check(spec.source, spec.selected, workers=workers, judge=spec.size_problem)
+            build = with_samples(spec, found)
             job = build.job(directory, spec.asked)
             places = range(table.length)
             steps = places[:: table.speed]

@@ -15,7 +15,7 @@ from file_server import Serve
 from packs import TOP, packed, tree, usage_of
 
 from corruptset.errors import CorruptsetError, IncompleteBuild, MachineError, ReleaseError, VerificationError
-from corruptset.manifests.distribution import publish as publishing
+from corruptset.manifests.distribution import places
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.layouts import PublishedFile, limit_notes
 from corruptset.manifests.distribution.publish import publish
@@ -43,7 +43,7 @@ def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
 
 def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever file it stopped at: before the end nobody can fetch, and what was sent whole is not sent again."""
-    written = publishing.write_large
+    written = places.write_large
     for count in (1, len(bag.archives), 9):
         out, sent = tmp_path / str(count), []
 
@@ -53,12 +53,12 @@ def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monk
             sent.append(path.relative_to(out).as_posix())
             return written(path, chunks)
 
-        monkeypatch.setattr(publishing, "write_large", stopping)
+        monkeypatch.setattr(places, "write_large", stopping)
         with pytest.raises(KeyboardInterrupt):
             publish(bag.path, out, go=True)
         with pytest.raises(ReleaseError, match="answers 404"):
             fetch(serve(out).url, tmp_path / "f")
-        monkeypatch.setattr(publishing, "write_large", written)
+        monkeypatch.setattr(places, "write_large", written)
         (out / ".0123.part").write_text("of a call that was killed")
         again = publish(bag.path, out, go=True)
         assert {f.path for f in again.files} - {f.path for f in again.to_send} == set(sent)

@@ -1,0 +1,114 @@
+"""The samples of a build, final once its source is checked; what cannot be built of them is refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...corruptions.models.surrogate import Surrogate
+from ...corruptions.registry import PLUGIN, get_corruption
+from ...errors import BuildError, listed
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.manifest_file import load_manifest
+from ...manifests.records.models import SampleRecord
+from ..sources.check import Checked
+from ..sources.selection import spread
+from .builds import Build
+from .job import CheckedSample
+from .resources import refuse_small_textures
+
+SHOWN_TO_SURROGATE = 64
+"""Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
+
+
+def with_samples(build: Build, found: Checked) -> Build:
+    """Return a build with its samples; `CorruptsetError`: it cannot be made of what a check found."""
+    excluded, unexpected = build.accept(found, False)
+    images = tuple(CheckedSample(*entry) for entry in found.good)
+    _refuse_overlap(build, images)
+    build = replace(build, samples=build.samples_of(images))
+    told = {"recipe": {**build.identity["recipe"], "unexpected": unexpected}} if unexpected else {}
+    checked = {
+        "source": {**build.identity["source"], "digest": build.source_digest},
+        "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
+        "metrics": build.metrics_images(len(build.samples)),
+    }
+    build = replace(build, identity={**build.identity, **told, **checked})
+    refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
+    _refuse_several_shapes(build)
+    if build.surrogate is not None:
+        _refuse_poor_surrogate(build, build.surrogate)
+    if build.maker.plugins:
+        _try_plugins(build)
+    return build
+
+
+def _refuse_several_shapes(build: Build) -> None:
+    """Raise where images of several shapes were to go where only one fits."""
+    limited = next((sink.equal_shapes for sink in build.asked_sinks if sink.equal_shapes is not None), None)
+    channels = {c.channels for c in build.samples if build.preprocessing.channels == "keep"}
+    if limited is not None and (len(build.shapes) > 1 or len(channels) > 1):
+        shapes = ", ".join(f"{h}x{w}" for h, w in build.shapes[:4])
+        instead = "--format folder" if build.view is None else "a view of image files"
+        raise BuildError(
+            f"The images come out in several shapes (height x width: {shapes} ...; {len(channels) or 1} numbers of "
+            f"channels), which do not fit into {limited} of pixels. Use {instead}, or a recipe whose preprocessing "
+            "makes all images equal. Nothing was written."
+        )
+
+
+def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
+    """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is
+    not tested on.
+    """
+    mine = {c.sha256: c.sample.id for c in images} if build.disjoint_from else {}
+    for other in map(Path, build.disjoint_from):
+        name = load_manifest(other).name
+        common: dict[str, tuple[str, str]] = {}
+        for s in read_jsonl(other / "samples.jsonl", SampleRecord):
+            if s.sha256 in mine:  # once of an image that it has several regions of
+                common.setdefault(s.sha256, (mine[s.sha256], s.id if s.region is None else s.region.source))
+        if common:
+            lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
+            raise BuildError(
+                f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, which this "
+                "build must not "
+                f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples "
+                "with --ids."
+            )
+
+
+def _try_plugins(build: Build) -> None:
+    """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is
+    another build.
+    """
+    first = build.samples[0]
+    sets = [
+        one
+        for one in build.chosen(build.asked)
+        if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)
+    ]
+    for _ in build.maker.images(build.maker.tree(sets), build.clean(0)[None], [first.sample.id], [first.sample.label]):
+        pass
+
+
+def _refuse_poor_surrogate(build: Build, surrogate: Surrogate) -> None:
+    """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
+
+    What its file says of its input or its classes is then not what its weights were trained with.
+    """
+    if other := [shape for shape in build.shapes if shape != surrogate.size]:
+        sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
+        raise BuildError(
+            f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x "
+            "width), and there are "
+            f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
+            'a recipe whose preprocessing makes that size, such as kind = "surrogate". Nothing was written.'
+        )
+    shown = spread(range(len(build.samples)), SHOWN_TO_SURROGATE)
+    surrogate.check_accuracy(
+        np.stack(list(map(build.clean, shown))), np.array([build.samples[i].sample.label for i in shown])
+    )
