@@ -212,8 +212,7 @@ class NotInstalled(CorruptsetError, ImportError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"{name} is not installed, and this needs it: pip install 'corruptset[build]'. Without that extra "
-            "corruptset opens, verifies, "
-            "fetches, unpacks, exports and scores data sets, and makes none."
+            "corruptset opens, verifies, fetches, unpacks, exports and scores data sets, and makes none."
         )
 
 

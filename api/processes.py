@@ -107,9 +107,8 @@ def loky_workers_starting() -> Iterator[None]:
         except OSError as e:
             raise MachineError(
                 f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may "
-                "be full or too small "
-                "(in a container: --shm-size), or there are too many processes or open files. Run the same command "
-                "with --jobs 1."
+                "be full or too small (in a container: --shm-size), or there are too many processes or open files. "
+                "Run the same command with --jobs 1."
             ) from e
 
 

@@ -36,8 +36,7 @@ class WorkersKilled(MachineError):
     def __init__(self, left: list[Any]) -> None:
         super().__init__(
             f"Workers were killed {TRIES} times without finishing a task (often: out of memory). Give the machine "
-            "more memory or --jobs 1, "
-            "and run the same command again."
+            "more memory or --jobs 1, and run the same command again."
         )
         self.left = left
 

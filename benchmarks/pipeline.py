@@ -168,8 +168,7 @@ def main() -> None:
     if "peer" in figures:
         print(
             f"{NAME}, the same 75 made, encoded and written: {figures['peer']['seconds'] * 1e3:.0f} ms an image; the "
-            "build is "
-            f"{figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})"
+            f"build is {figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})"
         )
     save(arguments.json, figures)
 

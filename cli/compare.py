@@ -22,8 +22,7 @@ def compare(
     reference: str | None = option(
         "--reference MODELS|CV,MEAN",
         "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in "
-        "per cent; by default "
-        "all models.",
+        "per cent; by default all models.",
         None,
     ),
     any_data: bool = option("--any-data", "Put scores of different data sets side by side.", False),
@@ -64,8 +63,7 @@ def report(
     predictions: list[str] | None = option(
         "--predictions [NAME=]PATH",
         "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the "
-        "model's, "
-        "where the predictions do not say it.",
+        "model's, where the predictions do not say it.",
         None,
     ),
     sample: str | None = option("--sample ID", "The sample that stands under every degradation.", None),

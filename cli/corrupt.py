@@ -52,8 +52,7 @@ def corrupt(
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, "
-        "points=points.npy). "
-        "Can be repeated.",
+        "points=points.npy). Can be repeated.",
         None,
     ),
     seed: Seed = 0,

@@ -19,8 +19,7 @@ def export(
     view: str = argument(
         "VIEW",
         "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, "
-        "source-tree or "
-        "croissant. Left out with --layout.",
+        "source-tree or croissant. Left out with --layout.",
         autocompletion=completion.views,
     ),
     directory: Path | None = argument(

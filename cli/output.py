@@ -161,8 +161,7 @@ def unwritable(error: OSError) -> MachineError:
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where "
-        "there is space, "
-        "and run the same command again."
+        "there is space, and run the same command again."
     )
 
 

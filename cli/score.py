@@ -78,8 +78,7 @@ def score(
     condition: str | None = option(
         "--condition CONDITION",
         "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that "
-        "another one "
-        "has right.",
+        "another one has right.",
         None,
     ),
     sets: Sets = None,

@@ -26,10 +26,8 @@ from ..errors import PluginError
 OURS = {
     "corruptset-cbar": (
         "imagenet-c-bar cifar10-c-bar blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout "
-        "circular_motion_blur "
-        "cocentric_sine_waves inverse_sparkles lines perlin_noise pinch_and_twirl plasma_noise ripple "
-        "single_frequency_greyscale "
-        "sparkles transverse_chromatic_abberation"
+        "circular_motion_blur cocentric_sine_waves inverse_sparkles lines perlin_noise pinch_and_twirl plasma_noise "
+        "ripple single_frequency_greyscale sparkles transverse_chromatic_abberation"
     ).split(),
     "corruptset-streams": ["stream", "schedule", "ccc-easy", "ccc-medium", "ccc-hard"],
     "corruptset-pairs": ["pairs-sheet", "pairs-score"],

@@ -85,8 +85,8 @@ class Calibration:
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
             raise ParameterError(
                 f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}, or "
-                "one between with at "
-                "most two decimals, such as 2.25. Severity 0 is the clean image: leave the stage out."
+                "one between with at most two decimals, such as 2.25. Severity 0 is the clean image: leave the stage "
+                "out."
             )
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 

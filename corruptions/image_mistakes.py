@@ -92,8 +92,7 @@ def no_tensor(tensor: Any) -> str:
     if tensor.is_floating_point():
         hint = (
             " Corrupt before the step that makes it a float (ToTensor, ToDtype, Normalize); values from 0 to 1 are "
-            "converted by"
-            " (image * 255).round().to(torch.uint8)."
+            "converted by (image * 255).round().to(torch.uint8)."
         )
     elif tensor.ndim in (3, 4) and tensor.shape[-1] in (1, 3):
         hint = f" Channels last? image.permute({'2, 0, 1' if tensor.ndim == 3 else '0, 3, 1, 2'}) puts them first."

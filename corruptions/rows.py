@@ -112,8 +112,8 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     if missing:
         raise ParameterError(
             f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for "
-            "severity "
-            f"{' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the parameters."
+            f"severity {' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the "
+            "parameters."
         )
     high = rows[below + 1].parameters
     low = rows[below].parameters if zero is None else {**high, **zero, **ZERO_OF.get((calibration, declared.name), {})}

@@ -302,8 +302,7 @@ def apply_stage(
     if declared.revision != stage.revision:
         raise ParameterError(
             f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision "
-            f"{stage.revision}: "
-            "its bytes differ. Use the release of corruptset that made it."
+            f"{stage.revision}: its bytes differ. Use the release of corruptset that made it."
         )
     height, width, channels = images.shape[1:]
     values = scaled_parameters(declared, stage.parameters, (height, width), scale, side)
@@ -337,8 +336,6 @@ def _check_needed(declared: Corruption, given: Mapping[str, Any]) -> None:
         verb = "is" if len(missing) == 1 else "are"
         raise ParameterError(
             f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} {verb} missing. corrupt() "
-            "takes surrogate= "
-            "(a model file, or what load_surrogate() returns) and label= (or labels=, one for each image); a build "
-            "takes "
-            "--surrogate FILE.toml, and has the labels of its source."
+            "takes surrogate= (a model file, or what load_surrogate() returns) and label= (or labels=, one for each "
+            "image); a build takes --surrogate FILE.toml, and has the labels of its source."
         )

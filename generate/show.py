@@ -93,8 +93,8 @@ def show(
         known = [*corruption_names(), *recipe_names(), *SHIPPED]
         raise UnknownCorruption(
             f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is "
-            f"there.{suggest(text, known)} "
-            "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
+            f"there.{suggest(text, known)} `corruptset list`, `corruptset list recipes` and `corruptset list "
+            "calibrations` name them."
         )
     if ladder is not None:
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")

@@ -62,8 +62,7 @@ def _incomplete(directory: Path) -> str:
     if (directory / UNPACK_STATE).exists():
         return (
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` "
-            "command again; what is "
-            "there is kept."
+            "command again; what is there is kept."
         )
     if (directory / STREAM).is_file():
         return (
@@ -73,17 +72,16 @@ def _incomplete(directory: Path) -> str:
     if is_begun(directory):
         return (
             f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset "
-            "build` command "
-            f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
+            f"build` command again (same recipe, source, seed and --out {directory.parent}); what is committed is "
+            "kept."
         )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
     if archives := sorted(directory.glob("data/*-metadata.*")):
         return (
             f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* "
-            "--out DIR`) and name "
-            "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., "
-            "source=...)."
+            "--out DIR`) and name what that makes; or, with the source of the data set, have its images made: "
+            "corruptset.open(..., source=...)."
         )
     inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}"))
     if inner:

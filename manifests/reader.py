@@ -308,8 +308,7 @@ class DataSet(Mapping[str, ImageSet]):
     def _why_absent(self, set_id: str) -> str:
         return (
             f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has "
-            "it; or, with the "
-            "source of the data set, have its images made: corruptset.open(..., source=...)."
+            "it; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
         )
 
     def _image_set(self, record: SetRecord) -> ImageSet:

@@ -75,8 +75,7 @@ def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
     if published is None:
         yield (
             f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of "
-            "other models on the "
-            "data set of the same digest, and beside no others."
+            "other models on the data set of the same digest, and beside no others."
         )
     else:
         yield from _of_recipe(manifest, published)
@@ -96,23 +95,20 @@ def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
     if manifest.textures and {texture.sha256 for texture in manifest.textures} != set(PUBLISHED_FROST):
         yield (
             "Frost is made with other pictures than in the published sets (docs/frost.md): scores on frost, and means "
-            "with it in them, are "
-            "not those on the published sets."
+            "with it in them, are not those on the published sets."
         )
     wanted = [spec["id"] for spec in manifest.recipe.get("sets", [])]
     if missing := [name for name in wanted if name not in scored]:
         why = "the rest of the data set was not unpacked" if data.absent else "the rest was not built, or not asked for"
         yield (
             f"{len(wanted) - len(missing)} of the recipe's {len(wanted)} sets are scored ({why}), and means are over "
-            "these. Missing: "
-            f"{first_few(missing)}."
+            f"these. Missing: {first_few(missing)}."
         )
     if own := [record.id for record in manifest.sets if not record.reproducible and record.id in scored]:
         models = ", ".join(sorted(str(surrogate.get("name")) for surrogate in manifest.surrogates))
         yield (
             f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other "
-            "pixels of them: scores "
-            "on them are of this build alone."
+            "pixels of them: scores on them are of this build alone."
         )
 
 
@@ -139,8 +135,7 @@ def _of_recipe(manifest: Manifest, published: Benchmark) -> Iterator[str]:
         (
             encoding != published.encoding,
             f"The images are stored as {_encoding(encoding)}, the published ones as {_encoding(published.encoding)}: "
-            "a model sees other "
-            "pixels.",
+            "a model sees other pixels.",
         ),
     ]
     known = [sentence for is_so, sentence in differs if is_so]
@@ -179,8 +174,7 @@ def absence_notes(
     if curves.errors and no_baseline:
         yield (
             f"No CE, no mCE: AlexNet's published errors are no baseline for this data set: {'; '.join(no_baseline)}. "
-            "Give another model's "
-            "predictions of it as --baseline."
+            "Give another model's predictions of it as --baseline."
         )
     missing = [name for name in FIFTEEN if name not in curves.tested]
     if 0 < len(missing) < len(FIFTEEN):

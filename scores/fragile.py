@@ -118,8 +118,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
             f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them "
-            "regions; "
-            "fragile rates need one of every region."
+            "regions; fragile rates need one of every region."
         )
     return _scored(data, [(Places.of(regions), outcome)], seed, counts_top5(data, [outcome]))
 

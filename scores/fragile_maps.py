@@ -209,8 +209,8 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
         shape = int(y.max(initial=0)) + 1, int(x.max(initial=0)) + 1
         if len(anchors) != shape[0] * shape[1]:
             raise ParameterError(
-                "Maps need an anchor at every position, as an exhaustive recipe makes them; "
-                f"the image {places.sources[0]!r} has {len(anchors):,} of side {side}."
+                "Maps need an anchor at every position, as an exhaustive recipe makes them; the image "
+                f"{places.sources[0]!r} has {len(anchors):,} of side {side}."
             )
         order = np.lexsort((x, y))
         values = {

@@ -224,10 +224,9 @@ def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model
             kinds = {1: "grey", 3: "RGB"}
             raise ModelError(
                 f"The model {model.name} takes {kinds[want[2]]} images of {want[0]}x{want[1]} (height x width); image "
-                f"{row} of set "
-                f"{set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are given to a "
-                "model as they are "
-                "stored: let its own forward() resize them, and write their size in its file."
+                f"{row} of set {set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are "
+                "given to a model as they are stored: let its own forward() resize them, and write their size in its "
+                "file."
             )
     return np.stack(images)
 

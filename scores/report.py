@@ -181,8 +181,8 @@ def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapp
     if missing := [e.label for e in entries if e.label not in predicted]:
         notes.append(
             "Scores files do not say which images a model has right, so that nothing is shown here of "
-            f"{', '.join(missing)}: give "
-            "corruptset report the predictions too, --predictions PATH (or NAME=PATH) for each model."
+            f"{', '.join(missing)}: give corruptset report the predictions too, --predictions PATH (or NAME=PATH) for "
+            "each model."
         )
     return notes
 

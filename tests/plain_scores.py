@@ -10,8 +10,7 @@ import numpy as np
 
 FIFTEEN = (
     "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness "
-    "contrast "
-    "elastic_transform pixelate jpeg_compression"
+    "contrast elastic_transform pixelate jpeg_compression"
 ).split()
 
 Right = Mapping[str, Sequence[bool]]

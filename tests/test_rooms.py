@@ -86,9 +86,9 @@ def test_importing_corruptset_imports_no_room():
 
 def test_a_consumer_needs_neither_opencv_nor_numba():
     out = run(
-        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.ladder;"
-        "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
-        "print([m for m in ('cv2', 'numba', 'scipy', 'skimage', 'torch') if m in sys.modules])"
+        "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.ladder;import "
+        "corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;print([m "
+        "for m in ('cv2', 'numba', 'scipy', 'skimage', 'torch') if m in sys.modules])"
     )
     assert out.strip() == "[]"
 

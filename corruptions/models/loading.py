@@ -65,9 +65,8 @@ def check_device(name: str) -> str:
         if not torch.cuda.is_available():
             why = "is built without CUDA" if torch.version.cuda is None else "finds no CUDA device"
             raise ModelError(
-                f"The device is {name!r}, and PyTorch {torch.__version__} {why}. "
-                "Use --device cpu (device='cpu'), or install a build of PyTorch for your GPU: "
-                "https://pytorch.org/get-started/locally"
+                f"The device is {name!r}, and PyTorch {torch.__version__} {why}. Use --device cpu (device='cpu'), or "
+                "install a build of PyTorch for your GPU: https://pytorch.org/get-started/locally"
             )
         if (torch.device(name).index or 0) >= torch.cuda.device_count():
             raise ModelError(f"The device is {name!r}, and there are {torch.cuda.device_count()}, counted from cuda:0.")
@@ -192,8 +191,8 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
         named = re.search(r"GLOBAL ([\w.]+)", str(e))
         raise ModelError(
             f"The weights {name} hold more than tensors{f' ({named[1]})' if named else ''}, which could run code, and "
-            "were not loaded. "
-            "Save the state dict alone, torch.save(model.state_dict(), ...), or better as safetensors."
+            "were not loaded. Save the state dict alone, torch.save(model.state_dict(), ...), or better as "
+            "safetensors."
         ) from None
     except Exception as e:
         raise ModelError(f"The weights {name} cannot be read as a file of torch.save: {first_line(e)}.") from None
@@ -204,8 +203,7 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
         keys = ", ".join(map(repr, list(loaded)[:SHOWN])) if isinstance(loaded, Mapping) else ""
         raise ModelError(
             f"The weights {name} hold a {type(loaded).__name__}{' of ' * bool(keys)}{keys}; expected a state dict, "
-            "names -> tensors, of "
-            "torch.save(model.state_dict(), ...)."
+            "names -> tensors, of torch.save(model.state_dict(), ...)."
         )
     return dict(loaded)
 
@@ -220,8 +218,8 @@ def _made(file: ModelFile, folder: Path) -> Any:
             target: Any = importlib.import_module(module_name)
     except Exception as e:
         raise ModelError(
-            f"factory is {file.factory!r}, and its module cannot be imported: {fault(e)}. "
-            f"It is searched among the installed packages, and beside the model file in {folder}."
+            f"factory is {file.factory!r}, and its module cannot be imported: {fault(e)}. It is searched among the "
+            f"installed packages, and beside the model file in {folder}."
         ) from e
     for name in attribute.split("."):
         if not hasattr(target, name):
@@ -265,8 +263,7 @@ def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
     except RuntimeError as e:
         raise ModelError(
             f"The weights {file.weights} are of another architecture than {file.factory} makes. "
-            f"{textwrap.shorten(str(e), MOST_SAID)}. "
-            "Check factory and arguments."
+            f"{textwrap.shorten(str(e), MOST_SAID)}. Check factory and arguments."
         ) from None
 
 

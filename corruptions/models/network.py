@@ -124,8 +124,7 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
     if not np.array_equal(logits, network.logits(images)):
         raise ModelError(
             f"{who} gives other outputs when it sees the same images again: it draws something at random, or keeps a "
-            "state. "
-            "A factory's model must do neither in eval() mode."
+            "state. A factory's model must do neither in eval() mode."
         )
     try:
         # of the least likely class, for the gradient of a class that is certain is 0
@@ -136,8 +135,7 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
     if not gradient.reshape(batch, -1).any(axis=1).all():
         raise ModelError(
             f"The gradient of {file.name} by its pixels is 0 everywhere: something in it has no gradient (rounding, "
-            "argmax, detach), "
-            "or its outputs are probabilities of 0 and 1: return logits."
+            "argmax, detach), or its outputs are probabilities of 0 and 1: return logits."
         )
     return int(raw.shape[1])
 
@@ -149,8 +147,8 @@ def _check_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int) 
         got = f"{raw.dtype} {tuple(raw.shape)}" if isinstance(raw, torch.Tensor) else type(raw).__name__
         raise ModelError(
             f"{who} returns {got.removeprefix('torch.')} for a batch of shape {shape}; expected one tensor of floats "
-            f"({batch}, classes), "
-            "dense, with two classes or more. Give a factory whose model returns that tensor alone."
+            f"({batch}, classes), dense, with two classes or more. Give a factory whose model returns that tensor "
+            "alone."
         )
     values = raw.double().cpu().numpy()
     if not np.isfinite(values).all():
@@ -163,8 +161,7 @@ def _check_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int) 
     if file.outputs != meant:
         raise ModelError(
             f"{who} has outputs = {file.outputs!r}, and gives {meant}: values from {values.min():.3g} to "
-            f"{values.max():.3g} with sums from "
-            f"{values.sum(axis=1).min():.3g}. Write outputs = {meant!r}."
+            f"{values.max():.3g} with sums from {values.sum(axis=1).min():.3g}. Write outputs = {meant!r}."
         )
 
 
@@ -175,6 +172,5 @@ def check_gradient(gradient: NDArray[np.float32], who: str) -> None:
         bad = ~finite.reshape(len(gradient), -1).all(axis=1)
         raise ModelError(
             f"{who} has a gradient with values that are not finite (NaN or infinity), for {int(bad.sum())} of "
-            f"{len(gradient)} images. "
-            "Its own code divides by 0, or takes a root or logarithm of 0."
+            f"{len(gradient)} images. Its own code divides by 0, or takes a root or logarithm of 0."
         )

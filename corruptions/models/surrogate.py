@@ -95,16 +95,13 @@ class Surrogate:
             if len(folders) != self.outputs:
                 raise ModelError(
                     f"The model {self.name} has {self.outputs} outputs, and the data set has {len(folders)} classes; "
-                    "with classes = "
-                    "'index' they are the same, in the same order. Write a file with the class folder of each output, "
-                    "a line each, "
-                    f"and name it in classes of {self.path}."
+                    "with classes = 'index' they are the same, in the same order. Write a file with the class folder "
+                    f"of each output, a line each, and name it in classes of {self.path}."
                 )
         elif missing := [folder for folder in folders if folder not in set(self.order)]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes: "
-                "its file of class "
-                f"folders ({self.file.classes}) does not have\n{listed(missing, MOST_LISTED)}"
+                f"its file of class folders ({self.file.classes}) does not have\n{listed(missing, MOST_LISTED)}"
             )
         return replace(self, folders=tuple(folders))
 
@@ -178,8 +175,8 @@ class Surrogate:
             raise ModelError(
                 f"The model {self.name} has {accuracy:.1%} of {len(labels)} clean images right; {self.path} asks for "
                 f"{self.file.least_accuracy:.1%} or more (least_accuracy). Check mean, std and channels of its input, "
-                "the weights, and the "
-                "order of its classes (classes may name a file with the class folder of each output, a line each)."
+                "the weights, and the order of its classes (classes may name a file with the class folder of each "
+                "output, a line each)."
             )
         return accuracy
 
@@ -230,8 +227,7 @@ class Surrogate:
             got = "x".join(map(str, images.shape[1:3]))
             raise ModelError(
                 f"The model {self.name} takes images of {height}x{width} (height x width), and these have {got}. "
-                "Resize the images, or "
-                f"give a model of their size. (input.size of {self.path} says what it takes.)"
+                f"Resize the images, or give a model of their size. (input.size of {self.path} says what it takes.)"
             )
         if images.shape[3] != self.channels:
             kinds = {1: "grey", 3: "RGB"}

@@ -97,8 +97,7 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
             "resize",
             RESIZES,
             "how a loose canvas is brought back to the image's size: the mean over the rectangle that a pixel covers, "
-            "between the four "
-            "pixels nearest to its centre, or the one under its centre",
+            "between the four pixels nearest to its centre, or the one under its centre",
         ),
     ),
     draws=(Draw("sign", "-1 or 1, the direction of the rotation", _signs(1), check=_given),),

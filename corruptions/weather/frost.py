@@ -134,8 +134,8 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     if problems := textures.not_covering(texture_scale, height, width):
         raise ParameterError(
             f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of "
-            f"{height}x{width}: "
-            f"{'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the default ones."
+            f"{height}x{width}: {'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the "
+            "default ones."
         )
     return texture_scale
 

@@ -109,8 +109,7 @@ def load_textures(directory: str | Path) -> TextureSet:
     if len(files) > MOST:
         raise SourceError(
             f"There are {len(files)} pictures in the frost textures' directory {str(directory)!r}; expected at most "
-            f"{MOST} pictures of "
-            "frost (the published set has six). Give a directory that holds nothing else."
+            f"{MOST} pictures of frost (the published set has six). Give a directory that holds nothing else."
         )
     arrays, problems = [], []
     for file in files:

@@ -120,8 +120,7 @@ def refuse_unrecorded_code(data: DataSet) -> None:
         raise VerificationError(
             f"{data.path} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
             f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, "
-            "to make samples again; "
-            "verifying and reading need neither."
+            "to make samples again; verifying and reading need neither."
         )
 
 
@@ -158,8 +157,7 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
     if here["textures"] and [t["sha256"] for t in here["textures"]] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
             f"{data.path} was made with other frost textures than these. Give the directory of textures that it was "
-            "built with "
-            "(frost_textures), or install the release of corruptset that made it."
+            "built with (frost_textures), or install the release of corruptset that made it."
         )
     for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
         keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
@@ -181,8 +179,7 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
         return None
     return (
         f"{sample.id}: the image of clean is {made}, made again; recorded is {sample.pixels}. The source is decoded "
-        "or resized otherwise "
-        f"here. {library_advice(data.manifest, 'pillow')}"
+        f"or resized otherwise here. {library_advice(data.manifest, 'pillow')}"
     )
 
 

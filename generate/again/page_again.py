@@ -152,6 +152,6 @@ def _refuse_to_lose_clean(data: DataSet, has_clean: bool) -> None:
     if plain_file(data.path, PAGE) and sha256_file(data.path / PAGE) == recorded[PAGE]:
         raise BuildError(
             f"{data.path} has its page, and the clean images in it come from the source "
-            f"'{data.manifest.source.name}': name that with "
-            "--source, or write a page without them elsewhere with --out."
+            f"'{data.manifest.source.name}': name that with --source, or write a page without them elsewhere with "
+            "--out."
         )

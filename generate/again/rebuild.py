@@ -215,8 +215,7 @@ class Comparison:
             f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first "
             "difference is in:\n"
             f"{listed(lines)}\n{advice}\nWhat is equal is kept in {self.directory}, without a manifest: once that is "
-            "mended, the same "
-            "command makes the rest."
+            "mended, the same command makes the rest."
         )
 
 

@@ -188,8 +188,7 @@ def _samples(m: Mending) -> bool:
             return SAMPLES in m.mended
     reason = (
         "which samples of the source it lists is not known: it was a list of ids, their groups are not known "
-        "(--groups), "
-        "or the source is another one; fetch it again"
+        "(--groups), or the source is another one; fetch it again"
     )
     m.leave(SAMPLES, reason)
     return False

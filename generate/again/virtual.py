@@ -86,9 +86,8 @@ class VirtualDataSet(DataSet):
     def _why_absent(self, set_id: str) -> str:
         return (
             f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is "
-            "not made when it is "
-            f"asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml` makes "
-            "one like it."
+            f"not made when it is asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE "
+            "--surrogate FILE.toml` makes one like it."
         )
 
 
@@ -123,8 +122,8 @@ class VirtualImages:
         if not makeable:
             raise VerificationError(
                 f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: "
-                "they cannot be made "
-                "when they are asked for. Use a release with images, or `corruptset rebuild --surrogate FILE.toml`."
+                "they cannot be made when they are asked for. Use a release with images, or `corruptset rebuild "
+                "--surrogate FILE.toml`."
             )
         return recorded_build(self.data, self.options, sets=makeable)
 

@@ -204,10 +204,8 @@ def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tup
 def _other_pixels(directory: Path, which: str) -> BuildError:
     return BuildError(
         f"{directory}: {which} were made from different clean pixels, so Pillow changed in between. Go back to the "
-        "Pillow that the first "
-        "were made with and run the same command again; or take back what is unfinished (the same command with "
-        "--abandon), and choose "
-        "another --out."
+        "Pillow that the first were made with and run the same command again; or take back what is unfinished (the "
+        "same command with --abandon), and choose another --out."
     )
 
 

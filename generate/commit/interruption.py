@@ -62,7 +62,6 @@ def resumable(out: Path) -> Iterator[Place]:
             if isinstance(e, MemoryError):
                 raise MachineError(
                     f"The machine ran out of memory. What was committed in {where} stands: run the same command with "
-                    "fewer "
-                    "--jobs to resume."
+                    "fewer --jobs to resume."
                 ) from None
             raise

@@ -102,14 +102,13 @@ def refuse_nested(source: Source, directory: Path) -> None:
     if _lies_in(directory, source.root):
         raise BuildError(
             f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images "
-            "of the source, and "
-            "the build could not be resumed. Choose an --out that is not in that folder. Nothing was written."
+            "of the source, and the build could not be resumed. Choose an --out that is not in that folder. Nothing "
+            "was written."
         )
     if _lies_in(source.root, directory):
         raise BuildError(
             f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose "
-            "another --out. "
-            "Nothing was written."
+            "another --out. Nothing was written."
         )
 
 

@@ -92,8 +92,7 @@ def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildSt
     if others and state.base is None:
         raise BuildError(
             f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another release "
-            "of corruptset. "
-            "Choose another --out, or delete that directory."
+            "of corruptset. Choose another --out, or delete that directory."
         )
     if others:  # they are of the build that the manifest is of
         shutil.rmtree(directory / PARTS_FOLDER)

@@ -35,8 +35,7 @@ class _Preprocessing(BaseModel):
             return None
         return (
             f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above "
-            f"the {MAX_PIXELS:,} "
-            "pixels that one image may have; crop it, or leave it out"
+            f"the {MAX_PIXELS:,} pixels that one image may have; crop it, or leave it out"
         )
 
     def resized(self, width: int, height: int) -> tuple[int, int]:

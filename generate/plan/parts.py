@@ -149,8 +149,7 @@ def check_share(part: Any) -> tuple[int, int]:
             return job, jobs
     raise BuildError(
         f"part is {part!r}; expected job i of n, as two whole numbers: n from 1 to {MOST_JOBS:,}, i from 0 to n-1, "
-        "such "
-        "as 0/16."
+        "such as 0/16."
     )
 
 

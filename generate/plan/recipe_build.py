@@ -206,8 +206,7 @@ def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
     if options.train:
         raise BuildError(
             f"--train takes the samples of the groups that are not held out, and the recipe {recipe.name} holds out "
-            "none. Name them "
-            "with --hold-out group=NAME."
+            "none. Name them with --hold-out group=NAME."
         )
     return None
 

@@ -27,8 +27,7 @@ TABLE_BELOW = 0.1
 """A build stores a table by itself where that takes at most this share of what images take."""
 BY_ITSELF = (
     "Regions are stored as a table: the whole images, and which regions are cut from them, a tenth or less of the "
-    "bytes. `predict` and "
-    "`score` take regions that are images: build those with --store images."
+    "bytes. `predict` and `score` take regions that are images: build those with --store images."
 )
 ROW_BYTES = 250
 """About what a row of regions.jsonl takes."""

@@ -139,8 +139,7 @@ def notes_on_annotations(spec: Build) -> tuple[str, ...]:
         if spec.preprocessing.kind != "none":
             notes.append(
                 f"The recipe {spec.name} makes images of another size ({spec.preprocessing.kind}); boxes and masks in "
-                "those files are in "
-                "pixels of the images as they were. detection-c keeps sizes."
+                "those files are in pixels of the images as they were. detection-c keeps sizes."
             )
     if source.left_out:
         notes.append(f"{first_few(source.left_out)}: not copied, because the data set has files of its own there.")

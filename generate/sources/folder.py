@@ -24,8 +24,7 @@ from .tarred import tarfile_like
 
 OTHER_FORMAT = (
     f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or "
-    "PNG. Convert it, or "
-    "leave it out: --images PATTERN names the images, and all other files are copied as they are"
+    "PNG. Convert it, or leave it out: --images PATTERN names the images, and all other files are copied as they are"
 )
 
 

@@ -41,8 +41,7 @@ class HoldOut:
         if not counts:
             raise SourceError(
                 "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns "
-                "file,group), "
-                "or name a source that has them (icons50:PATH)."
+                "file,group), or name a source that has them (icons50:PATH)."
             )
         unmatched = self.unmatched(samples)
         held = sorted(group for group in counts if any(_matches(group, pattern, counts) for pattern in self.groups))

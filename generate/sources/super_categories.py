@@ -88,8 +88,7 @@ def read_super_categories(given: str | Path) -> SuperCategories:
         except OSError as e:
             raise SourceError(
                 f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a "
-                "TOML file, or one of "
-                f"those that come with corruptset: {', '.join(SHIPPED)}."
+                f"TOML file, or one of those that come with corruptset: {', '.join(SHIPPED)}."
             ) from None
     try:
         return SuperCategories.model_validate(parse_toml(text, f"The file of super-categories {given}"))

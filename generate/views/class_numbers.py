@@ -29,8 +29,7 @@ def class_notes(view: str, contents: Contents, paths: Iterable[tuple[str, int]],
     if missing and not allow_missing:
         raise BuildError(
             f"The view {view} needs an image of every class, because its loaders number classes by listing the "
-            "folders. "
-            f"{count} none:\n{listed(missing, 10)}\n"
+            f"folders. {count} none:\n{listed(missing, 10)}\n"
             "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
             "the labels that loaders find by listing will then differ from the manifest's."
         )

@@ -220,8 +220,7 @@ def view_of_build(
     if made.array_rows and not encoding.lossless:
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with "
-            "loss. "
-            "Choose a recipe with a lossless encoding (png), or build first and export."
+            "loss. Choose a recipe with a lossless encoding (png), or build first and export."
         )
     return made
 
@@ -232,8 +231,7 @@ def refuse_regions(layout: Layout) -> None:
         others = ", ".join(name for name, other in LAYOUTS.items() if not other.whole_images)
         raise BuildError(
             f"The view {layout.name} is of whole images: its loaders take each row or name for an image of the "
-            "source, and here the "
-            f"samples are regions of images. Views that take regions: {others}."
+            f"source, and here the samples are regions of images. Views that take regions: {others}."
         )
 
 

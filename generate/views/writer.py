@@ -132,8 +132,7 @@ def _array(slices: Sequence[SetSlice], data: DataSet, count: Callable[[SetSlice]
             for other in (image.shape for image in block if image.shape != shape):
                 raise BuildError(
                     f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one "
-                    "array. "
-                    "Choose a view of image files, or build with a preprocessing that makes all images equal."
+                    "array. Choose a view of image files, or build with a preprocessing that makes all images equal."
                 )
             yield np.stack(block)
         count(images)

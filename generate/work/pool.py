@@ -84,8 +84,7 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     """Return what to say when the disk or the system fails."""
     return MachineError(
         f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
-        "free the space or mend "
-        "the path, and run the same command again to resume."
+        "free the space or mend the path, and run the same command again to resume."
     )
 
 
@@ -93,9 +92,9 @@ def _killed(left: Sequence[Part]) -> MachineError:
     """Return what to say when workers die again and again."""
     return MachineError(
         f"Workers were killed {TRIES} times without finishing a part (often: out of memory, or by a plugin or a "
-        "model). "
-        f"{len(left)} parts are left:\n{listed([part.described for part in left], 10)}\n"
-        "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
+        f"model). {len(left)} parts are left:\n{listed([part.described for part in left], 10)}\n"
+        "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to "
+        "resume."
     )
 
 

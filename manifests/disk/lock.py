@@ -81,9 +81,8 @@ def refuse_without_locks() -> None:
     except ImportError:
         raise BuildError(
             "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this "
-            "system does not have: "
-            "run this command there; on Windows, WSL works. Opening, verifying and scoring data sets, and `corrupt`, "
-            "work here."
+            "system does not have: run this command there; on Windows, WSL works. Opening, verifying and scoring data "
+            "sets, and `corrupt`, work here."
         ) from None
 
 

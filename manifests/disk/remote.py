@@ -50,9 +50,8 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     if "@" in rest.partition("/")[0] or "?" in rest:
         raise StoreError(
             f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: a URL with a user name, a password or a "
-            "signature in it is not "
-            "taken: it would end up in logs. Give the plain URL, and credentials in the environment or in the store's "
-            "own configuration."
+            "signature in it is not taken: it would end up in logs. Give the plain URL, and credentials in the "
+            "environment or in the store's own configuration."
         )
     return f"{scheme}://{'/' if scheme == 'file' else ''}{rest.rstrip('/')}"
 
@@ -195,8 +194,7 @@ class Store:
         reason = redacted(f"{type(error).__name__}: {error}")
         raise MachineError(
             f"{self.url}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was committed there "
-            "stands: run the same "
-            "command again when the store answers, and it goes on where it stopped."
+            "stands: run the same command again when the store answers, and it goes on where it stopped."
         ) from None
 
 
@@ -237,15 +235,13 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     elif kind in _NO_CREDENTIALS:
         why = (
             "there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or "
-            "AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and "
-            "~/.config/fsspec work too"
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); "
+            "FSSPEC_... and ~/.config/fsspec work too"
         )
     elif isinstance(error, ImportError) or "Protocol not known" in str(error):
         why = (
             f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or "
-            "hf://; "
-            "pip install 'corruptset[cloud]' has s3://"
+            "hf://; pip install 'corruptset[cloud]' has s3://"
         )
     elif isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
         why = f"{doing} is not possible there ({why})"

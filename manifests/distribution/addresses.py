@@ -154,8 +154,7 @@ def _named(where: str) -> Iterator[None]:
             raise Unreachable(f"{where}: the server answers {e.code}", wait=wait) from None
         raise ReleaseError(
             f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
-            f"with {INDEX}; a "
-            "private data set of the hub needs a token in HF_TOKEN."
+            f"with {INDEX}; a private data set of the hub needs a token in HF_TOKEN."
         ) from None
     except (URLError, OSError, http.client.HTTPException) as e:
         reason = e.reason if isinstance(e, URLError) else e

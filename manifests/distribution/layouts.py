@@ -215,9 +215,8 @@ def _zenodo(
     if not creators or license is None:
         raise ReleaseError(
             "A Zenodo record names its creators and a licence, which a data set does not know: give --creator "
-            "'Family, Given; "
-            "Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. "
-            f"The licence recorded of the source is: {m.source.license or 'none'}."
+            "'Family, Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The "
+            f"licence recorded of the source is: {m.source.license or 'none'}."
         )
     # a record has no folders, so it is no bag, and what names an archive names it without one
     flat = {

@@ -175,8 +175,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         ):
             raise TypeError(
                 f"set {self.record.id!r} is indexed by a whole number, a slice, a list or array of whole numbers, or "
-                f"{len(self)} booleans, "
-                f"not by {index!r}"
+                f"{len(self)} booleans, not by {index!r}"
             )
         if kind == "b":
             return np.flatnonzero(chosen)
@@ -193,10 +192,9 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
             elif image.shape != stack.shape[1:]:
                 raise ValueError(
                     f"set {self.record.id!r} has images of several sizes, which do not fit into one array: image "
-                    f"{indices[0]} is "
-                    f"{_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a time (`for "
-                    "image, label in s`); for "
-                    "batches give a transform that makes one size (with_transform), or a collate function of your own."
+                    f"{indices[0]} is {_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a "
+                    "time (`for image, label in s`); for batches give a transform that makes one size "
+                    "(with_transform), or a collate function of your own."
                 )
             stack[place] = image
         if stack is None:

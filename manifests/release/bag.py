@@ -95,8 +95,7 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise VerificationError(
             f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): "
-            f"{first_few(twice)}. "
-            "Do not use this release."
+            f"{first_few(twice)}. Do not use this release."
         )
     return index
 

@@ -115,8 +115,7 @@ class Contents:
         if len(files) != self.count(unit) or different != len(files):
             raise VerificationError(
                 f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the "
-                "manifest has "
-                f"{self.count(unit)}. Run `corruptset verify` on the build."
+                f"manifest has {self.count(unit)}. Run `corruptset verify` on the build."
             )
         return sorted(files, key=lambda f: f.path)
 

@@ -27,8 +27,8 @@ TABLE = "croissant-samples.json"
 """
 _TERMS = (
     "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes isLiveDataset "
-    "jsonPath key md5 "
-    "parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
+    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
+    "subField transform"
 )
 _SPECIAL: dict[str, Any] = {
     "@language": "en",

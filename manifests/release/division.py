@@ -125,8 +125,7 @@ def _split(units: list[Unit], sizes: ArchiveSizes, max_bytes: int) -> list[list[
                 if number == first:
                     raise BuildError(
                         f"An archive of {max_bytes} bytes is too small: the records of set {unit[0]} and one of its "
-                        "files take "
-                        f"{used + cost}. Give a larger --max-bytes."
+                        f"files take {used + cost}. Give a larger --max-bytes."
                     )
                 runs[-1].append(files(unit, first, number))
                 runs.append([])

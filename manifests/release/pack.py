@@ -106,8 +106,7 @@ def pack(
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "
-            "each of them is. "
-            "Add --manifest-only (manifest_only=True), or leave --digests out."
+            "each of them is. Add --manifest-only (manifest_only=True), or leave --digests out."
         )
     if parquet and manifest_only:
         raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")

@@ -168,8 +168,7 @@ class _Ladder:
         else:
             self.report.notes.append(
                 f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. To "
-                f"finish it, {again}, "
-                "or with --abandon to take it back."
+                f"finish it, {again}, or with --abandon to take it back."
             )
 
     def _check_samples(self, files: dict[str, int]) -> None:

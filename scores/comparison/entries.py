@@ -72,8 +72,7 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
         if e.scores.digest != own[0].scores.digest:
             problems.append(
                 f"{e.file} has scores of another data set, {_data_set(e)}, than {own[0].file}, {_data_set(own[0])}: "
-                "score both models on "
-                "one data set, or put different ones side by side with --any-data"
+                "score both models on one data set, or put different ones side by side with --any-data"
             )
     if problems:
         raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
@@ -205,9 +204,8 @@ def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[
             hints = "".join(suggest(name, of) for name in unknown)
             raise ScoreError(
                 "--reference: no model with two-factor scores is called "
-                f"{first_few(list(map(repr, unknown)))}.{hints} There are: "
-                f"{first_few(list(of), 20) or 'none'}. Give models, or a CV and a mean accuracy in per cent: "
-                "--reference 2.94,88.31"
+                f"{first_few(list(map(repr, unknown)))}.{hints} There are: {first_few(list(of), 20) or 'none'}. Give "
+                "models, or a CV and a mean accuracy in per cent: --reference 2.94,88.31"
             ) from None
         chosen = [of[str(name)] for name in names]
         cv, mean = map(fmean, zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))

@@ -125,6 +125,6 @@ def _not_scored(entry: Entry, read: Predictions) -> list[str]:
     id = differing[0]
     return [
         f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is "
-        f"{accuracy[id]:.4f}, the scores "
-        f"file's {scored[id].accuracy:.4f}, and so with {len(differing)} of {len(accuracy)} sets: score them again"
+        f"{accuracy[id]:.4f}, the scores file's {scored[id].accuracy:.4f}, and so with {len(differing)} of "
+        f"{len(accuracy)} sets: score them again"
     ]

@@ -42,9 +42,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_evaluates_works(light: Path, built: Path, tmp_path: Path) -> None:
     data, raw = built / "imagenet-c-1.1.0", next(built.glob("image-degrade-30-*"))
     code = (
-        "import sys, corruptset; from importlib.util import find_spec; data = corruptset.open(sys.argv[1]);"
-        "s = data['contrast/3'];"
-        f"print(*(find_spec(name) is None for name in {HEAVY}), '|', *(s[i][0].sum() for i in range(4)), *s.labels)"
+        "import sys, corruptset; from importlib.util import find_spec; data = corruptset.open(sys.argv[1]);s = "
+        f"data['contrast/3'];print(*(find_spec(name) is None for name in {HEAVY}), '|', *(s[i][0].sum() for i in "
+        "range(4)), *s.labels)"
     )
     opened = [
         subprocess.run([one, "-c", code, data], capture_output=True, text=True).stdout

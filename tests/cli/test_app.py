@@ -17,8 +17,8 @@ from corruptset.cli.hints import PANELS
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 NAMES = (
-    "list show plan build verify rebuild export page pack unpack publish fetch "
-    "predict score score-table compare report corrupt preview check-corruption"
+    "list show plan build verify rebuild export page pack unpack publish fetch predict score score-table compare "
+    "report corrupt preview check-corruption"
 ).split()
 MOST_OPTIONS = 25
 HEAVY = ["numpy", "numba", "cv2", "h5py", "joblib", "scipy", "skimage", "PIL"]

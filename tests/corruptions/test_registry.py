@@ -32,9 +32,8 @@ def test_names_are_what_the_modules_register_in_the_order_of_families():
 
 def test_one_corruption_imports_no_other_family():
     code = (
-        "import sys, numpy, corruptset;"
-        "corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast', severity=3);"
-        "ours = [m for m in sys.modules if m.startswith('corruptset.corruptions.') and m.count('.') == 3];"
+        "import sys, numpy, corruptset;corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast', "
+        "severity=3);ours = [m for m in sys.modules if m.startswith('corruptset.corruptions.') and m.count('.') == 3];"
         "print(*(m.split('.', 2)[2] for m in ours))"
     )
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

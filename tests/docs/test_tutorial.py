@@ -39,8 +39,8 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
 def aude(folder: Path) -> dict[str, str]:
     """Return the AUDE of each corruption in per cent, as the command prints it."""
     code = (
-        "import sys; from corruptset.scores.scores_file import load_scores as s; "
-        "print(*s(sys.argv[1]).aude.items(), sep='\\n')"
+        "import sys; from corruptset.scores.scores_file import load_scores as s; print(*s(sys.argv[1]).aude.items(), "
+        "sep='\\n')"
     )
     rows = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True).stdout
     return {name: f"{100 * float(value):.1f}" for name, value in re.findall(r"\('(\w+)', (.*)\)", rows)}

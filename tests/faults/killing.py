@@ -95,8 +95,8 @@ class Counts:
         lines.append(f"stopped while: {', '.join(f'{name} {count}' for name, count in self.during.most_common())}")
         lines.append(
             f"{sum(self.stops.values())} moments, {self.done_before} of them after the build's end; "
-            f"{self.committed_kept} committed parts "
-            f"found again untouched, {self.files_compared} files compared, {len(self.wrong)} moments wrong"
+            f"{self.committed_kept} committed parts found again untouched, {self.files_compared} files compared, "
+            f"{len(self.wrong)} moments wrong"
         )
         return "\n".join(lines + self.wrong)
 

@@ -289,8 +289,8 @@ VARIANTS = [
         "a true exchange",
         GLASS,
         "packed[np.uint64(place)] = packed[np.uint64(place + offsets[pick])]",
-        "there = np.uint64(place + offsets[pick])\n                        "
-        "packed[np.uint64(place)], packed[there] = packed[there], packed[np.uint64(place)]",
+        "there = np.uint64(place + offsets[pick])\n                        packed[np.uint64(place)], packed[there] = "
+        "packed[there], packed[np.uint64(place)]",
         "glass_blur",
     ),
     Variant(

@@ -205,10 +205,8 @@ def calibrate(
             key = f"{name}_{level.severity}"
             source_text = (
                 f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; "
-                f"mean {metric} over "
-                f"{len(keys)} images of {digest}: {level.quality:.4f}, where {table.name} at {table.side} pixels has "
-                f"{level.target:.4f}"
-                f"{'' if level.reached else '; the path does not reach it'}"
+                f"mean {metric} over {len(keys)} images of {digest}: {level.quality:.4f}, where {table.name} at "
+                f"{table.side} pixels has {level.target:.4f}{'' if level.reached else '; the path does not reach it'}"
             )
             lines.append(f"{key} = {json.dumps(source_text)}")
             columns = {"severity": level.severity, **level.parameters, "source": key}

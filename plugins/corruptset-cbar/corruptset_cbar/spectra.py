@@ -121,8 +121,7 @@ def _phases(planes: int) -> Draw:
 
     about = (
         f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next "
-        "even number at or "
-        "above the longer side that has no prime factor above 7"
+        "even number at or above the longer side that has no prime factor above 7"
     )
     return Draw("phases", about, draw, size, float, -1e4, 1e4, lambda phases, *_: phases * TURNS)
 

@@ -186,8 +186,7 @@ def pairs_score(
     if study.model_accuracy and study.classes > len(study.categories):
         notes.append(
             f"The model chose among {study.classes} classes, and people among {len(study.categories)} answers: its "
-            "accuracy is lower by "
-            "that alone."
+            "accuracy is lower by that alone."
         )
     shown = sorted({trial.corruption for trial in study.trials if trial.corruption is not None})
     return PeopleScores(

@@ -122,8 +122,8 @@ def region_pairs(
         if data.samples[0].region is None:
             raise StudyError(
                 f"{data.path} has a table of regions in place of their images, so predictions of it are of whole "
-                "images and not of "
-                "regions. Build it with --store images, or draw pairs at random, without --predictions."
+                "images and not of regions. Build it with --store images, or draw pairs at random, without "
+                "--predictions."
             )
         read = read_predictions(predictions, data, sets=[set_id], progress=tell)
         model, outcome = read.model, read.outcomes[set_id]
@@ -165,8 +165,7 @@ def region_pairs(
         instead = f"--n {len(pairs)} will do." if pairs else "Give another model, set, --change or --sizes."
         raise StudyError(
             f"{data.path} has {len(label_of)} source images, and {len(pairs)} of them have a pair{what}; {count} "
-            "pairs were "
-            f"asked for, each of another image. {instead}"
+            f"pairs were asked for, each of another image. {instead}"
         )
     pictures = []
     for unit, (source, change, place, crops) in enumerate(
@@ -246,8 +245,7 @@ def level_pictures(
     if not any(at):
         raise StudyError(
             f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is "
-            "made of a build of "
-            "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
+            "made of a build of a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
         )
     model, accuracy = None, Accuracy()
     if scores is not None:
@@ -266,8 +264,7 @@ def level_pictures(
     if len(sources) < count:
         raise StudyError(
             f"{data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see "
-            "each image "
-            f"at one level. --n {len(sources)} will do."
+            f"each image at one level. --n {len(sources)} will do."
         )
     order = sorted(at, key=draw.order("levels"))
     turns = {level: sorted(ids, key=draw.order(f"sets {level}")) for level, ids in at.items()}

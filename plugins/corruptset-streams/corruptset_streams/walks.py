@@ -132,16 +132,14 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     except Exception as e:  # whatever a file of another form raises
         raise RecipeError(
             f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset "
-            "score` of a reference "
-            "model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml writes the recipe of "
-            "the sets."
+            "score` of a reference model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml "
+            "writes the recipe of the sets."
         ) from None
     cells = table.cells
     if missing := [name for name in cells if name not in found]:
         raise RecipeError(
             f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. --grid "
-            "FILE.toml writes a recipe of "
-            "all of them: build it, predict, score."
+            "FILE.toml writes a recipe of all of them: build it, predict, score."
         )
     return {name: found[name] for name in cells}
 

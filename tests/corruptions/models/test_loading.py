@@ -185,10 +185,9 @@ def test_a_pytorch_that_cannot_be_imported_says_why(tmp_path, broken):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text(broken)
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
-        "from corruptset.corruptions.models import loading, surrogate, network;"
-        "from corruptset.corruptions.registry import get_corruption as get; get('pgd'), get('model_gradient');"
-        "assert 'torch' not in sys.modules; loading.import_torch()"
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r});from corruptset.corruptions.models import loading, "
+        "surrogate, network;from corruptset.corruptions.registry import get_corruption as get; get('pgd'), "
+        "get('model_gradient');assert 'torch' not in sys.modules; loading.import_torch()"
     )
     last = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.splitlines()[-1]
     assert "ModelError: A model needs PyTorch. It is installed, and cannot be imported: " in last

@@ -157,9 +157,8 @@ def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_re
     assert len(data) < 3000, "no weights, no network"
     assert pickle.loads(data) == model
     code = (
-        "import pickle, sys, numpy as np;"
-        "model = pickle.loads(bytes.fromhex(sys.argv[1])); assert 'torch' not in sys.modules;"
-        "images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32);"
+        "import pickle, sys, numpy as np;model = pickle.loads(bytes.fromhex(sys.argv[1])); assert 'torch' not in "
+        "sys.modules;images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32);"
         f"np.save({str(tmp_path / 'out.npy')!r}, model.gradient(images, np.array([1, 2]))[1])"
     )
     subprocess.run([sys.executable, "-c", code, data.hex()], check=True)
