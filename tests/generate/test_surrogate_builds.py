@@ -116,15 +116,13 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     }
 
 
-@pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
-def test_bytes_do_not_depend_on_workers_or_sets(
-    chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_bytes_do_not_depend_on_workers_or_sets(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
+    options = {"sets": ["contrast-3+pgd-4", "pgd/5"], "jobs": 2}
     again = corruptset.build(parse_recipe(CHAINS, "The recipe"), source, tmp_path, surrogate=model, **options)
     digests = {s.id: s.pixel_digest for s in chains.manifest.sets}
-    assert {s.id: s.pixel_digest for s in again.manifest.sets}.items() <= digests.items()
-    if "sets" not in options:
-        assert again.digest == chains.digest
+    made = {s.id: s.pixel_digest for s in again.manifest.sets}
+    assert len(made) == 2
+    assert made.items() <= digests.items()
 
 
 def test_chains_start_from_what_came_before(chains: Any, model: Path) -> None:
