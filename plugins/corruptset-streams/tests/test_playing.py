@@ -17,7 +17,7 @@ from packs import packed
 import corruptset
 from corruptset.canonical import canonical
 from corruptset.errors import CorruptsetError
-from corruptset.generate.again import release_folder
+from corruptset.generate.reproduction import release_folder
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.digests import sha256_bytes
 

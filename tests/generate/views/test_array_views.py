@@ -16,9 +16,9 @@ from sklearn.datasets import load_digits
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
-from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.reproduction.verify import verify
 from corruptset.generate.sources.source import Sample
 from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
 from corruptset.generate.views.export import export as strict_export

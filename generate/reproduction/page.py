@@ -27,8 +27,8 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
 from .agreement import clean_difference, held_to_records
-from .from_manifest import opened_source
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
+from .recorded_build import opened_source
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def page(
         False shows none.
     **options
         What else the source needs: the fields labels, images and groups of
-        `corruptset.generate.again.remake_options.RemakeOptions`.
+        `corruptset.generate.reproduction.source_options.RemakeOptions`.
 
     Returns
     -------

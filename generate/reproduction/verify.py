@@ -15,7 +15,7 @@ from ...progress import shows_progress, told
 from ...signatures import showing
 from ..sources.source import Source
 from ..views.view_check import check_view, is_view, verify_view
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
 
 if TYPE_CHECKING:
     from .mending import Mending
@@ -62,7 +62,7 @@ def verify(
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        The other fields of `corruptset.generate.reproduction.source_options.RemakeOptions`: labels, images, groups,
         frost_textures, surrogate, device, jobs.
 
     Returns
@@ -125,7 +125,7 @@ def verify(
         report_progress(step, done, total)
 
     def again(data: DataSet) -> Iterator[Problem]:
-        from .sample_check import made_again
+        from .rederive import made_again
 
         return made_again(
             data, None if rederive == "all" else rederive, remake, side=calibration_side, progress=counted, notes=notes

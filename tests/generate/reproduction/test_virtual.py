@@ -19,10 +19,10 @@ from remade import packed_records, photos
 import corruptset
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, UnknownCorruption, VerificationError
-from corruptset.generate.again import release_folder, virtual
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, tree
+from corruptset.generate.reproduction import release_folder, virtual
 from corruptset.manifests.reader import DataSet
 
 Stored = tuple[Path, str]

@@ -21,8 +21,8 @@ from ..pixels.preprocessing import preprocess
 from ..sources.selection import spread
 from ..sources.source import Sample, Source
 from .agreement import clean_difference, differences, differing_classes, held_to_records, refuse_unrecorded_code
-from .from_manifest import recorded_build, specs_of
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
+from .recorded_build import recorded_build, specs_of
 
 MOST_CLASSES = 5
 """Differing classes that are named."""

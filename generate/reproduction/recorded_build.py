@@ -37,7 +37,7 @@ from .agreement import (
     refuse_unrecorded_code,
     refuse_unrecorded_resources,
 )
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""

@@ -17,10 +17,10 @@ from remade import other_pixels, photos, small_release_of
 import corruptset
 from corruptset.corruptions.keys import sample_keys
 from corruptset.errors import ParameterError
-from corruptset.generate.again import from_manifest, sample_check
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import tree
+from corruptset.generate.reproduction import recorded_build, rederive
 from corruptset.generate.sources.selection import spread
 from corruptset.manifests.records.report import Problem
 
@@ -53,14 +53,14 @@ def test_other_draws_are_found_in_samples_that_are_spread_over_the_whole(
 def test_other_lossy_bytes_and_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pixel digests are right, and so are all hashes: only the encoding is another."""
     with monkeypatch.context() as patch:
-        patch.setattr(from_manifest, "parse_encoding", lambda record: JpegEncoding(quality=84))
+        patch.setattr(recorded_build, "parse_encoding", lambda record: JpegEncoding(quality=84))
         report = corruptset.verify(whole.directory, rederive=1, jobs=1)
     assert {p.kind for p in report.problems} == {"rederive"}
     assert len(report.problems) == 2 * len(whole.manifest.sets)
     assert any(p.path.startswith("images/") for p in report.problems)
     assert any("#0" in p.path for p in report.problems)
-    real = sample_check.preprocess
-    monkeypatch.setattr(sample_check, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
+    real = rederive.preprocess
+    monkeypatch.setattr(rederive, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
     report = corruptset.verify(whole.directory, rederive=3, jobs=1)
     assert [p.path for p in report.problems] == ["samples.jsonl"] * 3
     assert "the image of clean is blake3:" in report.problems[0].detail

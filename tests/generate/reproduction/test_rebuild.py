@@ -13,11 +13,11 @@ import pytest
 from remade import other_pixels, photos, release_of, small_release_of
 
 from corruptset.errors import BuildError, VerificationError
-from corruptset.generate.again import rebuild as rebuilding
-from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, tree
+from corruptset.generate.reproduction import rebuild as rebuilding
+from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
 

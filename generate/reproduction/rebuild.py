@@ -30,9 +30,9 @@ from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import PIXEL_LIBRARIES, library_advice
-from .from_manifest import recorded_build, specs_of
+from .source_options import RemakeOptions
+from .recorded_build import recorded_build, specs_of
 from .release_folder import release_folder
-from .remake_options import RemakeOptions
 
 ENOUGH = 1000
 """After so many images that differ, the rest is not made."""
@@ -101,7 +101,7 @@ def rebuild(
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        The other fields of `corruptset.generate.reproduction.source_options.RemakeOptions`: labels, images, groups,
         frost_textures, surrogate, device, jobs.
 
     Returns

@@ -29,8 +29,8 @@ from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
 from .agreement import held_to_records, library_advice
-from .from_manifest import opened_source, recorded_build
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
+from .recorded_build import opened_source, recorded_build
 
 
 class Mending:

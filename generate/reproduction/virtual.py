@@ -27,9 +27,9 @@ from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
 from .agreement import clean_difference, differences, held_to_records, refuse_unrecorded_code
-from .from_manifest import recorded_build, specs_of
+from .source_options import RemakeOptions
+from .recorded_build import recorded_build, specs_of
 from .release_folder import release_folder
-from .remake_options import RemakeOptions
 
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")

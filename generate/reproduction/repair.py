@@ -59,10 +59,10 @@ from ..sinks.containers import Kind
 from ..sinks.sink import Run
 from ..sources.source import BadSample, Sample
 from ..work.sidecars import sidecars
-from .from_manifest import selected_again
 from .mending import Mending
-from .page_again import clean_images
-from .remake_options import RemakeOptions
+from .source_options import RemakeOptions
+from .page import clean_images
+from .recorded_build import selected_again
 
 ENCODERS = ("opencv-python-headless", "pillow")
 _Wanted = dict[tuple[str, int], tuple[str, str]]
