@@ -1,4 +1,4 @@
-"""Whether source, code, textures and model agree with a manifest, and images that are made anew with its digests."""
+"""Whether source, code, textures, model and images made anew agree with a manifest."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
 def differences(
     data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield where an image differs from its row, as (path, what differs): its pixels, else its stored bytes.
+    """Yield (path, what differs) of an image: its pixels, else its stored bytes.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def differences(
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return which releases of libraries, of those named, may make other bytes: the differing ones, or all."""
+    """Return which releases of the named libraries may make other bytes."""
     here = {name: version(name) for name in names}
     there = {name: manifest.environment.get(name, here[name]) for name in names}
     if others := [f"{name} {there[name]} (here {here[name]})" for name in names if there[name] != here[name]]:

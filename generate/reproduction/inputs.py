@@ -1,4 +1,4 @@
-"""What a reproduction is given: the options that name its source, and the folder of a release's records."""
+"""The options that name a source, and the folder of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded build under repair: its parts are made aside, and files take their places where they are right."""
+"""A recorded build under repair: parts made aside, files put in place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Wanted = Mapping[tuple[str, int], tuple[str, str]]
 
 
 class Mending:
-    """A data set under repair; the source is opened and compared with its digest when it is first needed."""
+    """A data set under repair, and its source, which is opened when needed."""
 
     manifest: Manifest
     """The one that all other files are compared with."""
@@ -123,7 +123,7 @@ class Mending:
         return self.mended.append(path)
 
     def make(self, kinds: Sequence[Kind], parts: Sequence[Part], wanted: Wanted) -> Path:
-        """Make parts aside, in the sinks of some kinds, and return the folder that they are in.
+        """Make parts aside, in some kinds of sinks, and return their folder.
 
         Each wanted file is put in its place once its last part is made, so a repair that is stopped loses little.
         """

@@ -123,7 +123,7 @@ def page(
 
 
 def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
-    """Return what makes the clean images of a data set that does not store them; None where no source was named.
+    """Return what makes clean images that are not stored; None where no source was named.
 
     Raises
     ------

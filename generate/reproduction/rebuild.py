@@ -1,4 +1,4 @@
-"""`rebuild`: a data set made again from its source and its records, image by image against the digests."""
+"""`rebuild`: a data set made again from its source and its records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENOUGH = 1000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A data set that was made again; its pixels are those of the manifest, image by image."""
+    """A data set that was made again, with the pixels of the manifest."""
 
     built: Built
     whole: bool
@@ -131,7 +131,7 @@ def rebuild(
 
 @dataclass
 class Comparison:
-    """Compares parts with a release as they are made; a part with an image that differs is not kept."""
+    """Compares parts with a release as they are made, and keeps those that are equal."""
 
     release: Release
     directory: Path
@@ -160,7 +160,7 @@ class Comparison:
             self._refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed, and sets with one digest alone; raise if anything differs."""
+        """Compare earlier parts, and sets with one digest alone; raise if anything differs."""
         committed = sorted(sidecars)  # run by run
         for path in committed:
             if path not in self.seen:
@@ -199,7 +199,7 @@ class Comparison:
 
 
 def _compared(built: Built, release: Release) -> Rebuilt:
-    """Return how what was made compares with the manifest: its sets, which may have existed before, and its bytes."""
+    """Return how sets and bytes that were made compare with the manifest."""
     manifest, root = release.data.manifest, release.data.path
     wanted, made = ({s.id: s.pixel_digest for s in some.sets} for some in (manifest, built.manifest))
     if problems := [f"{s}: has {made[s]}, expected {wanted[s]}" for s in made if made[s] != wanted.get(s, made[s])]:

@@ -133,7 +133,7 @@ def recorded_build(
 
 
 def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str, str]], list[str]]:
-    """Hold the checked samples against the records, then a few clean images, before anything is written."""
+    """Hold the checked samples, then a few clean images, against the records."""
     bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
 
     def seen(sample: Sample) -> str:
@@ -149,7 +149,7 @@ def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in the order of its recipe; clean comes first where the recipe has none."""
+    """Return the sets of a manifest in its recipe's order, or with clean first."""
     entries = manifest.recipe.get("sets")
     ids = [e.get("id") for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     order = {str(set_id): number for number, set_id in enumerate(ids)}
@@ -208,7 +208,7 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the regions of a manifest's recipe, if they are stored as ``images``, or as a ``table``."""
+    """Return the regions of a recipe, if they are stored as ``images`` or ``table``."""
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 

@@ -1,4 +1,4 @@
-"""`verify --repair`: what is wrong or missing is made again, file by file; what is right is not touched.
+"""`verify --repair`: what is wrong or missing is made again, file by file.
 
 Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those
 that the records list. manifest.json is never rewritten: all other files are compared with it. Files that no record
@@ -61,7 +61,7 @@ from .recorded_build import selected_again
 
 
 def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
-    """Make again what a verification found wrong or missing; return what was mended and what could not be.
+    """Make again what a verification found wrong or missing, as far as it can be.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 
 def _trusted(m: Mending) -> bool:
-    """Find the manifest and what may be absent; return whether other files can be compared with them."""
+    """Return whether there is a manifest that other files can be compared with."""
     data = (m.root / MANIFEST).read_bytes() if plain_file(m.root, MANIFEST) else b""
     manifest, wrong = record_or_mistakes(Manifest, data)
     if manifest is not None:
@@ -158,7 +158,7 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _samples(m: Mending) -> bool:
-    """Make samples.jsonl again, and return whether it stands; where its samples are not known, that is said."""
+    """Make samples.jsonl again, if its samples are known, and return whether it stands."""
     for candidate in _candidates(m):
         try:
             checked = [(s, m.source.fingerprint(s)) for s in candidate]

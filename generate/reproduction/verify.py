@@ -35,7 +35,7 @@ def verify(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> VerificationReport:
-    """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
+    """Check a data set: structure, files, sizes, hashes, pixels; and samples made again.
 
     Parameters
     ----------

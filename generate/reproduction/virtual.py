@@ -71,7 +71,7 @@ def open_virtual(
 
 
 class VirtualDataSet(DataSet):
-    """A data set whose images are made when asked for: all sets but those that follow a model's gradients."""
+    """A data set whose images are made when asked for, without sets of a model."""
 
     def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
         super().__init__(
@@ -159,11 +159,11 @@ class VirtualImages:
             raise VerificationError(f"{self.path}: {difference}")
 
     def clean(self, index: int) -> Pixels:
-        """Return the clean image of a sample, (H, W, C), which is not to be changed."""
+        """Return the clean image of a sample, (H, W, C), not to be changed."""
         return self._start(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set, (H, W, C) each, before they are encoded; those of one shape are made together.
+        """Return images of a set, (H, W, C) each, before they are encoded.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class VirtualImages:
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest beginning of a chain that is kept, depth and image; if none is, the clean image."""
+        """Return the longest kept beginning of a chain, or the clean image: depth, image."""
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._kept.get((index, id(chain[depth])))) is not None:
                 self._kept.move_to_end((index, id(chain[depth])))

@@ -1,4 +1,4 @@
-"""Class folders: how loaders number those that they find, and a list's images with one in every folder.
+"""Class folders: their numbers for loaders, and lists of images that fill them.
 
 torchvision sorts folders by code points, timm naturally. RobustBench evaluates on 5,000 of ImageNet's 50,000 images, by
 a list of its own that leaves three classes empty: torchvision's ImageFolder refuses an empty class folder, and without
@@ -75,7 +75,7 @@ def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _agrees(pairs: Iterable[tuple[str, int]], key: Callable[[str], Any]) -> bool:
-    """Return whether folders, one a label, stand in the order of their labels when sorted by a key."""
+    """Return whether folders, sorted by a key, stand in the order of their labels."""
     folders = sorted((key(folder), label) for folder, label in pairs)
     # folders with one key come in any order; equal labels are two folders of one class
     return all(a[0] != b[0] and a[1] < b[1] for a, b in pairwise(folders))
@@ -87,7 +87,7 @@ def _natural(text: str) -> list[int | str]:
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
-    """Return the images on a list: a name a line, folders and suffix optional; what follows a blank is ignored.
+    """Return the names on a list: the first word of each line.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def read_list(path: str | Path) -> tuple[str, ...]:
 
 
 def with_every_class(view: str, contents: Contents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
-    """Return the samples on a list, and a first one of each other class, in sample order; and a note of those.
+    """Return the samples on a list and one of each other class, and notes.
 
     Raises
     ------

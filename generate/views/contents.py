@@ -1,4 +1,4 @@
-"""The contents of a view: sets and samples of a data set or build, and what can be asked of a view."""
+"""The contents of a view: sets, samples, and what can be asked of it."""
 
 from __future__ import annotations
 

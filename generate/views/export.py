@@ -1,4 +1,4 @@
-"""`export`: a finished data set in the layout that a third-party loader opens, written aside, in place in one step."""
+"""`export`: a finished data set in the layout that a third-party loader opens."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class _Written:
             )
 
     def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Write an image as a hard link to the build's file, or a copy; return (path, sha256, bytes)."""
+        """Link or copy the build's file of an image; return (path, sha256, bytes)."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
         self.bytes += record.bytes
@@ -260,7 +260,7 @@ class _Written:
 
 
 def _refuse_outside(path: str) -> None:
-    """Raise `BuildError` if a path, whose parts come from anybody's manifest, leads out of the view."""
+    """Raise `BuildError` if a path, from anybody's manifest, leads out of the view."""
     try:
         safe_path(path)
     except ValueError as e:
@@ -298,7 +298,7 @@ def _members(
 
 
 def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Yield a tar that depends on names and bytes alone: no times, owners or modes of this machine are in it."""
+    """Yield a tar of names and bytes alone, without times, owners or modes."""
     written = 0
     for name, data in files:
         _refuse_outside(name)
@@ -324,7 +324,7 @@ def _encoded(stored: Path | NDArray[np.uint8]) -> bytes:
 
 @contextmanager
 def finished_at_once(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `target` that takes its place if all goes well, and is removed if not.
+    """Yield a temporary folder that takes the place of `target` if all goes well.
 
     A killed process leaves the temporary folder (``.<name>.<random>.part``) and nothing at `target`.
 

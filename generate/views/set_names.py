@@ -1,4 +1,4 @@
-"""Which sets have which names in a view: every set has one, or is refused; nothing is padded."""
+"""The names of sets in a view: each has one, or is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SeverityFile(RecipeTable):
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the table ``[severities]`` of a TOML file, name -> set ids; `BuildError` where it is none."""
+    """Return the table ``[severities]`` of a TOML file: name -> set ids."""
     return read_table(SeverityFile, path, "--severities").severities
 
 
@@ -56,7 +56,7 @@ def named_sets(layout: Layout, contents: Contents, options: ViewOptions) -> Name
 
 
 def _misfit(layout: Layout, one: ViewSet) -> str | None:
-    """Return why a set has no severity, or no letter, of its own; None where it has, or needs none."""
+    """Return why a set has no severity, or no letter, of its own."""
     what = "letter" if layout.letters else "severity"
     if not one.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -82,7 +82,7 @@ def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
 
 
 def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> NamedSets:
-    """Name sets by their corruptions: five severities of each, or one set, and clean images as ``identity``."""
+    """Name sets by their corruptions, with five severities each, or one set."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))

@@ -1,4 +1,4 @@
-"""The texts of a view: labels, lists, JSON and descriptions beside its images, and what stands with each in a tar."""
+"""The texts of a view: labels, lists, JSON and descriptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .view import SetSlice, View
 
 
 def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and bytes of labels, lists and metadata; `sha256s` are those of the archives by path."""
+    """Yield path and bytes of each text; `sha256s` are those of the archives."""
     samples = view.contents.samples
     for path, (text, slices) in view.texts.items():
         if text.labels is not None:
@@ -31,7 +31,7 @@ def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]
 
 
 def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
-    """Yield an image's name in a tar, with None for its bytes, then name and bytes of its companions."""
+    """Yield name and bytes (None) of an image in a tar, then of its companions."""
     yield view.image_name(images, index), None
     for text in view.layout.with_each:
         yield text.path.format(**view.words(images, index)), _line(view, text, images, index)
@@ -66,7 +66,7 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: a record set for each set, with the fields image, index, label, class and path."""
+    """Return croissant.json, with a record set for each set."""
     assert view.contents.manifest is not None  # nothing is built straight into tars
     document = CroissantDocument(view.contents.manifest)
     patterns = {

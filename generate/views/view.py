@@ -235,7 +235,7 @@ class View:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a manifest says of its view, but for the view's sets: equal for two builds that are one."""
+        """What a manifest says of its view, but for the sets."""
         flags = {"numbered": self.layout.numbered, "own_names": self.layout.own_names}
         return {"view": self.layout.name, "top": self.top, **{name: True for name, set_ in flags.items() if set_}}
 
@@ -305,7 +305,7 @@ def _refuse_unused(layout: Layout, contents: Contents, options: ViewOptions) -> 
 
 
 def marked(set_id: str) -> str:
-    """Return a set's id with a sign, which is in no id, before each word that names a split."""
+    """Return a set's id with a sign before each word that names a split."""
     return _SPLIT.sub(r"=\g<0>", set_id)
 
 

@@ -1,4 +1,4 @@
-"""VIEW.json, and whether a view is what it says: by itself, and image by image against the build that it is of.
+"""VIEW.json, and whether a view is what it says, alone or beside its build.
 
 A view is an export in another layout. VIEW.json names the build by its digest and says enough to check the view without
 the build: the sha256 of every array, archive and text, and for single images one sha256 a folder. With the build, every
@@ -102,7 +102,7 @@ def is_view(directory: Path | str) -> bool:
 
 
 def _opened(directory: Path | str) -> tuple[VerificationReport, ViewRecord | None, Listing]:
-    """Return a report, what VIEW.json says (None, and a problem, where that is nothing), and what lies beside it."""
+    """Return a report, what VIEW.json says, if it can be read, and a listing."""
     report, listing = VerificationReport(printable(str(directory)), "pixels"), Listing()
     data = read_small(Path(directory), VIEW, MANIFEST_CAP)
     if isinstance(data, Problem):
@@ -238,7 +238,7 @@ Stored = bytes | NDArray[np.uint8] | None
 
 
 def _images(view: View, root: Path, present: Container[str]) -> Iterator[tuple[str, int, str, Stored]]:
-    """Yield every image that should be in a view: its set, its index, where it lies, and what lies there.
+    """Yield (set, index, place, content) of every image that should be in a view.
 
     A file that is missing is left out. What stands beside an image in a tar is checked on the way.
     """
