@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from .corruptions.plugins import load_plugin as load_plugin
     from .corruptions.transforms import Corrupt as Corrupt
     from .corruptions.transforms import RandomCorrupt as RandomCorrupt
-    from .generate.again.page_again import page as page
-    from .generate.again.rebuild import rebuild as rebuild
-    from .generate.again.rederive import verify as verify
     from .generate.build import build as build
     from .generate.catalogue import names as names
     from .generate.catalogue import recipes as recipes
@@ -36,6 +33,9 @@ if TYPE_CHECKING:
     from .generate.planning import plan as plan
     from .generate.preview import preview as preview
     from .generate.recipes.two_factor import pairs as pairs
+    from .generate.reproduction.page import page as page
+    from .generate.reproduction.rebuild import rebuild as rebuild
+    from .generate.reproduction.verify import verify as verify
     from .generate.show import show as show
     from .generate.views.export import export as export
     from .manifests.distribution.fetch import fetch as fetch
@@ -65,26 +65,26 @@ _HOMES = {
     "publish": "manifests.distribution.publish",
     "names": "generate.catalogue",
     "pack": "manifests.release.pack",
-    "page": "generate.again.page_again",
+    "page": "generate.reproduction.page",
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
     "show": "generate.show",
     "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.planning",
-    "rebuild": "generate.again.rebuild",
+    "rebuild": "generate.reproduction.rebuild",
     "compare": "scores.compare",
     "predict": "scores.predict",
     "report": "scores.report",
     "score": "scores.score",
     "score_table": "scores.score_table",
-    "verify": "generate.again.rederive",
+    "verify": "generate.reproduction.verify",
     "open": "manifests.reader",
 }
 __all__ = sorted(["__version__", *_HOMES])
 
 _SUPPLIED = {
-    "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
+    "open": {"family_of": "corruptions.registry", "open_virtual": "generate.reproduction.virtual"},
     "pack": {"family_of": "corruptions.registry"},
     "score": {"describe_level": "corruptions.gradual"},
 }

@@ -87,7 +87,7 @@ def page(
     A build has one already, unless it was made with --no-page. The data set's digest stays.
     """
     with progress_of("page") as progress:
-        from ..generate.again.page_again import page as make_page
+        from ..generate.reproduction.page import page as make_page
 
         made = make_page(directory, out=out, progress=progress, **given)
     if as_json:

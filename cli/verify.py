@@ -54,7 +54,7 @@ def verify(
     """
     with progress_of("verify") as progress:
         from ..corruptions.calibrations import get_calibration
-        from ..generate.again.rederive import verify as run
+        from ..generate.reproduction.verify import verify as run
 
         report = run(
             directory,
@@ -120,7 +120,7 @@ def rebuild(
     For releases without pixels. The same command resumes one that was stopped.
     """
     with progress_of("rebuild") as progress:
-        from ..generate.again.rebuild import rebuild as run
+        from ..generate.reproduction.rebuild import rebuild as run
 
         rebuilt = run(manifest, out=out, sets=sets, progress=progress, **given)
     built = rebuilt.built

@@ -1,4 +1,4 @@
-"""Reading a data set back: sets, labels, and images by index or in order, from folders and shards alike.
+"""Data sets read back: sets, labels and images, from folders and shards alike.
 
 Needs numpy, h5py, Pillow, pydantic and blake3 only.
 """
@@ -44,8 +44,9 @@ def open(
     family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
-    """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they
-    are asked for.
+    """Open a data set that a build wrote, or, with a source, its records.
+
+    Images of the latter are made when they are asked for.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ class DataSet(Mapping[str, ImageSet]):
         return self.severities(name)  # type: ignore[return-value]
 
     def severities(self, corruption: str) -> SetGroup[float]:
-        """Return the sets of one corruption alone: severity -> set, or level -> set where it has levels.
+        """Return the sets of one corruption alone: severity -> set, or level -> set.
 
         Raises
         ------
@@ -286,7 +287,7 @@ class DataSet(Mapping[str, ImageSet]):
         return found.with_transform(transform, target_transform)
 
     def stream(self, schedule: Any, transform: Callable[[Any], Any] | None = None) -> Any:
-        """Return the images in the order of a schedule, or of a schedule's file, as `corruptset_streams.Stream` does.
+        """Return the images in the order of a schedule, or its file, as `corruptset_streams.Stream`.
 
         Raises
         ------
@@ -302,7 +303,7 @@ class DataSet(Mapping[str, ImageSet]):
 
     @cached_property
     def _alone(self) -> dict[str, dict[float, SetRecord]]:
-        """The corruptions that are alone in a set with a severity or level, and these sets."""
+        """The corruptions that are alone in a set, and these sets by severity or level."""
         return by_corruption(self._sets.values())
 
     def _why_absent(self, set_id: str) -> str:
@@ -316,8 +317,9 @@ class DataSet(Mapping[str, ImageSet]):
         return ImageSet(self.manifest.name, record, self._samples, self._store_of(record) if self._store_of else stored)
 
     def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
-        """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`:
-        only those.
+        """Return the regions of a source image, sorted by side, y and x.
+
+        With `side`, only those of that side.
 
         Raises
         ------

@@ -14,7 +14,7 @@ COMMAND = Path(sys.executable).with_name("corruptset")
 
 SERVER = """
 import json, os, sys
-import corruptset.cli.app, corruptset.generate.again.rederive, corruptset.generate.build
+import corruptset.cli.app, corruptset.generate.reproduction.verify, corruptset.generate.build
 for line in sys.stdin:
     call = json.loads(line)
     process = os.fork()

@@ -107,7 +107,7 @@ FLOORS = {
     "generate": (
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "estimate",
         "planning", "built",
-        "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
+        "build", "level_effects", "catalogue", "show", "preview", "contract", "reproduction",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "set_choice", "images", "regions",

@@ -8,7 +8,7 @@ from ...manifests.layout import is_own, moved_content, set_of_shard
 from ...manifests.records.markdown import filled
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
-from ..views.class_numbers import numbering_notes
+from ..views.class_folders import numbering_notes
 
 
 def data_card(manifest: Manifest, samples: int) -> str:

@@ -15,8 +15,7 @@ from typing import Any
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
-from ..views.contents import Contents, ViewOptions
-from ..views.fits import placed, unexpected
+from ..views.contents import Contents, ViewOptions, placed, unexpected
 from ..views.layouts import Layout, get_layout
 from ..views.view import View
 

@@ -19,7 +19,7 @@ from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
-from ..views.fits import placed
+from ..views.contents import placed
 from ..views.layouts import get_layout
 from ..views.view import refuse_regions
 from .builds import Build, plugin_records

@@ -15,7 +15,7 @@ from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
 from ..sources.source import Source
-from ..views.fits import unexpected
+from ..views.contents import unexpected
 from ..views.layouts import get_layout
 from .builds import Build
 from .options import BuildOptions

@@ -1,4 +1,4 @@
-"""Where the images of a build go, from its format or its view: image files, arrays and HDF5 shards."""
+"""Where the images of a build go: image files, arrays and HDF5 shards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Sink:
         return RECORD_BYTES if self.kind == "files" else self.stored_bytes(size)
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """Return set id -> the folder or the arrays of its images; a shard is in neither."""
+        """Return set id -> the folder or arrays of its images, shards aside."""
         if self.view is not None:
             return self.view.set_paths
         return {set_id: [image_folder(set_id)] for set_id in sets} if self.kind == "files" else {}
@@ -88,11 +88,11 @@ class Sink:
         return () if self.view is None else list(self.view.array_rows)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield path and bytes of what stands beside the images; `sha256s` are those of the shared files."""
+        """Yield path and bytes of the texts beside images; `sha256s` are those of shared files."""
         return iter(()) if self.view is None else texts(self.view, sha256s)
 
     def view_record(self) -> dict[str, Any] | None:
-        """Return what a manifest says of the view that the images are laid out as, without its sets."""
+        """Return what a manifest says of the view of the images, without its sets."""
         return None if self.view is None else self.view.record
 
 
@@ -100,8 +100,9 @@ _KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": [
 
 
 def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: tuple[int, int], images: int) -> Format:
-    """Return the containers of a build whose user named none; `sizes` are those of clean images, `size` is
-    their mean.
+    """Return the containers of a build whose user named none.
+
+    `sizes` are those of clean images, `size` is their mean.
     """
     if encoding.lossless and len(set(sizes)) > 1:
         return "folder"  # images of several sizes do not fit into arrays
@@ -113,7 +114,7 @@ def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: t
 def make_sinks(
     form: Format | None, view: View | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
 ) -> tuple[Sink, ...]:
-    """Return where images go: into the files or arrays of a view, if there is one, else into containers."""
+    """Return where images go: into a view, if there is one, else into containers."""
     kinds: Sequence[Kind] = ["arrays" if view.array_rows else "files"] if view is not None else _KINDS[form]
     return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title, view) for kind in kinds)
 

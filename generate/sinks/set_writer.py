@@ -1,4 +1,4 @@
-"""What a part makes of one set: each image hashed, put into every sink, and described in one line.
+"""The images of one set in a part: hashed, stored, described in a line.
 
 Image files lie at ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout, or
 at a view's own paths. Arrays (.npy) are those of a view, and several parts write rows of one: it has its full size from
@@ -36,8 +36,9 @@ _BINARY = os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class SetWriter:
-    """The images of one set x one run; `add` takes them batch by batch, `finish` may run in another thread meanwhile
-    for other sets.
+    """The images of one set x one run, which `add` takes batch by batch.
+
+    `finish` may run in another thread, while other sets are made.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) -> None:
-    """Write rows of an array of `total` rows, from the `first` on, and wait until they are on disk."""
+    """Write rows of an array of `total` rows, and wait for the disk."""
     shape = images.shape[1:]
     header = npy_header((total, *shape), np.uint8)
     size = len(header) + total * math.prod(shape)

@@ -1,6 +1,4 @@
-"""What sinks share: a run of samples, the records of images, and about how many bytes
-one takes.
-"""
+"""What sinks share: runs of samples, records of images, and estimates of their bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ class Run:
 
 
 def rows_at(positions: Sequence[int]) -> slice | list[int]:
-    """Return what gives rows of an array: a slice, which copies nothing, where the positions follow each other."""
+    """Return an index of rows: a slice, which copies nothing, where positions follow each other."""
     adjoin = all(b == a + 1 for a, b in pairwise(positions))
     return slice(positions[0], positions[-1] + 1) if adjoin else list(positions)
 
@@ -50,9 +48,7 @@ def file_record(path: str, row: int | None, size: int, sha256: str) -> str:
 
 
 def row_records(path: str, first: int, rows: NDArray[np.uint8]) -> list[str]:
-    """Return the records of images that are rows of an array, from the `first` on. A record costs little more than its
-    hash.
-    """
+    """Return the records of rows of an array, from the `first` on."""
     size = rows[0].nbytes
     view = rows.reshape(-1).data
     start, end = f'{{"path": {json_text(path)}, "row": ', f', "bytes": {size}, "sha256": "sha256:'

@@ -1,20 +1,20 @@
-"""The contents of a view: sets and samples of a data set or build.
-
-And what can be asked of a view.
-"""
+"""The contents of a view: sets, samples, and what can be asked of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from ...corruptions.stages import Stage
 from ...errors import BuildError, listed
-from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
+from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
+from ..recipes.expectations import Named, refusal
+from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample
+from .layouts import LAYOUTS, Layout
 
 
 class ViewOptions(BaseModel):
@@ -27,12 +27,6 @@ class ViewOptions(BaseModel):
     images: tuple[str, ...] = ()
     """The names on the list of a listed layout."""
     allow_missing_classes: bool = False
-
-
-def refuse(view: str, problems: Sequence[str], then: str) -> None:
-    """Raise `BuildError` for what does not fit into a view, with the next step."""
-    if problems:
-        raise BuildError(f"This data set does not fit into the view {view}:\n{listed(problems)}\n{then}")
 
 
 @dataclass(frozen=True)
@@ -51,19 +45,19 @@ class ViewSet:
     """The level of the ladder that the only stage of a set is at."""
 
     @classmethod
-    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> ViewSet:
+    def of(cls, one: SetSpec | SetRecord) -> ViewSet:
         """Return what a view needs to know of a set.
 
         A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an
         alias: another set of that severity or level has parameters of its own.
         """
-        names = (set_id, *aliases)
-        if len(stages) != 1:
-            return cls(set_id, names, len(stages))
-        name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
+        names = (one.id, *one.aliases)
+        if len(one.stages) != 1:
+            return cls(one.id, names, len(one.stages))
+        name, severity, level = one.stages[0].corruption, one.stages[0].severity, one.stages[0].level
         tabled = isinstance(severity, int) and f"{name}/{severity}" in names
         laddered = level is not None and f"{name}/{level:02d}" in names
-        return cls(set_id, names, 1, name, int(severity or 0) if tabled else None, level if laddered else None)
+        return cls(one.id, names, 1, name, int(severity or 0) if tabled else None, level if laddered else None)
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,7 @@ class Contents:
     @classmethod
     def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> Contents:
         """Return the contents of a data set, or of some of its samples."""
-        sets = tuple(ViewSet.of(s.id, s.aliases, s.stages) for s in manifest.sets)
-        form = manifest.encoding["format"]
+        sets, form = tuple(map(ViewSet.of, manifest.sets)), manifest.encoding["format"]
         return cls(manifest.name, manifest.version, sets, samples, tuple(manifest.classes), form, manifest)
 
     def only(self, ids: Iterable[str]) -> Contents:
@@ -118,3 +111,42 @@ class Contents:
             }
             for one in self.sets
         }
+
+
+def refuse(view: str, problems: Sequence[str], then: str) -> None:
+    """Raise `BuildError` for what does not fit into a view, with the next step."""
+    if problems:
+        raise BuildError(f"This data set does not fit into the view {view}:\n{listed(problems)}\n{then}")
+
+
+_Set = TypeVar("_Set", SetSpec, ViewSet)
+
+
+def placed(layout: Layout, sets: Sequence[_Set], named: Collection[str] = ()) -> list[_Set]:
+    """Return the sets that go into a view, without clean where it has no place.
+
+    It goes in where it is named, or where there is no other.
+    """
+    if layout.takes_clean:
+        return list(sets)
+    return [one for one in sets if one.stages or not set(named).isdisjoint(one.names)] or list(sets)
+
+
+def unexpected(layout: Layout, images: Sequence[Named], *, all_seen: bool = True) -> str | None:
+    """Return why images do not go into a view, and which views fit; or None.
+
+    Parameters
+    ----------
+    layout : Layout
+    images : sequence of (name, (width, height, channels))
+        As they would lie in the view.
+    all_seen : bool
+        Whether these are all images.
+    """
+    if layout.expects is None or not (problems := layout.expects.problems(images, all_seen=all_seen)):
+        return None
+    made_for = {name: other.expects for name, other in LAYOUTS.items()}
+    fitting = [name for name, expects in made_for.items() if expects is not None and not expects.problems(images)]
+    fit = f"Views that fit: {', '.join(fitting)}; any" if fitting else "Any"
+    instead = f"{fit} images go into {', '.join(name for name, expects in made_for.items() if expects is None)}."
+    return refusal(f"The view {layout.name}", layout.expects, problems, instead)

@@ -1,64 +1,37 @@
-"""The texts beside the images of a view: labels, lists, JSON and descriptions."""
+"""The texts of a view: labels, lists, JSON and descriptions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from ...manifests.images.arrays import npy_header
 from ...manifests.release.croissant import CroissantDocument, image_field
 from .layouts import Text
-
-if TYPE_CHECKING:
-    from .view import SetSlice, View
-
-
-def text_files(view: View) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
-    """Return path of every text -> what it is, and its slices."""
-    files: dict[str, tuple[Text, list[SetSlice]]] = {}
-    for text in view.layout.beside:
-        for images in view.slices:
-            files.setdefault(text.path.format(**images.words), (text, []))[1].append(images)
-    return files
-
-
-def paths(view: View) -> Iterator[str]:
-    """Yield the relative path of every file of a view but VIEW.json."""
-    if view.layout.container == "files":
-        yield from (view.path(images, index) for images in view.slices for index in images.samples)
-    else:
-        yield from view.slices_at
-    yield from text_files(view)
+from .view import SetSlice, View
 
 
 def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield what is neither image nor array: labels, lists, metadata.
-
-    `sha256s` are those of the archives by path.
-    """
-    for path, (text, slices) in text_files(view).items():
+    """Yield path and bytes of each text; `sha256s` are those of the archives."""
+    samples = view.contents.samples
+    for path, (text, slices) in view.texts.items():
         if text.labels is not None:
             # those of several arrays are the same
             rows = [index for images in slices if images.path == slices[0].path for index in images.samples]
-            labels = np.array([view.contents.samples[index].class_index for index in rows], text.labels)
+            labels = np.array([samples[index].class_index for index in rows], text.labels)
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
         elif text.made is not None:
             yield path, _shards(view) if text.made == "shards" else _croissant(view, sha256s)
         else:
-            yield (
-                path,
-                b"".join(_line(view, text, images, index) + b"\n" for images in slices for index in images.samples),
-            )
+            lines = (_line(view, text, images, index) + b"\n" for images in slices for index in images.samples)
+            yield path, b"".join(lines)
 
 
 def members(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes | None]]:
-    """Yield an image's name in a tar, then name and bytes of its companions.
-
-    The image has None for its bytes.
-    """
+    """Yield name and bytes (None) of an image in a tar, then of its companions."""
     yield view.image_name(images, index), None
     for text in view.layout.with_each:
         yield text.path.format(**view.words(images, index)), _line(view, text, images, index)
@@ -93,29 +66,20 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: a record set for each set.
-
-    With the fields image, index, label, class and path.
-    """
+    """Return croissant.json, with a record set for each set."""
     assert view.contents.manifest is not None  # nothing is built straight into tars
     document = CroissantDocument(view.contents.manifest)
+    patterns = {
+        "index": r"(\d+)-",
+        "label": r"\d+-label=(\d+)/",
+        "class": r"\d+-label=\d+/([^/]+)/",
+        "path": r"\d+-label=\d+/(.+)$",
+    }
     for tar in view.slices:
-        set_id, archive = tar.set_id, f"{tar.set_id}.tar"
-        document.add_file(
-            archive, tar.path.removeprefix(f"{view.top}/"), "application/x-tar", sha256s.get(tar.path, "")
-        )
+        set_id, archive, path = tar.set_id, f"{tar.set_id}.tar", tar.path.removeprefix(f"{view.top}/")
+        document.add_file(archive, path, "application/x-tar", sha256s.get(tar.path, ""))
         document.add_images(set_id, [archive], "*")
-        patterns = {
-            "index": r"(\d+)-",
-            "label": r"\d+-label=(\d+)/",
-            "class": r"\d+-label=\d+/([^/]+)/",
-            "path": r"\d+-label=\d+/(.+)$",
-        }
-        fields = {
-            "image": image_field(set_id),
-            **{name: image_field(set_id, pattern) for name, pattern in patterns.items()},
-        }
-        document.add_records(
-            set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields
-        )
+        fields = {name: image_field(set_id, pattern) for name, pattern in patterns.items()}
+        said = f"The set {set_id}: {len(tar.samples)} images, in the order of the samples."
+        document.add_records(set_id, said, {"image": image_field(set_id), **fields})
     return document.encode(f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions")

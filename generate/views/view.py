@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError
@@ -20,13 +22,12 @@ from ...manifests.layout import set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
+from ..sources.listing import kept_suffix
 from ..sources.source import Sample
-from .class_numbers import class_notes
-from .contents import Contents, ViewOptions, ViewSet
-from .fits import refuse_misfits, refuse_unused
-from .image_list import with_every_class
-from .layouts import LAYOUTS, Layout, get_layout
-from .severities import Words, named_sets
+from .class_folders import class_notes, with_every_class
+from .contents import Contents, ViewOptions, ViewSet, refuse
+from .layouts import LAYOUTS, Layout, Text, get_layout
+from .set_names import Words, named_sets
 
 SHARD = 5000
 """Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
@@ -66,9 +67,10 @@ class View:
     """
 
     def __init__(self, layout: Layout, contents: Contents, options: ViewOptions) -> None:
-        if any(sample.region is not None for sample in contents.samples):
+        samples = contents.samples
+        if any(sample.region is not None for sample in samples):
             refuse_regions(layout)
-        refuse_unused(layout, contents, options)
+        _refuse_unused(layout, contents, options)
         self.layout, self.contents = layout, contents
         hundred = "cifar100" in contents.name.replace("-", "") or len(contents.classes) == 100
         self._words: Words = {"dataset": f"{contents.name}-{contents.version}", "hundred": 100 if hundred else 10}
@@ -79,27 +81,24 @@ class View:
             self._words["archives"] = _archives_id(contents.manifest)
         self._names: dict[int, str] = {}
         """What images are called, the same in every set."""
-        chosen, list_notes = (
-            with_every_class(layout.name, contents, options.images)
-            if layout.listed
-            else (range(len(contents.samples)), [])
-        )
+        chosen: Sequence[int] = range(len(samples))
+        list_notes: list[str] = []
+        if layout.listed:
+            chosen, list_notes = with_every_class(layout.name, contents, options.images)
         sets, self.notes = named_sets(layout, contents, options)
         """What a user should know of this view of this data set."""
         self.slices = tuple(self._slices(sets, chosen))
-        refuse_misfits(self)
+        self._refuse_misfits()
         if layout.numbers_classes:
-            labels = (
-                [(self.image_name(self.slices[0], i), contents.samples[i].class_index) for i in chosen]
-                if self.slices
-                else []
-            )
-            self.notes += class_notes(layout.name, contents, labels, allow_missing=options.allow_missing_classes)
+            folders = [
+                (self.image_name(images, i), samples[i].class_index) for images in self.slices[:1] for i in chosen
+            ]
+            self.notes += class_notes(layout.name, contents, folders, allow_missing=options.allow_missing_classes)
         self.notes += list_notes
-        splits = list(dict.fromkeys(sample.split or "test" for sample in contents.samples))
+        splits = list(dict.fromkeys(sample.split or "test" for sample in samples))
         for remark in layout.remarks:
-            if len(contents.samples) != remark.unless_samples and len(splits) != remark.unless_splits:
-                self.notes.append(remark.text.format(samples=len(contents.samples), split=splits[0]))
+            if len(samples) != remark.unless_samples and len(splits) != remark.unless_splits:
+                self.notes.append(remark.text.format(samples=len(samples), split=splits[0]))
 
     def _slices(self, sets: Iterable[tuple[str, Words]], chosen: Sequence[int]) -> Iterator[SetSlice]:
         place, samples = self.layout.place, self.contents.samples
@@ -124,6 +123,49 @@ class View:
                 yield SetSlice(set_id, path, indices, rows[path] if self.layout.container == "arrays" else None, words)
                 rows[path] += len(indices)
 
+    def _refuse_misfits(self) -> None:
+        """Raise `BuildError` for samples and names that the layout has no place for."""
+        layout, samples, classes = self.layout, self.contents.samples, self.contents.classes
+        problems: list[str] = []
+        if layout.splits:
+            known = " and ".join(layout.splits)
+            strange = {s.split for s in samples} - {None, *layout.splits}
+            problems += [f"split {split!r}: the view has {known}" for split in sorted(map(str, strange))]
+        if layout.own_names:
+            problems += [
+                f"{s.path}: its suffix is neither that of a JPEG nor .png, and images keep their names there"
+                for s in samples
+                if s.path and not kept_suffix(s.path)
+            ]
+        if not layout.blanks:
+            blank = [s.id for s in samples if " " in s.id or " " in classes[s.class_index].folder]
+            problems += [
+                f"{i}: has a blank in its path, and the lists separate path and label by a blank" for i in blank
+            ]
+        for text in (text for text in layout.beside if text.labels):
+            most, top = max((s.class_index for s in samples), default=0), np.iinfo(str(text.labels)).max
+            if most > top:
+                problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
+        refuse(layout.name, problems, "Mend the source and build again, or choose another view, such as webdataset.")
+        own = layout is not LAYOUTS.get(layout.name)
+        # names of our own layouts' images differ where ids do; what a user calls a set or an image may be anything
+        files = Counter(path.casefold() for path in (self.paths() if own or self.array_rows else self.slices_at))
+        if own and layout.container == "tars":
+            for images in self.slices:
+                paths = (path for i in images.samples for path in self._member_paths(images, i))
+                files.update(f"{images.path}/{path}".casefold() for path in paths)
+        twice = [path for path, count in files.items() if count > 1]
+        then = (
+            "Put more words into its place, image or path, such as {set} or {index}."
+            if own
+            else "Name the set otherwise (--severities): capitals do not count."
+        )
+        refuse(layout.name, [f"{path}: two images, or an image and a text, would lie there" for path in twice], then)
+
+    def _member_paths(self, images: SetSlice, index: int) -> Iterator[str]:
+        yield self.image_name(images, index)
+        yield from (text.path.format(**self.words(images, index)) for text in self.layout.with_each)
+
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
         """Set id -> its slices."""
@@ -133,6 +175,15 @@ class View:
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
         """Path of a folder, array or archive -> the slices that lie there."""
         return _grouped((images.path, images) for images in self.slices)
+
+    @cached_property
+    def texts(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
+        """Path of every text -> what it is, and its slices."""
+        files: dict[str, tuple[Text, list[SetSlice]]] = {}
+        for text in self.layout.beside:
+            for images in self.slices:
+                files.setdefault(text.path.format(**images.words), (text, []))[1].append(images)
+        return files
 
     @property
     def set_paths(self) -> Mapping[str, Sequence[str]]:
@@ -144,6 +195,14 @@ class View:
         """Path of every array of images -> its rows; empty where images are files."""
         arrays = self.slices_at if self.layout.container == "arrays" else {}
         return {path: sum(len(images.samples) for images in slices) for path, slices in arrays.items()}
+
+    def paths(self) -> Iterator[str]:
+        """Yield the relative path of every file but VIEW.json."""
+        if self.layout.container == "files":
+            yield from (self.path(images, index) for images in self.slices for index in images.samples)
+        else:
+            yield from self.slices_at
+        yield from self.texts
 
     def path(self, images: SetSlice, index: int) -> str:
         """Return the file of an image."""
@@ -176,10 +235,7 @@ class View:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a manifest says of its view, but for the view's sets.
-
-        It must be equal for two builds to be one.
-        """
+        """What a manifest says of its view, but for the sets."""
         flags = {"numbered": self.layout.numbered, "own_names": self.layout.own_names}
         return {"view": self.layout.name, "top": self.top, **{name: True for name, set_ in flags.items() if set_}}
 
@@ -215,7 +271,7 @@ def view_of_build(
             f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset "
             f"export {view}`."
         )
-    refs = tuple(ViewSet.of(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
+    refs = tuple(ViewSet.of(s) for s in sorted(sets, key=lambda s: s.id))
     made = View(layout, Contents(name, version, refs, samples, classes, encoding.format), ViewOptions())
     if made.array_rows and not encoding.lossless:
         raise BuildError(
@@ -235,11 +291,21 @@ def refuse_regions(layout: Layout) -> None:
         )
 
 
-def marked(set_id: str) -> str:
-    """Return a set's id with a sign before each word that names a split.
+def _refuse_unused(layout: Layout, contents: Contents, options: ViewOptions) -> None:
+    """Raise `BuildError` for options that a view has no use for, and for missing labels."""
+    flags = {
+        "--severities": options.severities and layout.names not in ("severities", "one"),
+        "--list": options.images and not layout.listed,
+        "--allow-missing-classes": options.allow_missing_classes and not layout.numbers_classes,
+    }
+    if unused := ", ".join(flag for flag, extra in flags.items() if extra):
+        raise BuildError(f"The view {layout.name} does not take {unused}. Leave it out.")
+    if layout.labelled and not contents.classes:
+        raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
 
-    The sign is in no id.
-    """
+
+def marked(set_id: str) -> str:
+    """Return a set's id with a sign before each word that names a split."""
     return _SPLIT.sub(r"=\g<0>", set_id)
 
 

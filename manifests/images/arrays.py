@@ -1,4 +1,4 @@
-"""Arrays (.npy) whose rows are images: their header, and reading them by row without loading the whole."""
+"""Arrays (.npy) whose rows are images: their header, and reading them by row."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 
 
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
-    """Map an array (.npy) into memory, and return it with the offset of its elements in the file; only the header is
-    read.
+    """Map an array (.npy) into memory, and return it with the offset of its elements.
 
     NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are
     never loaded.
@@ -56,18 +55,18 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
 
 
 class Rows:
-    """An open file of many images: `rows` of pixels (H, W, C), or of encoded images where `encoded`."""
+    """An open file of many images: rows of pixels, or of encoded images."""
 
     encoded = False
     images: Any
     rows: int
 
     def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows as they are stored: pixels, or an array of the bytes of encoded images."""
+        """Return consecutive rows as they are stored: pixels, or arrays of encoded bytes."""
         return np.array(self.images[start:stop])
 
     def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows as they are stored, read in blocks of at most 16 MB or one row."""
+        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
         step = 64
         if not self.encoded:
             step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))

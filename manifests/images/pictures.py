@@ -1,6 +1,4 @@
-"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits; and pixels as pictures of
-Pillow.
-"""
+"""The formats of single images, JPEG and PNG of 8 bits, and their decoder."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 
 
 def stored_format(path: str, encoding_format: str) -> str:
-    """Return the format of an image file of a data set: a data set of JPEG whose files keep their names has PNG where a
-    name says so.
+    """Return the format of an image file of a data set.
+
+    A data set of JPEG whose files keep their names has PNG where a name says so.
 
     Examples
     --------
@@ -28,16 +27,18 @@ def stored_format(path: str, encoding_format: str) -> str:
 
 
 def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
-    """Return the path of an image that keeps its name: the one in its source, else the sample's id with a suffix."""
+    """Return the path of an image in its source, else its id with suffix."""
     return path or f"{sample_id}.{FORMATS[encoding_format][1]}"
 
 
 class NotAPicture(ValueError):
-    """Bytes that do not decode to a grey or RGB image of 8 bits in the expected format."""
+    """Bytes that are no grey or RGB image of 8 bits in the expected format."""
 
 
 def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
-    """Return the (H, W, C) pixels, C 1 or 3, of one encoded image, of ``jpeg`` or ``png``: no other decoder is tried.
+    """Return the pixels of an encoded image, (H, W, C), C 1 or 3.
+
+    The format is ``jpeg`` or ``png``; no other decoder is tried.
 
     NotAPicture: another format, truncated, more pixels than Pillow's bomb limit, or neither grey nor RGB.
     """
@@ -58,7 +59,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
 
 
 def picture_of(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return an image (H, W, C), C 1 or 3, as a PIL image of mode L or RGB."""
+    """Return an image, (H, W, C), as a PIL image of mode L or RGB."""
     return Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
 
 

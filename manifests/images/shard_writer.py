@@ -1,4 +1,6 @@
-"""The writer of HDF5 shards, whose layout `shards` describes: a run of consecutive samples of one set, built in memory.
+"""The writer of HDF5 shards, whose layout `shards` describes.
+
+A shard is a run of consecutive samples of one set, and is built in memory.
 
 h5py on a full disk raises and then crashes the process, and a killed HDF5 write can open cleanly with zeros in it. So
 HDF5 never touches the disk here: it builds a file in memory, and plain Python writes the bytes. h5py is imported for
@@ -64,7 +66,9 @@ def shard_pieces(
 
 
 def chunk_rows(count: int, row_bytes: int) -> int:
-    """Return how many rows a chunk has: about 64 of photographs, up to 500 of small images, the last chunk nearly full.
+    """Return how many rows a chunk has.
+
+    About 64 of photographs, up to 500 of small images, with the last chunk nearly full.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def chunk_rows(count: int, row_bytes: int) -> int:
 def by_hdf5(
     rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id: str, build: str, encoding: str
 ) -> tuple[bytes, list[tuple[int, int, Slot]]]:
-    """Return a shard as HDF5 itself makes it, and offset, bytes and slot of its columns and its chunks of pixels."""
+    """Return a shard as HDF5 itself makes it, and (offset, bytes, slot) of its values."""
     import h5py
 
     slots: list[tuple[int, int, Slot]] = []
@@ -111,8 +115,9 @@ def by_hdf5(
 
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[bytes, Slot], ...] | None:
-    """Return the bytes between the values of a shard of pixels, each with the slot that follows; None where the id's
-    place is not clear.
+    """Return the bytes between the values of a shard, each with its next slot.
+
+    None where the id's place is not clear.
     """
     mark, count = "\x7f" * name_length, shape[0]
     columns: Columns = {

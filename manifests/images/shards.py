@@ -43,9 +43,7 @@ parent.
 
 
 def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | int]:
-    """Return the attributes of a shard; `build` is the name and version, `encoding` is ``raw`` or the format of the
-    images.
-    """
+    """Return the attributes of a shard of a build, ``<name> <version>``; `encoding` may be ``raw``."""
     return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
 
 
@@ -61,9 +59,7 @@ def _attribute_problems(where: str, attributes: Any, expected: Mapping[str, Any]
 
 
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset of the file itself: links, external storage and virtual datasets could lead out of the data
-    set's directory.
-    """
+    """Return a dataset of the file itself: links could lead out of it."""
     import h5py
 
     link = file.get(name, getlink=True)
@@ -80,7 +76,7 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard(Rows):
-    """An open shard: `rows` of pixels, or of encoded images where `encoded`; NotAShard where the file is not one."""
+    """An open shard, or NotAShard where the file is none."""
 
     def __init__(self, path: Path) -> None:
         import h5py
@@ -106,7 +102,7 @@ class Shard(Rows):
         self._file.close()
 
     def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write: further data and links, attributes other than the `expected` ones."""
+        """Yield what a build does not write: further data, links and attributes."""
         stored = ENCODED if self.encoded else RAW
         names = {stored, LABELS, INDEX, PIXELS}
         for name in sorted(set(self._file) - names):
@@ -119,9 +115,7 @@ class Shard(Rows):
             )
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a
-        row.
-        """
+        """Return a column beside the images; NotAShard where it has not one entry a row."""
         dataset = _dataset(self._file, name)
         shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
         if (dataset.shape, dataset.dtype) != (shape, dtype):

@@ -1,4 +1,4 @@
-"""A set as a data set of Hugging Face's library `datasets`, which is imported only here."""
+"""A set as a data set of Hugging Face's library, which is imported only here."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
-    """Return what `ImageSet.to_hf` returns; `stored` says whether the images are on a disk, or made when they are asked
-    for.
-    """
+    """Return what `ImageSet.to_hf` returns, of images that are `stored`, or made when asked for."""
     try:
         from datasets import ClassLabel, Dataset, Features, Image, NamedSplit, Value
     except ImportError as e:
@@ -34,7 +32,7 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
 
 
 def class_names(classes: Sequence[ClassRecord]) -> list[str]:
-    """Return the names of labels, or their folders where two are equal: two classes of ImageNet are called crane."""
+    """Return the names of classes, or folders where two names are equal."""
     names = [c.name for c in classes]
     return names if len(set(names)) == len(names) else [c.folder for c in classes]
 
@@ -42,8 +40,9 @@ def class_names(classes: Sequence[ClassRecord]) -> list[str]:
 def encoded_rows(
     images: ImageSet, samples: Sequence[SampleRecord] | SampleTable, *, stored: bool = True, files: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a set, each with the bytes of its image: JPEG as it is stored, pixels as PNG; with `files`, the
-    path of a file.
+    """Yield the rows of a set with images: JPEG as stored, else PNG.
+
+    With `files`, a file's path stands in place of its bytes.
     """
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
     for sample, image in zip(samples.records if isinstance(samples, SampleTable) else samples, found, strict=True):

@@ -1,6 +1,4 @@
-"""The images of one set, by index or in order: a map-style data set, which data loaders take as it is; and the samples
-of all sets.
-"""
+"""The images of one set, as a map-style data set, and the samples."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ class SampleTable(RowTable[SampleRecord]):
 
     @cached_property
     def label_list(self) -> list[int]:
-        """The class index of every sample; None, whatever the type says, where samples have no labels."""
+        """The class index of every sample; None where samples have no labels, whatever the type."""
         return [s.label for s in self.records]  # type: ignore[misc]  # who has labels need not test each for None
 
     @cached_property
@@ -54,9 +52,7 @@ class SampleTable(RowTable[SampleRecord]):
 
 
 class SetId(str):
-    """The id of a set. Called with an index it gives the id of that sample: ``s.id`` is ``fog/3``, ``s.id(7)`` the
-    eighth sample's.
-    """
+    """The id of a set: ``s.id`` is ``fog/3``, and ``s.id(7)`` the eighth sample's."""
 
     _sample_id: Callable[[SupportsIndex], str]
 
@@ -135,9 +131,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Pixels, int]]:
-        """Return the items of a batch, as PyTorch's loaders ask for them; neighbouring rows of a shard are read
-        together.
-        """
+        """Return the items of a batch, as PyTorch's loaders ask for them."""
         chosen = self._numbers(list(indices))
         labels = [self._samples.label_list[i] for i in chosen.tolist()]
         return list(zip(self._store.images(chosen.tolist()), labels, strict=True))
@@ -147,7 +141,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return next(self._store.images([self._number(index)]))
 
     def single(self, index: SupportsIndex) -> Pixels:
-        """Return an image as `image` does, for those who want a few of many: the records of the others are not read."""
+        """Return an image as `image` does, without reading the records of the others."""
         return self._store.single(self._number(index))
 
     def _number(self, index: SupportsIndex) -> int:
@@ -202,7 +196,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return stack
 
     def verify(self) -> str:
-        """Read or make every image, and return the set's pixel digest, which is the recorded one.
+        """Read or make every image, and return the set's pixel digest, as recorded.
 
         Raises
         ------
@@ -218,21 +212,19 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     @property
     def encoding(self) -> str:
-        """``png`` or ``jpeg``: how the data set's images are stored (with png, shards hold raw pixels)."""
+        """``png`` or ``jpeg``: how images are stored; with png, shards hold raw pixels."""
         return self._store.encoding
 
     def stored(self, index: int, *, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded
-        bytes).
-        """
+        """Return an image's record, and its file or row (pixels, or encoded bytes)."""
         return self._store.stored(index, prefer)
 
     def images(self, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield the images in sample order; rows of a shard of pixels are read in blocks of at most so many bytes."""
+        """Yield the images in sample order, shards in blocks of so many bytes."""
         return self._store.images(range(len(self)), block_bytes)
 
     def array(self) -> Pixels:
-        """Return all images as one array (N, H, W, C) of uint8; for sets of small images.
+        """Return all images as one array of uint8, (N, H, W, C).
 
         Raises
         ------
@@ -324,7 +316,7 @@ class TransformedSet(ImageSet):
 
 
 def _is_one(index: Any) -> bool:
-    """Say whether an index means one image: whatever is a whole number, and no array of several."""
+    """Say whether an index means one image: any whole number, but no array of several."""
     return hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0
 
 

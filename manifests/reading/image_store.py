@@ -1,4 +1,4 @@
-"""Where the images of one set come from: what an `ImageSet` asks of it, and the store that reads a disk."""
+"""Stores of the images of one set, and the one that reads a disk."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ BLOCK_BYTES = 16 << 20
 
 
 class ImageStore(Protocol):
-    """The images of one set, by their index, 0 to N - 1, which the caller has checked. An image is (H, W, C) of uint8,
-    C 1 or 3.
+    """The images of one set by index; each is (H, W, C) of uint8.
 
     A store is pickled into spawned workers and copied into forked ones. What belongs to one process, open files above
     all, does not travel: each process opens its own.
@@ -46,23 +45,21 @@ class ImageStore(Protocol):
         """The records of the images, by index."""
 
     def single(self, index: int) -> Pixels:
-        """Return one image, for a caller who wants a few: what is shared by all images is not read for it."""
+        """Return one image, without reading what all images share."""
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield images in the given order; neighbours may be read or made together, at most so many bytes at a time."""
+        """Yield images in the given order, neighbours together, at most so many bytes at once."""
 
     def pixel_digest(self) -> str:
         """Return the set's digest, of the pixels of all images before they were encoded."""
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
-        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded
-        bytes).
-        """
+        """Return an image's record, and its file or row (pixels, or encoded bytes)."""
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what reading a damaged file raises into one error that names it and the next step."""
+    """Turn what reading a damaged file raises into one error that names the file."""
     try:
         yield
     except FileNotFoundError as e:
@@ -100,7 +97,7 @@ class StoredImages:
         return stored, self._file(stored) if stored.row is None else self._rows(stored)[0]
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
-        """Yield images in the given order; neighbouring rows of a shard of pixels are read together."""
+        """Yield images in the given order, neighbouring rows of a shard of pixels together."""
         rows = self.rows
         places = [self._choose(rows[i]) for i in indices]
         start = 0
@@ -120,9 +117,7 @@ class StoredImages:
             start += count
 
     def pixel_digest(self) -> str:
-        """Return the set's digest, of the pixels of all images; VerificationError where those that were encoded are not
-        stored.
-        """
+        """Return the set's digest; VerificationError where the pixels that were encoded are not stored."""
         if self.encoding != "png":
             raise VerificationError(
                 f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "
@@ -131,7 +126,7 @@ class StoredImages:
         return set_digest(map(pixel_digest, self.images(range(self._record.count))))
 
     def _choose(self, row: ImageRecord, prefer: Container | None = None) -> StoredRecord:
-        """Return the place to read an image from: in the preferred container, where it is in that one."""
+        """Return the place to read an image from, preferred container first."""
         shard_first = (prefer or self._prefer or ("hdf5" if self.encoding == "png" else "folder")) == "hdf5"
         for stored in row.files:
             if (stored.row is not None) == shard_first:

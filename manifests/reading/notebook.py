@@ -1,4 +1,4 @@
-"""What a notebook shows of data sets: a line of text, and a small picture inside the page."""
+"""What a notebook shows of data sets: a line of text and a small picture."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ images; how many.
 
 
 def figure(text: str, picture: Callable[[], Pixels | None], below: str = "") -> str:
-    """Return HTML of a line of text and a picture under it; without the picture where it cannot be had, as a repr never
-    raises.
-    """
+    """Return HTML of a text and, if it can be had, a picture."""
     shown, file = "", io.BytesIO()
     try:
         if (pixels := picture()) is not None:
@@ -50,9 +48,7 @@ def contact_sheet(directory: Path) -> Pixels:
 
 
 def strip(images: Sequence[Pixels]) -> Pixels | None:
-    """Return images side by side on white, small ones enlarged and large ones reduced to a side of `TILE`; None of no
-    image.
-    """
+    """Return images side by side on white, each with a side of `TILE`."""
     tiles = [picture_of(image) for image in images]
     for number, tile in enumerate(tiles):
         if factor := TILE // max(tile.size):

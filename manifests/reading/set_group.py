@@ -1,4 +1,4 @@
-"""Some of the sets of a data set: the severities of a corruption, or what `DataSet.select` selects."""
+"""Some sets of a data set: the severities of a corruption, or a selection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = TypeVar("Key", float, str)
 
 
 class SetGroup(dict[Key, ImageSet]):
-    """A mapping of sets: by severity or level where they are those of one corruption, else by id.
+    """A mapping of sets, by severity or level of one corruption, else by id.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SetGroup(dict[Key, ImageSet]):
 
 
 def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
-    """Return corruption -> the sets of it alone, by severity, or by level where it has levels; none of chains."""
+    """Return corruption -> the sets of it alone, by severity, or by level."""
     found: dict[str, dict[float, SetRecord]] = {}
     for record in records:
         if len(record.stages) == 1:
@@ -63,7 +63,7 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
     table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 
     def fact(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
-        """Return what is true of a set and one of its stages; a set without stages has none of what stages have."""
+        """Return what is true of a set and one of its stages."""
         if name in ("role", "stages"):
             return record.role if name == "role" else len(record.stages)
         return None if stage is None else family_of(stage.corruption) if name == "family" else getattr(stage, name)

@@ -65,6 +65,15 @@ def test_export_pack_and_unpack_write_what_the_commands_write(command, built, tm
     exported = corruptset.export("imagefolder", built, tmp_path / "view")
     told = command.call("export", "imagefolder", built, "--out", tmp_path / "view2", "--json").json
     assert (exported.images, exported.digest) == (told["images"], told["digest"])
+    image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
+    image.unlink()
+    image.write_bytes(b"no image")
+    # against its build, a view's image is named; by itself, its folder
+    for report, wrong in (
+        (corruptset.verify(built, view=exported.path), image),
+        (corruptset.verify(exported.path), image.parent),
+    ):
+        assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
     packed = corruptset.pack(built, tmp_path / "packed", by="set")
     told = command.call("pack", built, "--out", tmp_path / "packed2", "--by", "set", "--json").json
     assert [(a.path, a.sha256) for a in packed.archives] == [(a["path"], a["sha256"]) for a in told["archives"]]

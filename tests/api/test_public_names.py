@@ -14,8 +14,8 @@ import pytest
 import unbuilt
 
 import corruptset
-from corruptset.generate.again.remake_options import RemakeOptions
 from corruptset.generate.plan.options import BuildOptions
+from corruptset.generate.reproduction.inputs import RemakeOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUNCTIONS = [name for name in corruptset.__all__ if name != "__version__"]

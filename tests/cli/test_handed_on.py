@@ -108,16 +108,16 @@ def test_plan_and_build_hand_on_every_option(handed):
 def test_verify_and_rebuild_hand_on_what_samples_are_made_again_from(handed):
     nothing = dict.fromkeys((*REMADE, "source", "plugins"))
     given = {**nothing, **REMADE, "source": "folder:x"}
-    _, args, kwargs = handed("generate.again.rederive.verify", "verify d")
+    _, args, kwargs = handed("generate.reproduction.verify.verify", "verify d")
     own = {"rederive": None, "repair": False, "calibration_side": None, "view": None}
     assert (args, kwargs) == ((Path("d"),), own | nothing)
     more = "--rederive 4 --repair --calibration tiny --view v --source folder:x"
-    _, _, kwargs = handed("generate.again.rederive.verify", f"verify d {more} {REMAKE}")
+    _, _, kwargs = handed("generate.reproduction.verify.verify", f"verify d {more} {REMAKE}")
     assert kwargs == {"rederive": 4, "repair": True, "calibration_side": 64, "view": Path("v")} | given
-    _, args, kwargs = handed("generate.again.rebuild.rebuild", "rebuild m.json")
+    _, args, kwargs = handed("generate.reproduction.rebuild.rebuild", "rebuild m.json")
     assert (args, kwargs) == ((Path("m.json"),), {"out": Path("corruptset-out"), "sets": None} | nothing)
     line = f"rebuild m.json --source folder:x --out o --sets 'fog/*,clean' {REMAKE}"
-    _, _, kwargs = handed("generate.again.rebuild.rebuild", line)
+    _, _, kwargs = handed("generate.reproduction.rebuild.rebuild", line)
     assert kwargs == {"out": Path("o"), "sets": ["fog/*", "clean"]} | given
 
 
@@ -155,7 +155,7 @@ def test_verify_and_rebuild_hand_on_what_samples_are_made_again_from(handed):
             {"sets": ["fog/*", "clean"], "device": "cuda", "batch": 8, "kind": "top"},
         ),
         (
-            "generate.again.page_again.page",
+            "generate.reproduction.page.page",
             "page d --out p.html --source folder:x --labels l --images i --groups g",
             (Path("d"),),
             {"out": Path("p.html"), "source": "folder:x", "labels": Path("l"), "images": "i", "groups": "g"},
@@ -175,7 +175,7 @@ def report_of(*problems: Problem, mended: list[str] | None = None) -> Verificati
 
 
 def test_a_report_is_printed_and_decides_the_exit_code(handed):
-    home = "generate.again.rederive.verify"
+    home = "generate.reproduction.verify.verify"
     problems = [Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)]
     bad, _, _ = handed(home, "verify d", answer=report_of(*problems))
     assert (bad.code, "60 problems" in bad.err) == (1, True)
@@ -197,16 +197,16 @@ def test_a_rebuild_says_what_is_the_same(handed):
     manifest = SimpleNamespace(sets=[])
     built = SimpleNamespace(directory=Path("there"), digest="sha256:1", images=3, seconds=2.0, manifest=manifest)
     same = SimpleNamespace(built=built, whole=True, identical=True)
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m", answer=same)
+    done, _, _ = handed("generate.reproduction.rebuild.rebuild", "rebuild m", answer=same)
     assert "sha256:1 (the manifest’s)" in done.out
     assert "Every file has the bytes that the manifest lists." in done.out
     files = tuple(f"sets/{i}.jsonl" for i in range(7))
     other = SimpleNamespace(built=built, whole=False, identical=False, other_files=files, other_images=2, advice="So.")
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m", answer=other)
+    done, _, _ = handed("generate.reproduction.rebuild.rebuild", "rebuild m", answer=other)
     assert "(of these sets)" in done.out
     assert "2 images are encoded otherwise; sets/0.jsonl" in done.out
     assert "and 2 more differ. So." in done.out
-    done, _, _ = handed("generate.again.rebuild.rebuild", "rebuild m --json", answer=other)
+    done, _, _ = handed("generate.reproduction.rebuild.rebuild", "rebuild m --json", answer=other)
     assert (done.json["whole"], done.json["other_images"]) == (False, 2)
 
 
@@ -227,7 +227,7 @@ def test_an_export_and_a_prediction_say_what_was_written(handed):
     assert (done.json["accuracy"]["fog/3"], done.json["kept"], done.json["directory"]) == (0.5, ["clean"], "p")
 
 
-@pytest.mark.parametrize(("home", "line"), [("build.build", "build x"), ("again.rebuild.rebuild", "rebuild r")])
+@pytest.mark.parametrize(("home", "line"), [("build.build", "build x"), ("reproduction.rebuild.rebuild", "rebuild r")])
 def test_ctrl_c_says_how_to_resume(run, monkeypatch, home, line):
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt

@@ -56,8 +56,8 @@ class Harness:
         self.folder = folder
         # children inherit what is imported here, and what the build imports
         import corruptset.cli.app
-        import corruptset.generate.again.rebuild
-        import corruptset.generate.again.rederive
+        import corruptset.generate.reproduction.rebuild
+        import corruptset.generate.reproduction.verify
         import corruptset.manifests.release.pack
         import corruptset.manifests.release.unpack  # noqa: F401
 

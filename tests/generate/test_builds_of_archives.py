@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 import corruptset
-from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
 from corruptset.generate.planning import plan
+from corruptset.generate.reproduction.verify import verify
 
 SETS = ["clean", "contrast/3"]
 TEST, TRAIN = a.crops(12), [a.crops(12, 1)]

@@ -19,7 +19,7 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import BuildError, ParameterError, SourceError
-from corruptset.generate.again.rederive import verify
+from corruptset.generate.reproduction.verify import verify
 from corruptset.manifests.records.digests import sha256_file
 
 IMAGES = "val2017/*.jpg"

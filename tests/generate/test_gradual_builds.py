@@ -13,10 +13,10 @@ import pytest
 
 import corruptset
 from corruptset.corruptions.registry import corruption_names, get_corruption
-from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import Built, build
 from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.reproduction.verify import verify
 
 OPERATORS = ["black_lines", "random_boxes", "pixel_swap", "fade_grey", "posterize"]
 GLOBS = [f"{o}/*" for o in OPERATORS]

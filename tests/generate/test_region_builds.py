@@ -17,8 +17,8 @@ from slow_regions import SIZES, place_of, slow_crop, small_images, write_recipe,
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
+from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.sources.source import Probe, Sample, Source
 from corruptset.generate.work import worker
 from corruptset.manifests.release.unpack import unpack

@@ -4,7 +4,6 @@ published ones.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import archives
 import numpy as np
 import pytest
-from doc_pages import LINES, corruptset_runs, shell
+from doc_pages import LINES, typed
 
 # One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read
 # this when imported.
@@ -49,9 +48,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
         p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())
     ]
     (root / "imagenet_test_image_ids.txt").write_text("".join(f"{name}\n" for name in listed))
-    with contextlib.chdir(root):
-        for line in LINES:
-            corruptset_runs(line) if line.startswith("corruptset ") else shell(line, root)
+    for line in LINES:
+        typed(line, root)
     return root
 
 

@@ -19,9 +19,9 @@ from corruptset.cli.options import split_globs
 from corruptset.corruptions.keys import check_seed, sample_key, stage_key
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.errors import CorruptsetError
-from corruptset.generate.again.from_manifest import specs_of
 from corruptset.generate.pixels.picture_file import check_output
 from corruptset.generate.recipes.choice import matching_sets
+from corruptset.generate.reproduction.recorded_build import specs_of
 from corruptset.generate.sources.selection import select
 from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.reader import DataSet

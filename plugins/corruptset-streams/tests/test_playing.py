@@ -17,7 +17,7 @@ from packs import packed
 import corruptset
 from corruptset.canonical import canonical
 from corruptset.errors import CorruptsetError
-from corruptset.generate.again import release_folder
+from corruptset.generate.reproduction import inputs
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.digests import sha256_bytes
 
@@ -97,7 +97,7 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
 def test_a_virtual_data_set_streams_too(
     stored: DataSet, mixed: Schedule, shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(inputs, "cache_root", lambda: tmp_path)
     release = packed(stored.path, tmp_path, family_of=lambda name: "all", manifest_only=True).path
     data = corruptset.open(release, source=f"folder:{shared.crops(classes=2)}")
     assert all(map(equal, data.stream(mixed), stored.stream(mixed)))

@@ -16,9 +16,10 @@ from sklearn.datasets import load_digits
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
-from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.set_spec import SetSpec
+from corruptset.generate.reproduction.verify import verify
 from corruptset.generate.sources.source import Sample
 from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
 from corruptset.generate.views.export import export as strict_export
@@ -74,7 +75,7 @@ def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbench
     built = layouts.make(recipe, crops, tmp_path / "out")
     export("cifar-c", built, tmp_path / "data")
     assert np.load(tmp_path / "data/CIFAR-100-C/labels.npy").tolist() == list(range(100)) * 5
-    sets = tuple(ViewSet.of(f"fog/{s}", (), (Stage("fog", 1, s, None, {}),)) for s in range(1, 6))
+    sets = tuple(ViewSet.of(SetSpec(f"fog/{s}", (Stage("fog", 1, s, None, {}),))) for s in range(1, 6))
     classes = tuple(corruptset.open(built).classes[:10])
     for count, notes in ((10_000, 0), (9_999, 1)):
         samples = [Sample(i, f"test/{i:05d}", i % 10) for i in range(count)]

@@ -13,8 +13,8 @@ from layouts import export
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted
-from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import ProgressEvent, build
+from corruptset.generate.reproduction.verify import verify
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.verify.ladder import verify_directory
 

@@ -16,11 +16,11 @@ import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.class_numbers import numbering_notes
+from corruptset.generate.views.class_folders import numbering_notes
 from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
 from corruptset.generate.views.layouts import get_layout
-from corruptset.generate.views.texts import paths
 from corruptset.generate.views.view import View
 from corruptset.manifests.records.models import ClassRecord
 
@@ -149,17 +149,17 @@ def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(
 def test_the_published_stems_of_flageval() -> None:
     """ImageNet's images, clean and under the four corruptions that the page names."""
     refs = [
-        ViewSet.of(f"{name}/3", (), (Stage(name, 1, 3, None, {}),) if name != "clean" else ())
+        ViewSet.of(SetSpec(f"{name}/3", (Stage(name, 1, 3, None, {}),)))
         for name in ("gaussian_noise", "impulse_noise", "pgd", "shot_noise")
     ]
     classes = tuple(ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(("n01440764", "n01443537")))
 
     def view(labels: tuple[int, int], **options: bool) -> View:
         samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
-        contents = Contents("flageval", "1.0.0", (ViewSet.of("clean", (), ()), *refs), samples, classes, "jpeg")
+        contents = Contents("flageval", "1.0.0", (ViewSet.of(SetSpec("clean", ())), *refs), samples, classes, "jpeg")
         return View(get_layout("flageval"), contents, ViewOptions(**options))
 
-    assert list(paths(view((0, 1)))) == [
+    assert list(view((0, 1)).paths()) == [
         f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
         for folder, letter in (
             ("clean", ""),
@@ -225,12 +225,24 @@ def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_p
 def test_a_number_is_a_severity_or_a_level_only_in_a_set_called_by_it() -> None:
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
     for one, severity, level in (
-        (ViewSet.of("fog/3", [], [at_three]), 3, None),
-        (ViewSet.of("black_lines/07", [], [at_seven]), None, 7),
-        (ViewSet.of("misty", ["fog/3"], [at_three]), 3, None),
+        (ViewSet.of(SetSpec("fog/3", (at_three,))), 3, None),
+        (ViewSet.of(SetSpec("black_lines/07", (at_seven,))), None, 7),
+        (ViewSet.of(SetSpec("misty", (at_three,), aliases=("fog/3",))), 3, None),
         # the same severity with an option of its own, under a name of its own
-        (ViewSet.of("misty", [], [at_three]), None, None),
-        (ViewSet.of("thick", [], [at_seven]), None, None),
-        (ViewSet.of("fog-3+black_lines-07", [], [at_three, at_seven]), None, None),
+        (ViewSet.of(SetSpec("misty", (at_three,))), None, None),
+        (ViewSet.of(SetSpec("thick", (at_seven,))), None, None),
+        (
+            ViewSet.of(
+                SetSpec(
+                    "fog-3+black_lines-07",
+                    (
+                        at_three,
+                        at_seven,
+                    ),
+                )
+            ),
+            None,
+            None,
+        ),
     ):
         assert (one.severity, one.level) == (severity, level), one

@@ -46,7 +46,7 @@ def test_the_page_as_it_stands(tmp_path: Path) -> None:
     write(tmp_path, layout, "by-class.toml")
     (lines,) = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
     for line in lines.splitlines():
-        doc_pages.shell(line, tmp_path)
+        doc_pages.typed(line, tmp_path)
     data = corruptset.open(tmp_path / "built/imagenet-c-1.1.0")
     top = tmp_path / "data/imagenet-c-1.1.0"
     sample = data.samples[3]

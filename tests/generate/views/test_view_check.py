@@ -90,11 +90,6 @@ def test_the_image_that_was_changed_is_named(built: Path, copied: Callable[[str]
     np.save(path, images)
     (problem,) = check_view(built, copy).problems
     assert (problem.path, problem.kind) == ("CIFAR-10-C/contrast.npy#47", "pixels")
-    # the hashes in VIEW.json made to match: the pixels of the build still do not
-    reseal(copy)
-    (problem,) = verify_view(copy).problems
-    assert problem.kind == "pixels"
-    assert "set contrast/3" in problem.detail
 
 
 def edited_json(name: str, old: bytes, new: bytes) -> Callable[[Files], Files]:

@@ -1,12 +1,8 @@
-"""Which sets have which names in a view: every set has one, or is refused.
-
-Nothing is padded.
-"""
+"""The names of sets in a view: each has one, or is refused."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -37,15 +33,7 @@ class SeverityFile(RecipeTable):
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the mapping of a file of severities: name -> list of set ids.
-
-    TOML, the table ``[severities]``.
-
-    Raises
-    ------
-    BuildError
-        It cannot be read, or is not of that form.
-    """
+    """Return the table ``[severities]`` of a TOML file: name -> set ids."""
     return read_table(SeverityFile, path, "--severities").severities
 
 
@@ -68,10 +56,7 @@ def named_sets(layout: Layout, contents: Contents, options: ViewOptions) -> Name
 
 
 def _misfit(layout: Layout, one: ViewSet) -> str | None:
-    """Return why a set has no severity, or no letter, of its own.
-
-    None where it has, or needs none.
-    """
+    """Return why a set has no severity, or no letter, of its own."""
     what = "letter" if layout.letters else "severity"
     if not one.stages:
         return "the clean images have no severity" if layout.names == "severities" else None
@@ -97,10 +82,7 @@ def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
 
 
 def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> NamedSets:
-    """Name sets by their corruptions: five severities of each.
-
-    Or one set, and clean images as ``identity``.
-    """
+    """Name sets by their corruptions, with five severities each, or one set."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
     given, problems = _given(contents, options, len(severities))
@@ -123,9 +105,6 @@ def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> 
         problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for ids in by.values() if len(ids) > 1]
     if five and not found and not given:
         problems.append("there is no corruption with severities 1 to 5 in it")
-    folded = Counter(name.casefold() for name in (*given, *found))
-    if equal := [name for name in (*given, *found) if folded[name.casefold()] > 1]:
-        problems.append(f"--severities: {' and '.join(equal)} are one name where capitals do not count")
     if not options.severities:
         problems = _misfits(layout, unplaced) + problems
     pattern = " (such as '*/*')" if five else ""
@@ -143,9 +122,7 @@ def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> 
 
 def _given(contents: Contents, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
     """Return the names of the file of severities with their sets' ids, and its mistakes."""
-    known = contents.by_name
-    given: dict[str, list[str]] = {}
-    problems: list[str] = []
+    known, given, problems = contents.by_name, dict[str, list[str]](), list[str]()
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name):
             problems.append(

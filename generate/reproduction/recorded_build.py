@@ -37,7 +37,7 @@ from .agreement import (
     refuse_unrecorded_code,
     refuse_unrecorded_resources,
 )
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
@@ -85,8 +85,13 @@ def recorded_build(
             f"The source has other classes than {data.path} names:\n{listed(problems)}\n"
             "Name the source (--source) and the labels (--labels) that it was made from."
         )
-    preprocessing, recorded_sets = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
-    asked = choose_sets(recorded_sets, sets)
+    side = side or manifest.recipe.get("calibration_side")
+    if not isinstance(side, int) or side <= 0:
+        raise VerificationError(
+            "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
+        )
+    preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
+    asked = choose_sets(specs, sets)
     resources = load_resources(
         asked,
         manifest.classes,
@@ -99,7 +104,7 @@ def recorded_build(
     selected = tuple(
         s if s.group is not None else replace(s, group=r.group) for s, r in zip(found, data.samples, strict=True)
     )
-    table, identity = recorded_table(manifest, "table"), identity_of(manifest)
+    table, identity, containers = _regions(manifest, "table"), identity_of(manifest), manifest.encoding["containers"]
     build = Build(
         name=manifest.name,
         version=manifest.version,
@@ -107,15 +112,13 @@ def recorded_build(
         classes=tuple(manifest.classes),  # a source in another form may have other folders
         selected=selected,
         samples=[CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)],
-        sets=tuple(recorded_sets),
+        sets=tuple(specs),
         asked=tuple(s.id for s in asked),
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
-        format=format_of(manifest.encoding["containers"]),
-        view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=SetMaker(
-            side or _side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, resources, plugins
-        ),
+        format=format_of(containers),
+        view=str(manifest.views[0].get("view")) if containers == ["view"] else None,
+        maker=SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
         plugins=[record.as_json() for record in manifest.plugins],
         metrics=identity["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
@@ -130,10 +133,7 @@ def recorded_build(
 
 
 def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str, str]], list[str]]:
-    """Hold the checked samples against the records, then a few clean images.
-
-    Both before anything is written.
-    """
+    """Hold the checked samples, then a few clean images, against the records."""
     bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
 
     def seen(sample: Sample) -> str:
@@ -149,13 +149,10 @@ def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
-    """Return the sets of a manifest in the order of its recipe.
-
-    Clean comes first where the recipe has none.
-    """
+    """Return the sets of a manifest in its recipe's order, or with clean first."""
     entries = manifest.recipe.get("sets")
-    ids = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    order = {set_id: n for n, set_id in enumerate(ids) if isinstance(set_id, str)}
+    ids = [e.get("id") for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    order = {str(set_id): number for number, set_id in enumerate(ids)}
     specs = [
         SetSpec(
             s.id,
@@ -168,16 +165,6 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
     return sorted(specs, key=lambda s: order.get(s.id, -1 if not s.stages else len(order)))
 
 
-def _side_of(manifest: Manifest) -> int:
-    """Return the reference side of a manifest's calibration."""
-    side = manifest.recipe.get("calibration_side")
-    if not isinstance(side, int) or side <= 0:
-        raise VerificationError(
-            "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
-        )
-    return side
-
-
 def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     """Return the source of a data set, with the recorded splits and regions.
 
@@ -186,13 +173,12 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     SourceError
         None was named, and the data set is not of ``sample``.
     """
-    manifest, source = data.manifest, options.source
-    if source is None and manifest.source.name != "sample":
+    manifest, source = data.manifest, options.source or "sample"
+    if options.source is None and manifest.source.name != "sample":
         raise SourceError(
             f"{data.path} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
             "so that samples can be made again from it."
         )
-    source = source or "sample"
     if isinstance(source, str):
         recorded = manifest.selection
         split, images, grouping = (
@@ -206,38 +192,25 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
             images=options.images or images,
             groups=options.groups or grouping,
         )
-    table = recorded_table(manifest, "images")
-    if table is None:
+    if (table := _regions(manifest, "images")) is None:
         return source
     originals = {sample.id: sample for sample in source.samples}
     try:
-        rows = [
-            (row.index, row.region) for row in data.samples if row.region is not None and row.region.source in originals
-        ]
-    except VerificationError:  # samples.jsonl is damaged: a repair goes on without it
-        return RegionSource(source, table, _drawn(manifest, source, table))
+        rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
+    except VerificationError:  # samples.jsonl is damaged: a repair goes on with the images that were selected
+        checked = check(source, selected_again(manifest, source), judge=table.problem)
+        originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
+        drawn = RegionSamples(originals_checked, table, manifest.seed)
+        return RegionSource(source, table, [c.sample for c in drawn if isinstance(c.sample, Region)])
     return RegionSource(
         source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows]
     )
 
 
-def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:
-    """Return the regions of a manifest's recipe, if they are stored as `store`.
-
-    ``images`` or a ``table``.
-    """
+def _regions(manifest: Manifest, store: str) -> RegionTable | None:
+    """Return the regions of a recipe, if they are stored as ``images`` or ``table``."""
     record = manifest.recipe.get("regions")
     return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
-
-
-def _drawn(manifest: Manifest, source: Source, table: RegionTable) -> list[Region]:
-    """Return the regions of the images that the manifest's selection chooses.
-
-    None where it was a list of ids.
-    """
-    checked = check(source, selected_again(manifest, source), judge=table.problem)
-    images = tuple(CheckedSample(*entry) for entry in checked.good)
-    return [c.sample for c in RegionSamples(images, table, manifest.seed) if isinstance(c.sample, Region)]
 
 
 def selected_again(manifest: Manifest, source: Source) -> list[Sample]:
@@ -248,10 +221,10 @@ def selected_again(manifest: Manifest, source: Source) -> list[Sample]:
     selection = manifest.selection
     if selection.get("ids") is not None or selection.get("per_super_category") is not None:
         return []
-    excluded = {e.path for e in manifest.excluded}
     asked: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
     if "hold_out" in selection:
         asked["hold_out"] = recorded_hold_out(selection["hold_out"])
         if asked["hold_out"] is None or all(s.group is None for s in source.samples):
             return []
+    excluded = {e.path for e in manifest.excluded}
     return [s for s in select(source.samples, **asked) if (s.path or s.id) not in excluded]

@@ -1,19 +1,52 @@
-"""The records of a release, wherever they are: unpacked, or in what `pack` wrote."""
+"""The options that name a source, and the folder of a release."""
 
 from __future__ import annotations
 
-import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...corruptions.cache import cache_root
+from ...corruptions.plugins import load_plugins
 from ...digests import digits
 from ...manifests.layout import MANIFEST
 from ...manifests.records.digests import sha256_file
 from ...manifests.release.bag import PAYLOAD
 from ...manifests.release.division import METADATA
 from ...manifests.release.unpack import unpack
+from ..plan.options import worker_count
+from ..sources.source import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemakeOptions:
+    """What is needed to make samples again; each field but `source` is as of `BuildOptions`.
+
+    Parameters
+    ----------
+    source : str or Source, optional
+        Where the samples came from, to make them again; not needed for ``sample``.
+    """
+
+    source: str | Source | None = None
+    labels: str | Path | None = None
+    images: str | None = None
+    groups: str | Path | None = None
+    frost_textures: str | Path | None = None
+    surrogate: str | Path | None = None
+    device: str | None = None
+    plugins: Sequence[str | Path] | None = None
+    jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        load_plugins(self.plugins or ())
+
+    @property
+    def workers(self) -> int:
+        """How many processes."""
+        return worker_count(self.jobs)
 
 
 def release_folder(place: str | Path) -> Path:
@@ -39,11 +72,8 @@ def release_folder(place: str | Path) -> Path:
     folder = cache_root() / "releases" / digits(sha256_file(archives[0]))[:32]
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(dir=folder.parent))
-        try:
-            unpack(archives[:1], aside)
+        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as aside:
+            unpack(archives[:1], made := Path(aside, "made"))
             with suppress(OSError):  # another process was first
-                aside.rename(folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+                made.rename(folder)
     return next(folder.glob(f"*/{MANIFEST}")).parent

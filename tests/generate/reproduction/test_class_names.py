@@ -12,9 +12,9 @@ from damage import redigest, swap_classes
 
 import corruptset
 from corruptset.errors import SourceError
-from corruptset.generate.again.agreement import differing_classes
-from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
+from corruptset.generate.reproduction.agreement import differing_classes
+from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.sources.source import open_source
 
 CLEAN = "[[sets]]\nclean = true\n"

@@ -1,16 +1,15 @@
-"""A recorded build under repair: its parts, and files that take their places.
-
-Parts are made aside, and files are put in place where they are right.
-"""
+"""A recorded build under repair: parts made aside, files put in place."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 
 from ...manifests.disk.atomic import fsync_folder
@@ -25,19 +24,21 @@ from ..plan.builds import Build
 from ..plan.job import Job
 from ..plan.parts import Part
 from ..sinks.containers import Kind
+from ..sinks.sink import Run
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
 from .agreement import held_to_records, library_advice
-from .from_manifest import opened_source, recorded_build
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions
+from .recorded_build import opened_source, recorded_build
+
+ENCODERS = ("opencv-python-headless", "pillow")
+Wanted = Mapping[tuple[str, int], tuple[str, str]]
+"""(set, sample) -> the file that its image is, or is in, and that file's sha256."""
 
 
 class Mending:
-    """A data set under repair.
-
-    The source is opened and compared with its digest when it is first needed.
-    """
+    """A data set under repair, and its source, which is opened when needed."""
 
     manifest: Manifest
     """The one that all other files are compared with."""
@@ -121,21 +122,52 @@ class Mending:
         fsync_folder(target.parent)
         return self.mended.append(path)
 
-    def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
-        """Make parts aside, in the sinks of some kinds.
+    def make(self, kinds: Sequence[Kind], parts: Sequence[Part], wanted: Wanted) -> Path:
+        """Make parts aside, in some kinds of sinks, and return their folder.
 
-        Return the folder that they are in. `finished` is called after each.
+        Each wanted file is put in its place once its last part is made, so a repair that is stopped loses little.
         """
+        shutil.rmtree(self.scratch, ignore_errors=True)
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)
-        left = {part.name: part for part in parts}
+        files = {
+            part.name: {wanted[p] for p in product(part.sets, range(part.run.first, part.run.stop)) if p in wanted}
+            for part in parts
+        }
+        left = Counter(file for some in files.values() for file in some)
 
         def done(record: PartDone) -> None:
-            finished(folder, left.pop(record.name))
-            self.progress("repair", len(parts) - len(left), len(parts))
+            made = files.pop(record.name)
+            left.subtract(made)
+            for path, sha256 in sorted(file for file in made if not left[file]):
+                self.put(path, folder / path, *ENCODERS, sha256=sha256)
+            self.progress("repair", len(parts) - len(files), len(parts))
 
         sinks = tuple(sink for sink in self.job.sinks if sink.kind in kinds)
         job = replace(self.job, directory=folder, sinks=sinks, token=f"{self.job.token}-{folder.name}")
         with Workers(self.options.workers) as workers:
             run(job, parts, workers, done=done)
         return folder
+
+    def whole_parts(self, needed: Iterable[tuple[int, str]]) -> list[Part]:
+        """Return parts of whole runs, from (run, set), in groups that fit into memory."""
+        runs, sets_of = self.build.runs, dict[int, set[str]]()
+        for number, set_id in needed:
+            sets_of.setdefault(number, set()).add(set_id)
+        return [
+            Part(runs[number], group)
+            for number, sets in sorted(sets_of.items())
+            for group in self.build.groups(sorted(sets), runs)
+        ]
+
+    def narrow_parts(self, wanted: Wanted) -> list[Part]:
+        """Return parts of some samples under some sets, neighbours of the same sets together."""
+        parts: list[Part] = []
+        for index in sorted({index for _, index in wanted}):
+            sets = tuple(s for s in self.build.by_id if (s, index) in wanted)
+            last, most = parts[-1] if parts else None, self.build.runs[0].count
+            if last is not None and last.sets == sets and last.run.stop == index and last.run.count < most:
+                parts[-1] = Part(replace(last.run, stop=index + 1), sets)
+            else:
+                parts.append(Part(Run(len(parts), index, index + 1), sets))
+        return parts

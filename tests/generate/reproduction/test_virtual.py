@@ -19,10 +19,10 @@ from remade import packed_records, photos
 import corruptset
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, UnknownCorruption, VerificationError
-from corruptset.generate.again import release_folder, virtual
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, tree
+from corruptset.generate.reproduction import inputs, virtual
 from corruptset.manifests.reader import DataSet
 
 Stored = tuple[Path, str]
@@ -34,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where packed records are unpacked."""
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release_folder, "cache_root", lambda: folder)
+        patch.setattr(inputs, "cache_root", lambda: folder)
         yield folder
 
 
@@ -200,9 +200,11 @@ def test_workers_of_a_data_loader(
     from torch.utils.data import DataLoader
 
     directory, source = stored("jpeg")
-    unpacked = release_folder.release_folder(release(directory))
+    unpacked = inputs.release_folder(release(directory))
     images = corruptset.open(unpacked, source=source)["contrast/3"]
-    loader: Any = DataLoader(images, batch_size=3, num_workers=2, multiprocessing_context=method)
+    loader: Any = DataLoader(
+        images, batch_size=3, num_workers=2 if method == "fork" else 1, multiprocessing_context=method
+    )
     batches = list(loader)
     assert np.concatenate([labels.numpy() for _, labels in batches]).tolist() == images.labels.tolist()
     np.testing.assert_array_equal(
@@ -228,13 +230,13 @@ def test_what_pack_wrote_is_unpacked_once(
 ) -> None:
     bag = release(whole.directory)
     (archive,) = (bag / "data").glob("*.tar")
-    folders = {release_folder.release_folder(place) for place in (bag, archive)}
+    folders = {inputs.release_folder(place) for place in (bag, archive)}
     assert len(folders) == 1
     (folder,) = folders
-    assert release_folder.release_folder(folder) == release_folder.release_folder(folder / "manifest.json") == folder
+    assert inputs.release_folder(folder) == inputs.release_folder(folder / "manifest.json") == folder
     assert cache in folder.parents
-    monkeypatch.setattr(release_folder, "unpack", lambda *_: pytest.fail("the records were unpacked again"))
-    assert release_folder.release_folder(bag) == folder
+    monkeypatch.setattr(inputs, "unpack", lambda *_: pytest.fail("the records were unpacked again"))
+    assert inputs.release_folder(bag) == folder
     assert not [path for path in (cache / "releases").iterdir() if path.name.startswith("tmp")]
 
 
@@ -271,7 +273,7 @@ def test_labels_are_compared_whatever_is_checked_and_images_when_they_are_read(
 
 
 def test_other_records_and_options_are_refused(whole: Built, release: Callable[..., Path], tmp_path: Path) -> None:
-    records = release_folder.release_folder(release(whole.directory))
+    records = inputs.release_folder(release(whole.directory))
     for name in ("manifest.json", "samples.jsonl", "PARTIAL.json"):
         (tmp_path / name).write_bytes((records / name).read_bytes().replace(b'"label": 0', b'"label": 1', 1))
     with pytest.raises(VerificationError, match=r"samples\.jsonl: hash: has sha256:\w+, recorded is"):

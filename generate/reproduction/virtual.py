@@ -27,9 +27,8 @@ from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
 from .agreement import clean_difference, differences, held_to_records, refuse_unrecorded_code
-from .from_manifest import recorded_build, specs_of
-from .release_folder import release_folder
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions, release_folder
+from .recorded_build import recorded_build, specs_of
 
 Check = Literal["first", "each", "never"]
 CHECKS = ("first", "each", "never")
@@ -72,10 +71,7 @@ def open_virtual(
 
 
 class VirtualDataSet(DataSet):
-    """A data set whose images are made when they are asked for.
-
-    It has all sets but those that follow a model's gradients.
-    """
+    """A data set whose images are made when asked for, without sets of a model."""
 
     def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
         super().__init__(
@@ -152,10 +148,8 @@ class VirtualImages:
             yield image if encoding.lossless else decode(encoding.encode(image), encoding.format)
 
     def _compare(self, set_id: str, index: int, image: Pixels) -> None:
-        """Raise if an image is not the recorded one.
-
-        Its clean pixels come first: they are known of every release.
-        """
+        """Raise if an image is not the recorded one."""
+        # clean pixels first: they are known of every release
         difference = clean_difference(self.data, index, self.clean(index))
         if difference is None and has_rows(self.data, set_id):
             difference = next(
@@ -165,16 +159,11 @@ class VirtualImages:
             raise VerificationError(f"{self.path}: {difference}")
 
     def clean(self, index: int) -> Pixels:
-        """Return the clean image of a sample, (H, W, C).
-
-        It is not to be changed.
-        """
+        """Return the clean image of a sample, (H, W, C), not to be changed."""
         return self._start(next(iter(self.chains.values()))[:1], index)[1]
 
     def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
         """Return images of a set, (H, W, C) each, before they are encoded.
-
-        Those of one shape are made together.
 
         Raises
         ------
@@ -198,10 +187,7 @@ class VirtualImages:
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest beginning of a chain that is kept: depth and image.
-
-        The clean image is loaded if none is.
-        """
+        """Return the longest kept beginning of a chain, or the clean image: depth, image."""
         for depth in range(len(chain) - 1, -1, -1):
             if (image := self._kept.get((index, id(chain[depth])))) is not None:
                 self._kept.move_to_end((index, id(chain[depth])))

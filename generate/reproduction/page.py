@@ -1,4 +1,4 @@
-"""The page of a data set, made again or for the first time."""
+"""The page of a data set, made anew or for the first time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
 from .agreement import clean_difference, held_to_records
-from .from_manifest import opened_source
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions
+from .recorded_build import opened_source
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def page(
         False shows none.
     **options
         What else the source needs: the fields labels, images and groups of
-        `corruptset.generate.again.remake_options.RemakeOptions`.
+        `corruptset.generate.reproduction.inputs.RemakeOptions`.
 
     Returns
     -------
@@ -107,7 +107,12 @@ def page(
         except OSError as e:
             raise MachineError(f"{out} cannot be written: {reason(e)}.") from e
         return PageMade(Path(out), data.digest, len(text), has_clean)
-    _refuse_to_lose_clean(data, has_clean)
+    recorded = {file.path: file.sha256 for file in data.manifest.files}.get(PAGE)
+    if not has_clean and plain_file(root, PAGE) and sha256_file(root / PAGE) == recorded:
+        raise BuildError(
+            f"{root} has its page, and the clean images in it come from the source '{data.manifest.source.name}': name "
+            "that with --source, or write a page without them elsewhere with --out."
+        )
     if (root / WORK_FOLDER).exists() and extended(root) is not None:
         raise BuildError(
             f"{root} is being extended, which makes its page anew. Finish that, or name a file with --out."
@@ -118,9 +123,7 @@ def page(
 
 
 def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
-    """Return what makes the clean images of a data set that does not store them.
-
-    None where its source was not named.
+    """Return what makes clean images that are not stored; None where no source was named.
 
     Raises
     ------
@@ -142,16 +145,3 @@ def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
         return image
 
     return clean_of
-
-
-def _refuse_to_lose_clean(data: DataSet, has_clean: bool) -> None:
-    """Raise where a sound page would be replaced by one without clean images."""
-    recorded = {file.path: file.sha256 for file in data.manifest.files}
-    if has_clean or PAGE not in recorded:
-        return
-    if plain_file(data.path, PAGE) and sha256_file(data.path / PAGE) == recorded[PAGE]:
-        raise BuildError(
-            f"{data.path} has its page, and the clean images in it come from the source "
-            f"'{data.manifest.source.name}': name that with --source, or write a page without them elsewhere with "
-            "--out."
-        )

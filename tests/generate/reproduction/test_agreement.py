@@ -13,8 +13,8 @@ from remade import other_revision, photos
 
 import corruptset
 from corruptset.errors import SourceError, VerificationError
-from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import build
+from corruptset.generate.reproduction.rebuild import rebuild
 
 RECIPE = """
 name = "frosty"

@@ -13,13 +13,14 @@ import pytest
 from remade import other_pixels, photos, release_of, small_release_of
 
 from corruptset.errors import BuildError, VerificationError
-from corruptset.generate.again import rebuild as rebuilding
-from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, tree
+from corruptset.generate.reproduction import rebuild as rebuilding
+from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
+from corruptset.manifests.verify.ladder import verify_directory
 
 Files = Callable[[Path], dict[str, bytes]]
 
@@ -86,6 +87,7 @@ def test_views_and_sets_of_several_runs_come_back(shared: layouts.Shared, tmp_pa
             made = rebuild(of(built, out / "release"), source, out, jobs=1)
             assert files(made.built.directory) == files(built), options
     assert len(list(built.glob("hdf5/contrast/1-*.h5"))) == 2
+    assert verify_directory(built).ok
 
 
 def test_it_resumes(release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from ...progress import shows_progress, told
 from ...signatures import showing
 from ..sources.source import Source
 from ..views.view_check import check_view, is_view, verify_view
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions
 
 if TYPE_CHECKING:
     from .mending import Mending
@@ -35,9 +35,7 @@ def verify(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> VerificationReport:
-    """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels.
-
-    And samples made again.
+    """Check a data set: structure, files, sizes, hashes, pixels; and samples made again.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ def verify(
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        The other fields of `corruptset.generate.reproduction.inputs.RemakeOptions`: labels, images, groups,
         frost_textures, surrogate, device, jobs.
 
     Returns
@@ -82,26 +80,19 @@ def verify(
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
-    if (
-        rederive is not None
-        and rederive != "all"
-        and (isinstance(rederive, bool) or not isinstance(rederive, int) or rederive < 1)
-    ):
+    if rederive not in (None, "all") and (type(rederive) is not int or rederive < 1):
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
-    report_progress = told(progress)
-    directory = data_folder(directory)
+    report_progress, directory = told(progress), data_folder(directory)
     if view is not None or is_view(directory):
         if repair:
             raise ParameterError("A build is repaired, not a view; export the view again.")
         if rederive is not None:
             raise ParameterError("Samples are made again from the source for a build, not for a view.")
-        return (
-            verify_view(directory, progress=report_progress)
-            if view is None
-            else check_view(directory, view, progress=report_progress)
-        )
+        if view is None:
+            return verify_view(directory, progress=report_progress)
+        return check_view(directory, view, progress=report_progress)
     if repair or rederive is not None:
         require_build()
     remake = RemakeOptions(source=source, **options)
@@ -116,29 +107,28 @@ def verify(
             from .repair import repair as mend
 
             repaired = mend(Path(directory), before, remake, report_progress)
-    rederived = 0
+    samples = 0
     notes: list[str] = []
 
     def counted(step: str, done: int, total: int) -> None:
-        nonlocal rederived
-        rederived = done
+        nonlocal samples
+        samples = done
         report_progress(step, done, total)
 
-    def again(data: DataSet) -> Iterator[Problem]:
-        from .sample_check import made_again
+    def made(data: DataSet) -> Iterator[Problem]:
+        from .rederive import rederived
 
-        return made_again(
-            data, None if rederive == "all" else rederive, remake, side=calibration_side, progress=counted, notes=notes
-        )
+        count = None if rederive == "all" else rederive
+        return rederived(data, count, remake, side=calibration_side, progress=counted, notes=notes)
 
     report = verify_directory(
         directory,
         level=level,
-        rederive=None if rederive is None else again,
+        rederive=None if rederive is None else made,
         jobs=remake.workers,
         progress=report_progress,
     )
-    report.checked["rederived"] = rederived
+    report.checked["rederived"] = samples
     report.notes += notes
     report.mended = [] if repair else None
     if repaired is not None:

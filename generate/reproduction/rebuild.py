@@ -1,7 +1,4 @@
-"""`rebuild`: a data set made again from its source and its records.
-
-Image by image against the manifest's digests.
-"""
+"""`rebuild`: a data set made again from its source and its records."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.reader import DataSet
-from ...manifests.records.models import ImageRecord, Manifest
+from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
 from ...progress import shows_progress, told
 from ...signatures import showing
@@ -30,9 +27,8 @@ from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import PIXEL_LIBRARIES, library_advice
-from .from_manifest import recorded_build, specs_of
-from .release_folder import release_folder
-from .remake_options import RemakeOptions
+from .inputs import RemakeOptions, release_folder
+from .recorded_build import recorded_build, specs_of
 
 ENOUGH = 1000
 """After so many images that differ, the rest is not made."""
@@ -40,10 +36,7 @@ ENOUGH = 1000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A data set that was made again.
-
-    Its pixels are those of the manifest, image by image.
-    """
+    """A data set that was made again, with the pixels of the manifest."""
 
     built: Built
     whole: bool
@@ -101,7 +94,7 @@ def rebuild(
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
     **options
-        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups,
+        The other fields of `corruptset.generate.reproduction.inputs.RemakeOptions`: labels, images, groups,
         frost_textures, surrogate, device, jobs.
 
     Returns
@@ -130,29 +123,22 @@ def rebuild(
                 f"corruptset verify {place.directory} --repair --source SOURCE."
             )
         remake = RemakeOptions(source=source, **options)
-        asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
-        release = read_release(data, asked)
+        release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
         built = make_build(build, place.directory, told(progress), Comparison(release, place.directory))
-    _refuse_other_sets(built, data.manifest)
     return _compared(built, release)
 
 
 @dataclass
 class Comparison:
-    """Compares parts with a release as they are made.
-
-    A part with an image that differs is not kept.
-    """
+    """Compares parts with a release as they are made, and keeps those that are equal."""
 
     release: Release
     directory: Path
     seen: set[Path] = field(default_factory=set)
     compared: int = 0
     differing: dict[str, dict[str, None]] = field(default_factory=dict)
-    """``""`` -> samples whose clean pixels are others; set -> samples whose clean pixels are right and whose pixels in
-    it are others.
-    """
+    """Set -> samples whose pixels in it are others; those whose clean pixels are others stand under ``""`` alone."""
 
     def part(self, sidecar: Path) -> None:
         """Compare one part."""
@@ -166,19 +152,15 @@ class Comparison:
             if (expected := self.release.pixels.get(set_id)) is not None:
                 made = np.frombuffer(bytes.fromhex(entry.pixels), np.uint8).reshape(-1, 32)
                 others[set_id] = right & (made != expected[record.first : record.stop]).any(1)
-        others = {step: other for step, other in others.items() if other.any()}
         for step, other in others.items():
-            self.differing.setdefault(step, {}).update(dict.fromkeys(samples[i].id for i in np.flatnonzero(other)))
-        if others:
-            sidecar.unlink()
+            if other.any():
+                sidecar.unlink(missing_ok=True)
+                self.differing.setdefault(step, {}).update(dict.fromkeys(samples[i].id for i in np.flatnonzero(other)))
         if sum(map(len, self.differing.values())) >= ENOUGH:
             self._refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed, and sets with one digest alone.
-
-        Raises if anything differs.
-        """
+        """Compare earlier parts, and sets with one digest alone; raise if anything differs."""
         committed = sorted(sidecars)  # run by run
         for path in committed:
             if path not in self.seen:
@@ -195,62 +177,48 @@ class Comparison:
             if (digest := digest_of(hashes[set_id])) != recorded[set_id]:
                 what = f"its digest is {digest}, recorded is {recorded[set_id]}, and nothing says which image differs"
                 self.differing[set_id] = {what: None}
-        for path in {path for set_id in self.differing for path in parts[set_id]}:
-            path.unlink()
+                for path in parts[set_id]:
+                    path.unlink(missing_ok=True)
         self._refuse()
 
     def _refuse(self) -> None:
         """Raise `VerificationError` with the step that differs first, if images differ."""
         if not self.differing:
             return
-        lines, manifest = list[str](), self.release.data.manifest
-        for step, what in sorted(self.differing.items()):
-            lines.append(
-                f"{f'corruption, {step}' if step else 'decoding or preprocessing'}: {len(what)} ({first_few([*what])})"
-            )
-        advice = (
-            library_advice(manifest, "pillow") if "" in self.differing else library_advice(manifest, *PIXEL_LIBRARIES)
-        )
+        lines = [
+            f"{f'corruption, {step}' if step else 'decoding or preprocessing'}: {len(what)} ({first_few([*what])})"
+            for step, what in sorted(self.differing.items())
+        ]
+        libraries = ["pillow"] if "" in self.differing else PIXEL_LIBRARIES
         raise VerificationError(
             f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first "
-            "difference is in:\n"
-            f"{listed(lines)}\n{advice}\nWhat is equal is kept in {self.directory}, without a manifest: once that is "
-            "mended, the same command makes the rest."
-        )
-
-
-def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
-    """Raise if a set of a finished build that existed before differs from the manifest's."""
-    wanted = {s.id: s.pixel_digest for s in manifest.sets}
-    made = {s.id: s.pixel_digest for s in built.manifest.sets if s.id in wanted}
-    problems = [f"{s}: has {digest}, expected {wanted[s]}" for s, digest in made.items() if digest != wanted[s]]
-    if problems:
-        raise VerificationError(
-            f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
-            "Choose another --out, or delete that directory."
+            f"difference is in:\n{listed(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nWhat is "
+            f"equal is kept in {self.directory}, without a manifest: once that is mended, the same command makes the "
+            "rest."
         )
 
 
 def _compared(built: Built, release: Release) -> Rebuilt:
-    """Return how the bytes of what was made compare with those that the manifest lists."""
-    recorded = {f.path: f.sha256 for f in release.data.manifest.files}
-    other = tuple(sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256))
-    whole = {s.id for s in built.manifest.sets} == {s.id for s in release.data.manifest.sets}
-    if whole and (built.directory / MANIFEST).read_bytes() != (release.data.path / MANIFEST).read_bytes():
-        other = (MANIFEST, *other)  # environment names other releases
-    if not whole:
-        # they show the sets that there are
-        other = tuple(path for path in other if path not in (CONTACT, PAGE, README))
+    """Return how sets and bytes that were made compare with the manifest."""
+    manifest, root = release.data.manifest, release.data.path
+    wanted, made = ({s.id: s.pixel_digest for s in some.sets} for some in (manifest, built.manifest))
+    if problems := [f"{s}: has {made[s]}, expected {wanted[s]}" for s in made if made[s] != wanted.get(s, made[s])]:
+        raise VerificationError(
+            f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
+            "Choose another --out, or delete that directory."
+        )
+    recorded = {f.path: f.sha256 for f in manifest.files}
+    other = sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256)
+    if not (whole := made.keys() == wanted.keys()):
+        other = [path for path in other if path not in (CONTACT, PAGE, README)]  # they show the sets that there are
+    elif (built.directory / MANIFEST).read_bytes() != (root / MANIFEST).read_bytes():
+        other.insert(0, MANIFEST)  # environment names other releases
     images = 0
     for path in {set_path(s) for s in release.pixels} & {*other}:
-        rows = zip(
-            *(read_jsonl(root / path, ImageRecord) for root in (built.directory, release.data.path)), strict=True
+        rows = (read_jsonl(folder / path, ImageRecord) for folder in (built.directory, root))
+        images += sum(
+            [f.sha256 for f in mine.files] != [f.sha256 for f in theirs.files]
+            for mine, theirs in zip(*rows, strict=True)
         )
-        images += sum([f.sha256 for f in mine.files] != [f.sha256 for f in theirs.files] for mine, theirs in rows)
-    return Rebuilt(
-        built,
-        whole,
-        other,
-        images,
-        library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"),
-    )
+    advice = library_advice(manifest, "opencv-python-headless", "pillow", "corruptset")
+    return Rebuilt(built, whole, tuple(other), images, advice)

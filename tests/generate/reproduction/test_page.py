@@ -13,8 +13,8 @@ from packs import archive_paths, packed
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, SourceError, VerificationError
-from corruptset.generate.again.page_again import page
 from corruptset.generate.build import build
+from corruptset.generate.reproduction.page import page
 from corruptset.manifests.layout import PAGE
 from corruptset.manifests.release.unpack import unpack
 

@@ -1,7 +1,5 @@
 """`verify --repair`: what is wrong or missing is made again, file by file.
 
-What is right is not touched.
-
 Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those
 that the records list. manifest.json is never rewritten: all other files are compared with it. Files that no record
 names are left for their owner.
@@ -11,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -37,7 +35,7 @@ from ...manifests.layout import (
     own_names,
     set_path,
     set_places,
-)
+)  # fmt: skip
 from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
@@ -53,26 +51,17 @@ from ..commit.locks import extended, locked
 from ..page.build_page import build_page
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
-from ..plan.parts import Part
 from ..regions.region_source import RegionSource
-from ..sinks.containers import Kind
-from ..sinks.sink import Run
 from ..sources.source import BadSample, Sample
 from ..work.sidecars import sidecars
-from .from_manifest import selected_again
-from .mending import Mending
-from .page_again import clean_images
-from .remake_options import RemakeOptions
-
-ENCODERS = ("opencv-python-headless", "pillow")
-_Wanted = dict[tuple[str, int], tuple[str, str]]
-"""(set, sample) -> the file that its image is, or is in, and that file's sha256."""
+from .inputs import RemakeOptions
+from .mending import ENCODERS, Mending
+from .page import clean_images
+from .recorded_build import selected_again
 
 
 def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
-    """Make again what a verification found wrong or missing.
-
-    Return what was mended and what could not be.
+    """Make again what a verification found wrong or missing, as far as it can be.
 
     Parameters
     ----------
@@ -104,12 +93,18 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
         m.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it is removed with the lock
     with resumable(m.root), locked(m.root):
         shutil.rmtree(m.root / SCRATCH, ignore_errors=True)
-        rows = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
+        sets = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
         # Samples first: all that follows names samples by these records.
         if m.sound(SAMPLES) or _samples(m):
-            if rows:
-                _rows(m, rows)
-            if {SAMPLES, *map(set_path, rows)} & set(m.mended):
+            if sets:  # whole sets are made for their rows
+                folder = m.make(
+                    ["files", "arrays", "shards"], m.whole_parts(product(range(len(m.build.runs)), sets)), {}
+                )
+                parts = [part for _, part in sidecars(folder) if part is not None]
+                for set_id in sets:
+                    of_set = sorted((part.run, part.sets[set_id].lines) for part in parts if set_id in part.sets)
+                    m.put(set_path(set_id), b"".join(lines for _, lines in of_set), *ENCODERS)
+            if {SAMPLES, *map(set_path, sets)} & set(m.mended):
                 before = verify_directory(m.root, jobs=options.workers, progress=progress)
             _images(m, {p.path for p in before.problems})
             _texts(m)
@@ -118,21 +113,15 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 
 def _trusted(m: Mending) -> bool:
-    """Find the manifest and what may be absent.
-
-    Say why, and return False, where other files cannot be compared with them.
-    """
-    root, part, known = m.root, None, True
-    data = (root / MANIFEST).read_bytes() if plain_file(root, MANIFEST) else b""
+    """Return whether there is a manifest that other files can be compared with."""
+    data = (m.root / MANIFEST).read_bytes() if plain_file(m.root, MANIFEST) else b""
     manifest, wrong = record_or_mistakes(Manifest, data)
     if manifest is not None:
-        m.manifest = manifest
-        wrong = [problem.detail for problem in manifest_problems(manifest)]
-        if sound := not wrong and m.sound(SAMPLES):
-            wrong = [
-                problem.detail for problem in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))
-            ]
-        if not wrong and manifest_witness(sha256_bytes(data), _sums(root)) == "contradicts":
+        m.manifest, problems = manifest, list(manifest_problems(manifest))
+        if sound := not problems and m.sound(SAMPLES):
+            problems = list(sample_problems(manifest, list(read_jsonl(m.root / SAMPLES, SampleRecord))))
+        wrong = [problem.detail for problem in problems]
+        if not wrong and manifest_witness(sha256_bytes(data), _sums(m.root)) == "contradicts":
             m.leave(
                 MANIFEST,
                 "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch "
@@ -147,19 +136,19 @@ def _trusted(m: Mending) -> bool:
         )
         return False
     try:
-        part = load_partial(root)
-        known = part is None or (part.digest, part.manifest) == (manifest.digest, sha256_bytes(data))
+        part = load_partial(m.root)
+        if part is not None and (part.digest, part.manifest) != (manifest.digest, sha256_bytes(data)):
+            raise VerificationError("PARTIAL.json is another data set's.")
     except (VerificationError, OSError):
-        known = False
-    if not known:
         m.leave(
             PARTIAL,
             "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it "
             "away",
         )
-    elif part is not None:
-        m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(root / path))
-    return known
+        return False
+    if part is not None:
+        m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(m.root / path))
+    return True
 
 
 def _sums(root: Path) -> bytes | None:
@@ -169,28 +158,24 @@ def _sums(root: Path) -> bytes | None:
 
 
 def _samples(m: Mending) -> bool:
-    """Make samples.jsonl again; return whether it stands.
-
-    Where it cannot be known which samples it lists, that is said.
-    """
+    """Make samples.jsonl again, if its samples are known, and return whether it stands."""
     for candidate in _candidates(m):
-        if any(s.label is not None and s.label >= len(m.manifest.classes) for s in candidate):
-            continue
         try:
-            hashes = [m.source.fingerprint(s) for s in candidate]
+            checked = [(s, m.source.fingerprint(s)) for s in candidate]
         except BadSample:
             continue
-        if (
-            source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)])
-            == m.manifest.source.digest
-        ):
-            m.put(SAMPLES, b"".join(_sample_rows(m, candidate, hashes)), "pillow")
+        if source_digest([(s.id, s.label, sha256) for s, sha256 in checked]) == m.manifest.source.digest:
+            rows = []
+            for index, (sample, sha256) in enumerate(checked):
+                m.progress("samples", index, len(checked))
+                rows.append(_sample_row(m, index, sample, sha256))
+            m.put(SAMPLES, b"".join(rows), "pillow")
             return SAMPLES in m.mended
-    reason = (
+    m.leave(
+        SAMPLES,
         "which samples of the source it lists is not known: it was a list of ids, their groups are not known "
-        "(--groups), or the source is another one; fetch it again"
+        "(--groups), or the source is another one; fetch it again",
     )
-    m.leave(SAMPLES, reason)
     return False
 
 
@@ -206,106 +191,34 @@ def _candidates(m: Mending) -> Iterator[list[Sample]]:
     yield list(m.source.samples) if isinstance(m.source, RegionSource) else selected_again(m.manifest, m.source)
 
 
-def _sample_rows(m: Mending, samples: Sequence[Sample], hashes: Sequence[str]) -> Iterator[bytes]:
-    preprocessing = parse_preprocessing(m.manifest.preprocessing)
-    for index, (sample, sha256) in enumerate(zip(samples, hashes, strict=True)):
-        m.progress("samples", index, len(samples))
-        try:
-            image = m.source.load(sample).image
-        except BadSample as e:
-            raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
-        checked = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
-        yield json_line(
-            sample_record(m.manifest.classes, index, checked, pixel_digest(preprocess(image, preprocessing)))
-        )
-
-
-def _rows(m: Mending, sets: Sequence[str]) -> None:
-    """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
-    folder = m.make(
-        ["files", "arrays", "shards"],
-        _whole_parts(m, product(range(len(m.build.runs)), sets)),
-        lambda folder, part: None,
-    )
-    lines = {
-        (s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()
-    }
-    for set_id in sets:
-        m.put(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), *ENCODERS)
-    shutil.rmtree(folder)
+def _sample_row(m: Mending, index: int, sample: Sample, sha256: str) -> bytes:
+    try:
+        image = m.source.load(sample).image
+    except BadSample as e:
+        raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
+    checked = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
+    clean = preprocess(image, parse_preprocessing(m.manifest.preprocessing))
+    return json_line(sample_record(m.manifest.classes, index, checked, pixel_digest(clean)))
 
 
 def _images(m: Mending, wrong: Collection[str]) -> None:
     """Make again the images, shards and arrays among the paths of problems."""
     paths = {path.partition("#")[0] for path in wrong} | set(wrong)
-    single: _Wanted = {}
-    shared: _Wanted = {}
+    single: dict[tuple[str, int], tuple[str, str]] = {}
+    shared: dict[tuple[str, int], tuple[str, str]] = {}
     places = set_places(m.manifest)
     for record in m.manifest.sets:
         for row in read_jsonl(m.root / set_path(record.id), ImageRecord) if m.sound(set_path(record.id)) else ():
-            for stored in row.files:
-                if printable(stored.path) not in paths:
-                    continue
+            for stored in (file for file in row.files if printable(file.path) in paths):
                 if stored.row is None and stored.path.startswith(f"{places[record.id][0]}/"):
                     single[record.id, row.index] = stored.path, stored.sha256
                 elif stored.row is not None and stored.path in m.sha256s:
                     shared[record.id, row.index] = stored.path, m.sha256s[stored.path]
     if single:
-        _remake(m, ["files"], single, _narrow_parts(m, single))
+        m.make(["files"], m.narrow_parts(single), single)
     if shared:
-        length, lost = m.build.runs[0].count, {path for path, _ in shared.values()}
-        needed = {(index // length, set_id) for set_id, index in shared}
-        for sink in m.job.sinks:  # of an array all rows are made
-            spread = [s for s, arrays in sink.set_paths(()).items() if not lost.isdisjoint(arrays)]
-            needed.update(product(range(len(m.build.runs)), spread))
-        _remake(m, ["arrays", "shards"], shared, _whole_parts(m, needed))
-
-
-def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
-    """Make images again, and put each file in its place once its part is made.
-
-    So a repair that is stopped loses little.
-    """
-    arrays = {path for sink in m.job.sinks for path in sink.shared_files()}  # whole only when the last part is made
-    left = {file for file in wanted.values() if file[0] in arrays}
-
-    def put(folder: Path, files: Iterable[tuple[str, str]]) -> None:
-        for path, sha256 in sorted(files):
-            m.put(path, folder / path, *ENCODERS, sha256=sha256)
-
-    def finished(folder: Path, part: Part) -> None:
-        places = product(part.sets, range(part.run.first, part.run.stop))
-        put(folder, {wanted[place] for place in places if place in wanted} - left)
-
-    folder = m.make(kinds, parts, finished)
-    put(folder, left)
-    shutil.rmtree(folder)
-
-
-def _whole_parts(m: Mending, needed: Iterable[tuple[int, str]]) -> list[Part]:
-    """Return parts of whole runs, from (run, set), in groups that fit into memory."""
-    sets_of: dict[int, set[str]] = {}
-    for number, set_id in needed:
-        sets_of.setdefault(number, set()).add(set_id)
-    runs = m.build.runs
-    return [
-        Part(runs[number], group)
-        for number in sorted(sets_of)
-        for group in m.build.groups(sorted(sets_of[number]), runs)
-    ]
-
-
-def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
-    """Return parts of some samples under some sets, neighbours of the same sets together."""
-    parts: list[Part] = []
-    for index in sorted({index for _, index in wanted}):
-        sets = tuple(s for s in m.build.by_id if (s, index) in wanted)
-        last = parts[-1] if parts else None
-        if last is not None and last.sets == sets and last.run.stop == index and last.run.count < m.build.runs[0].count:
-            parts[-1] = Part(replace(last.run, stop=index + 1), sets)
-        else:
-            parts.append(Part(Run(len(parts), index, index + 1), sets))
-    return parts
+        length = m.build.runs[0].count
+        m.make(["arrays", "shards"], m.whole_parts((index // length, s) for s, index in shared), shared)
 
 
 def _texts(m: Mending) -> None:

@@ -1,7 +1,4 @@
-"""Whether source, code, textures and model agree with a manifest.
-
-And images that are made again with their recorded digests.
-"""
+"""Whether source, code, textures, model and images made anew agree with a manifest."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ...manifests.disk.jsonl import row_at
 from ...manifests.layout import set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes, source_digest
-from ...manifests.records.models import ImageRecord, Manifest, PluginRecord, StageRecord
+from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.records.report import Progress
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of
@@ -38,10 +35,13 @@ def held_to_records(
 ) -> list[Sample]:
     """Return the source's samples of a data set, in its order.
 
-    `SourceError` says which are others: ids, labels, groups, bytes.
-
     `sha256_of` says the hash of a sample, or raises `BadSample`; without it bytes are not compared. The step of
     `progress` is "source".
+
+    Raises
+    ------
+    SourceError
+        Ids, labels, groups or bytes are others; all are listed.
     """
     by_id = {s.id: s for s in source.samples}
     problems: list[str] = []
@@ -49,10 +49,9 @@ def held_to_records(
     rows: list[tuple[str, int | None, str]] = []
     for done, record in enumerate(data.samples, 1):
         progress("source", done, len(data.samples))
-        if (sample := by_id.get(record.id)) is None:
-            problems.append(f"{record.id}: is not in the source")
-            continue
         try:
+            if (sample := by_id.get(record.id)) is None:
+                raise BadSample("is not in the source")
             sha256 = record.sha256 if sha256_of is None else sha256_of(sample)
         except BadSample as e:
             problems.append(f"{record.id}: {e}")
@@ -60,11 +59,7 @@ def held_to_records(
         compared = [("is", sha256, record.sha256), ("has label", sample.label, record.label)]
         if sample.group is not None:  # a source that is opened without its CSV of groups has none to compare
             compared.append(("has group", repr(sample.group), repr(record.group)))
-        problems += [
-            f"{record.id}: {what} {there}, expected {recorded}"
-            for what, there, recorded in compared
-            if there != recorded
-        ]
+        problems += [f"{record.id}: {what} {here}, expected {there}" for what, here, there in compared if here != there]
         samples.append(sample)
         rows.append((sample.id, sample.label, sha256))
     if not problems and (digest := source_digest(rows)) != data.manifest.source.digest:
@@ -80,9 +75,7 @@ def held_to_records(
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:
     """Return where a source and a manifest have different names for a class.
 
-    Nothing where the source only numbers classes.
-
-    The folders of another kind of source may be others: only its names count.
+    Another kind of source may have other folders, or only number its classes.
     """
     same = source.scheme == manifest.source.name
     theirs, ours = list(source.classes), manifest.classes
@@ -98,25 +91,9 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
 
 
 def refuse_unrecorded_code(data: DataSet) -> None:
-    """Raise `VerificationError` if corruptions are not the recorded ones.
-
-    They have other revisions, are another plugin's, or take no such parameters.
-    """
+    """Raise `VerificationError` if corruptions have other revisions, plugins or parameters than the recorded ones."""
     manifest = data.manifest
-    here = {
-        n: f"revision {get_corruption(n).revision}" if is_corruption(n) else "not known" for n in manifest.revisions
-    }
-    stages = (stage for one in manifest.sets for stage in one.stages)
-    problems = (
-        [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest)]
-        or [
-            f"{n}: {here[n]} here, {r} in the data set"
-            for n, r in manifest.revisions.items()
-            if here[n] != f"revision {r}"
-        ]
-        or sorted({problem for stage in stages for problem in _parameter_problems(stage)})
-    )
-    if problems:
+    if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
         raise VerificationError(
             f"{data.path} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
             f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, "
@@ -124,27 +101,35 @@ def refuse_unrecorded_code(data: DataSet) -> None:
         )
 
 
-def _plugin_problems(record: PluginRecord, manifest: Manifest) -> Iterator[str]:
-    called = record.module if record.version is None else f"{record.module} {record.version}"
-    used = [name for name in record.corruptions if name in manifest.revisions]
-    if missing := [name for name in used if not is_corruption(name)]:
-        yield f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file"
-    elif used and {plugin.sha256 for plugin in plugins_of(used)} != {record.sha256}:
-        found = ", ".join(f"{p.module} with {p.sha256}" for p in plugins_of(used)) or "corruptset's own"
-        yield f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}"
+def _plugin_problems(manifest: Manifest) -> Iterator[str]:
+    for record in manifest.plugins:
+        called = record.module if record.version is None else f"{record.module} {record.version}"
+        used = [name for name in record.corruptions if name in manifest.revisions]
+        if missing := [name for name in used if not is_corruption(name)]:
+            yield f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file"
+        elif used and {plugin.sha256 for plugin in plugins_of(used)} != {record.sha256}:
+            found = ", ".join(f"{p.module} with {p.sha256}" for p in plugins_of(used)) or "corruptset's own"
+            yield f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}"
 
 
-def _parameter_problems(stage: StageRecord) -> Iterator[str]:
-    declared, given = get_corruption(stage.corruption), stage.parameters
-    known = {p.name: p for p in declared.parameters}
-    yield from (f"{stage.corruption}: {p.name!r} is missing" for p in declared.columns if p.name not in given)
-    for name, value in given.items():
-        try:
-            known[name].checked(value, stage.corruption)
-        except KeyError:
-            yield f"{stage.corruption}: unknown parameter {name!r}"
-        except ParameterError as e:
-            yield str(e)
+def _revision_problems(manifest: Manifest) -> Iterator[str]:
+    for name, revision in manifest.revisions.items():
+        here = f"revision {get_corruption(name).revision}" if is_corruption(name) else "not known"
+        if here != f"revision {revision}":
+            yield f"{name}: {here} here, {revision} in the data set"
+            continue
+        known = {p.name: p for p in get_corruption(name).parameters}
+        columns = {p.name for p in get_corruption(name).columns}
+        problems = set()
+        for parameters in (t.parameters for s in manifest.sets for t in s.stages if t.corruption == name):
+            problems |= {f"{name}: {column!r} is missing" for column in columns - parameters.keys()}
+            problems |= {f"{name}: unknown parameter {key!r}" for key in parameters.keys() - known.keys()}
+            for key in parameters.keys() & known.keys():
+                try:
+                    known[key].checked(parameters[key], name)
+                except ParameterError as e:
+                    problems.add(str(e))
+        yield from sorted(problems)
 
 
 def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
@@ -160,10 +145,9 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
             "built with (frost_textures), or install the release of corruptset that made it."
         )
     for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
-        keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
         if problems := [
             f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}"
-            for k in keys
+            for k in sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
             if recorded.get(k) != given.get(k)
         ]:
             raise VerificationError(
@@ -186,9 +170,7 @@ def clean_difference(data: DataSet, index: int, image: NDArray[np.uint8]) -> str
 def differences(
     data: DataSet, set_id: str, index: int, image: NDArray[np.uint8], encoding: Encoding, *, raw: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield where an image differs from its row, as (path, what differs).
-
-    Its pixels, else its stored bytes.
+    """Yield (path, what differs) of an image: its pixels, else its stored bytes.
 
     Parameters
     ----------
@@ -200,38 +182,26 @@ def differences(
     raw : bool
         Whether to compare what is stored without loss, too: its bytes follow from its pixels and the release of OpenCV.
     """
-    path, sample = set_path(set_id), data.sample(index)
+    path, name = set_path(set_id), f"{data.sample(index).id}: the image of {set_id}"
     row = row_at(inside(data.path, path), ImageRecord, index)
     if (made := pixel_digest(image)) != row.pixels:
         advice = library_advice(data.manifest, *PIXEL_LIBRARIES)
-        yield path, f"{sample.id}: the image of {set_id} is {made}, made again; recorded is {row.pixels}. {advice}"
+        yield path, f"{name} is {made}, made again; recorded is {row.pixels}. {advice}"
         return
     for stored in row.files if raw or not encoding.lossless else ():
+        own = encoding_of(stored.path, encoding)
         pixels = stored.row is not None and encoding.lossless
-        sha256 = sha256_bytes(
-            np.ascontiguousarray(image).data if pixels else encoding_of(stored.path, encoding).encode(image)
-        )
+        sha256 = sha256_bytes(np.ascontiguousarray(image).data if pixels else own.encode(image))
         if sha256 != stored.sha256:
             advice = library_advice(data.manifest, "opencv-python-headless")
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
-            yield (
-                where,
-                f"{sample.id}: the image of {set_id}, encoded, is {sha256}, made again; recorded is {stored.sha256}. "
-                f"{advice}",
-            )
+            yield where, f"{name}, encoded, is {sha256}, made again; recorded is {stored.sha256}. {advice}"
 
 
 def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return which releases of libraries may make other bytes, for an error.
-
-    Those that differ from the recorded ones, or all of `names`.
-    """
-    installed = {name: version(name) for name in names}
-    others = [
-        f"{name} {manifest.environment[name]} (here {v})"
-        for name, v in installed.items()
-        if manifest.environment.get(name, v) != v
-    ]
-    if others:
+    """Return which releases of the named libraries may make other bytes."""
+    here = {name: version(name) for name in names}
+    there = {name: manifest.environment.get(name, here[name]) for name in names}
+    if others := [f"{name} {there[name]} (here {here[name]})" for name in names if there[name] != here[name]]:
         return f"It was made with {', '.join(others)}; install that."
     return f"{' and '.join(names)}: of the same release here as there."
