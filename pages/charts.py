@@ -66,6 +66,11 @@ class Shape(NamedTuple):
         return f'<path class="{own}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)}"/>'
 
 
+def rectangle(kind: str, left: float, top: float, right: float, bottom: float, model: int | None = None) -> Shape:
+    """Return an area with upright sides."""
+    return Shape(kind, ((left, top), (right, top), (right, bottom), (left, bottom)), model)
+
+
 class Point(NamedTuple):
     """A value with its intervals, up and across."""
 

@@ -54,7 +54,7 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
     curves = severity_curves(evaluation.records)
     to_test = {record.id for record in evaluation.tests}
     return ErrorCurves(
-        evaluation.predictions.model,
+        evaluation.model,
         None if evaluation.clean is None else 1 - evaluation.clean,
         {name: [1 - evaluation.accuracies[id] for id in ids] for name, ids in curves.items()},
         frozenset(name for name, ids in curves.items() if to_test.issuperset(ids)),

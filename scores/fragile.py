@@ -20,7 +20,7 @@ from .formulas import Estimate
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate
-from .tables import Cell, Column, Table, texts
+from .tables import Cell, Table, columns
 
 TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
@@ -49,7 +49,7 @@ class Flips:
 NO_IMAGES = Table(
     "minimal_images",
     "Minimal images of each image",
-    [*texts("image", "regions", "change"), *(Column(n, "whole") for n in ("anchors", "minimal", "wrong and fragile"))],
+    columns("text", "image", "regions", "change") + columns("whole", "anchors", "minimal", "wrong and fragile"),
     [],
 )
 

@@ -19,7 +19,7 @@ from ..pages.sheets.sheet import Line, sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
-from .tables import Cell, Column, Table, texts
+from .tables import Cell, Table, columns
 
 _OUTSIDE = (205, 205, 205)
 _RIGHT, _WRONG = (255, 255, 255), (96, 96, 96)
@@ -186,8 +186,8 @@ def _overlaps(rows: list[list[Cell]]) -> Table:
     for side, of_side in values.items():
         known = [[value for value in change if value is not None] for change in zip(*of_side, strict=True)]
         means.append(["mean", side, *(fmean(some) if some else None for some in known)])
-    columns = [*texts("image"), Column("side", "whole"), Column("shift IoU", "number"), Column("shrink IoU", "number")]
-    return Table("overlap", "Overlap of fragile positions", columns, [*rows, *means])
+    heads = columns("text", "image") + columns("whole", "side") + columns("number", "shift IoU", "shrink IoU")
+    return Table("overlap", "Overlap of fragile positions", heads, [*rows, *means])
 
 
 def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:

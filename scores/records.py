@@ -6,23 +6,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
-from .tables import Column, Table, data_frame, texts
+from .tables import Column, Table, columns, data_frame
 
 SCORES_VERSION = 1
 """Of a scores file."""
 
 
-def _ordered(interval: tuple[float, float]) -> tuple[float, float]:
-    if interval[0] > interval[1]:
-        raise ValueError(f"is [{interval[0]:g}, {interval[1]:g}]; expected the lower end first")
-    return interval
-
-
-Interval = Annotated[tuple[float, float], AfterValidator(_ordered)] | None
+Interval = tuple[float, float] | None
 """The middle 95 % of a score over resamples of the images."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rank = Annotated[float, Field(ge=0)]
@@ -222,11 +216,11 @@ class Scores(Record):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each set, its interval as `low` and `high`; what is not known is None."""
-        found = []
-        for name, scored in self.sets.items():
-            low, high = scored.interval or (None, None)
-            found.append({"set": name} | scored.model_dump(exclude={"interval"}) | {"low": low, "high": high})
-        return found
+        ends = {
+            name: dict(zip(("low", "high"), one.interval or (None, None), strict=True))
+            for name, one in self.sets.items()
+        }
+        return [{"set": name} | one.model_dump(exclude={"interval"}) | ends[name] for name, one in self.sets.items()]
 
     def to_pandas(self) -> Any:
         """Return a row for each set as a pandas DataFrame, indexed by set id.
@@ -263,4 +257,4 @@ class Scores(Record):
             if name in numbers
         ]
         title = f"{self.model} on {self.name}, {len(self.sets)} sets of {self.samples} images"
-        return Table("summary", title, texts("score", "value", "95 % interval"), rows)._repr_html_()
+        return Table("summary", title, columns("text", "score", "value", "95 % interval"), rows)._repr_html_()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corruptset.scores.comparison.correlations import pearson, spearman
+from corruptset.scores.comparison.statistics import pearson, spearman
 from corruptset.scores.error_curves import ErrorCurves
 from corruptset.scores.published import FIFTEEN, published
 

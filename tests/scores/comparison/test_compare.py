@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from corruptset import compare
 from corruptset.errors import ScoreError
-from corruptset.scores.comparison.correlations import pearson, quadrant, spearman
+from corruptset.scores.comparison.statistics import pearson, quadrant, spearman
 from corruptset.scores.records import Scores
 
 DRAWS = np.random.default_rng(0).normal(0, 0.05, 1000)
