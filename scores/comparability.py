@@ -1,4 +1,4 @@
-"""Why a score cannot be had, and why it may not be laid beside a published one, in words; nothing where it may."""
+"""Notes on scores that cannot be had, or not be laid beside published ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 
 
 def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
-    """Return why AlexNet's published errors are no baseline of scores on this data set; empty where they are."""
+    """Return why AlexNet's published errors are no baseline here; empty where they are."""
     reasons = []
     if definition(data.manifest) != IMAGENET_C:
         reasons.append(

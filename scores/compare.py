@@ -54,9 +54,7 @@ class Comparison:
         raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that
-        cannot be had.
-        """
+        """Return it as JSON values: cells are fractions, a missing score is None."""
         parts = {table.name: asdict(table) for table in self.tables}
         tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
@@ -129,7 +127,7 @@ def compare(
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes of all scores, each once, with whose it is where not all have it."""
+    """Return the notes of all scores, with whose they are where not all have them."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:

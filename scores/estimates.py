@@ -1,4 +1,4 @@
-"""Means over images and over each resample of them, which every score is computed from, and intervals.
+"""Means over images and over each resample of them, and intervals.
 
 Resamples are of the images, the same for every set and every model, so that differences are paired.
 """
@@ -55,7 +55,7 @@ class Bootstrap:
         return np.concatenate([np.asarray(block, np.float64) for block in blocks])
 
     def _counts(self, first: int) -> NDArray[np.float32]:
-        """Return how often each unit is in each resample of a block, (resamples of the block, units)."""
+        """Return how often each resample of a block has each unit, (resamples, units)."""
         count = min(BLOCK, self.resamples - first)
         draws = np.random.Generator(np.random.Philox(key=[self.seed, first])).integers(
             0, self.units, (count, self.units), dtype=np.int64
@@ -65,7 +65,7 @@ class Bootstrap:
 
 
 def interval(replicates: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the middle `LEVEL` of a score's values in the resamples; None where none has a value."""
+    """Return the middle `LEVEL` of a score's values in the resamples."""
     values = replicates[~np.isnan(replicates)]
     if not len(values):
         return None
@@ -75,14 +75,14 @@ def interval(replicates: NDArray[np.float64]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class Images:
-    """What a resample draws of the images that count: images, or source images with all of their regions."""
+    """What a resample draws: images, or source images with all of their regions."""
 
     unit_of: NDArray[np.int64] | None
     """(N,): the number of each image's source image; None where each image is drawn by itself."""
     bootstrap: Bootstrap
 
     def estimates(self, values: Mapping[str, NDArray[Any]]) -> dict[str, Estimate]:
-        """Return the mean of each of several values of the images, (N,) each; NaN is an image that has none."""
+        """Return the means of several values of the images, (N,) each; NaN is none."""
         names, found = list(values), dict[str, Estimate]()
         for at in range(0, len(names), COLUMNS):
             some = names[at : at + COLUMNS]
@@ -106,7 +106,7 @@ class Images:
 
 
 def images_of(samples: Sequence[SampleRecord], seed: int) -> Images:
-    """Return resamples of the images that count, from a seed; regions are drawn with their source image.
+    """Return resamples of images; regions are drawn with their source image.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def interval_of(estimate: Estimate) -> tuple[float, float] | None:
 
 
 def replicates(estimate: Estimate) -> list[float] | None:
-    """Return a score in each resample, to `DIGITS` significant digits; None where one of them has no value."""
+    """Return a score in each resample, rounded; None where one has no value."""
     if not np.isfinite(estimate).all():
         return None
     return [float(f"{one:.{DIGITS}g}") for one in estimate[1:].tolist()]

@@ -1,4 +1,4 @@
-"""A model on a data set: which images count, all or those that a model has right, and what it made of them."""
+"""A model on a data set: which images count, and what it made of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORRECT = "correct@clean"
 def condition_of(
     text: str | None, predictions: Predictions, read: Callable[[str], Predictions]
 ) -> tuple[NDArray[np.bool_] | None, str | None]:
-    """Return which images count, (N,), and how a condition that a user gives is said; None where all do.
+    """Return which images count, (N,), and the words of the condition; None where all do.
 
     Parameters
     ----------
@@ -108,5 +108,5 @@ class Evaluation:
 
 
 def mean(values: NDArray[Any] | None) -> float | None:
-    """Return the mean of a value over images; None where the predictions do not have it."""
+    """Return the mean over images; None where the predictions have no such value."""
     return None if values is None else float(np.mean(values, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Scores over several sets, or over groups of samples: two factors, the worst case, families, styles."""
+"""Scores over several sets or groups: two factors, worst case, families, styles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = "all"
 
 
 def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Estimate]]:
-    """Return mean accuracy and its variation over sets, clean included, and whether the order of two stages matters.
+    """Return mean accuracy and its variation over sets, clean included, and order effects.
 
     Over the names of the paper's list, each as often as it stands there, and over the sets; None without a set of two
     stages.
@@ -57,8 +57,9 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
 
 
 def times_named(record: SetRecord) -> int:
-    """Return how often a set stands in the paper's list, where one with a factor at level zero stands again; once in
-    any other.
+    """Return how often a set stands in the paper's list; once in any other list.
+
+    There a set stands again where one factor is at level zero.
     """
     return max(1, sum(alias.startswith(PAPER_NAME) for alias in record.aliases))
 
@@ -77,7 +78,7 @@ def _order_effects(evaluation: Evaluation) -> list[OrderEffect]:
 
 
 def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return the sets to test on: all, those of each family of ImageNet-C, and each corruption's strengths."""
+    """Return the sets to test on: all, by family of ImageNet-C, by corruption."""
     groups: dict[str, list[str]] = {name: [] for name in (ALL, *FAMILIES)}
     for record in evaluation.tests:
         groups[ALL].append(record.id)
@@ -121,7 +122,7 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
 
 
 def _within(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return for each radius of an attack the sets that go no further, the clean images among them."""
+    """Return the sets within each radius of an attack, the clean images among them."""
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
         stage = record.stages[0]
@@ -137,7 +138,7 @@ def _within(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
-    """Return the mean over images of the greatest loss; None where a set's predictions have no probabilities."""
+    """Return the mean greatest loss; None where a set's predictions have no probabilities."""
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
@@ -145,8 +146,7 @@ def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
 
 
 def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None]:
-    """Return the accuracy of each group of samples, and how much better the best is than the worst, where there are
-    two.
+    """Return the accuracy of each group of samples, and the best less the worst.
 
     On the clean set, or on the only set. Groups are the styles of icons, the cameras of photographs.
 

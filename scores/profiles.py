@@ -36,10 +36,10 @@ Ladders = Mapping[str, Mapping[int, SetRecord]]
 def degradation_profiles(
     data: DataSet, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
-    """Return the profile of each degradation, their mean over the levels that all have, and notes on the mean.
+    """Return the profile of each degradation, their mean, and notes on the mean.
 
-    The mean is over ``ours``, all that the data set has of sets to test on, or the fourteen of the paper's ``figures``
-    or ``tables``.
+    The mean is at the levels that all have, over ``ours``, all that the data set has of sets to test on, or the
+    fourteen of the paper's ``figures`` or ``tables``.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:
@@ -100,7 +100,7 @@ def _mean(profiles: Sequence[Profile], ladders: Sequence[Mapping[int, SetRecord]
 
 
 def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int], FirstBelow]) -> Profile:
-    """Return a profile of accuracy, rank and probability, and what `below` says of a level above 0."""
+    """Return a profile of accuracy, rank and probability at levels."""
     first_below: dict[str, FirstBelow | None] = {}
     for threshold in THRESHOLDS:
         level = next(
@@ -112,7 +112,7 @@ def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int
 
 
 def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
-    """Return the height, width and channels of a set's first image; None where no image is there."""
+    """Return the shape of a set's first image; None where there is none."""
     try:
         height, width, channels = data[set_id].image(0).shape
     except (CorruptsetError, OSError):

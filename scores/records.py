@@ -1,5 +1,6 @@
-"""The records of a scores file, as pydantic models. Fractions are 0..1; a score that cannot be had is null, and `notes`
-says why.
+"""The records of a scores file, as pydantic models.
+
+Fractions are 0..1; a score that cannot be had is null, and `notes` says why.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct
 
 
 class SetScore(Record):
-    """Of one set."""
+    """The scores of one set."""
 
     n: Count
     """Images that count."""
@@ -64,7 +65,7 @@ class FirstBelow(Record):
 
 
 class Profile(Record):
-    """Of one gradual degradation, or the mean of several."""
+    """A profile of one gradual degradation, or the mean of several."""
 
     levels: list[int]
     """Level 0 is the clean set."""
@@ -127,7 +128,7 @@ class FragileRate(Record):
 
 
 class Fragile(Record):
-    """Of one group of regions: a fraction of the short side, or a side."""
+    """The fragile rates of regions of one size."""
 
     loose_shift: FragileRate | None
     strict_shift: FragileRate | None
@@ -215,7 +216,7 @@ class Scores(Record):
         return self.sets["clean"].accuracy if "clean" in self.sets else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each set, its interval as `low` and `high`; what is not known is None."""
+        """Return a row for each set, its interval as `low` and `high`."""
         ends = {
             name: dict(zip(("low", "high"), one.interval or (None, None), strict=True))
             for name, one in self.sets.items()
@@ -233,7 +234,7 @@ class Scores(Record):
         return data_frame(self.rows()).set_index("set")
 
     def numbers(self) -> dict[str, float]:
-        """Return the scores that are one number each, by the name that they have in `intervals`; in their own unit."""
+        """Return the scores that are one number each, by their names in `intervals`."""
         found: dict[str, float | None] = {"clean_accuracy": self.clean}
         found |= {name: getattr(self, name) for name in SUMMARY if name in type(self).model_fields}
         found |= {f"two_factor.{name}": getattr(self.two_factor, name, None) for name in TWO_FACTOR}

@@ -1,4 +1,4 @@
-"""`report`: models side by side on one data set, as one HTML file with figures, tables and pictures."""
+"""`report`: models side by side on one data set, as one HTML file."""
 
 from __future__ import annotations
 

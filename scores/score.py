@@ -48,7 +48,7 @@ def score(
     progress: Progress | bool | None = None,
     describe_level: DescribeLevel | None = None,
 ) -> Scores:
-    """Score what a model predicts of a data set, by the measures of the papers that its sets come from.
+    """Score a model's predictions of a data set by the measures of the papers.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def score(
 def _predictions(
     data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return predictions, read where they are not in memory; else those of the sets asked for, and of clean."""
+    """Return predictions of sets and of clean, read where they are not in memory."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
     wanted = choose_predicted(data, sets)
@@ -198,7 +198,7 @@ def _fragile(data: DataSet, evaluation: Evaluation, condition: str | None, seed:
 def _numbers(
     evaluation: Evaluation, curves: ErrorCurves, rows: Mapping[str, Mapping[str, Estimate]]
 ) -> dict[str, Estimate | None]:
-    """Return the means over the fifteen, the scores over all sets to test on, and that of the clean images."""
+    """Return the scores that are one number, over the fifteen and over all test sets."""
     clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
     maude = curves.mean(rows["aude"])
     return {

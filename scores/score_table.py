@@ -1,4 +1,4 @@
-"""`score_table`: mean performance under corruption and robustness index of any metric, from a table of it by set."""
+"""`score_table`: mean performance under corruption and robustness index of any metric."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Performance(Record):
 
 
 class MetricScores(Record):
-    """Of one metric."""
+    """The scores of one metric."""
 
     clean: float | None
     mpc: float | None
@@ -72,7 +72,7 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a row for each metric and mean: of all corruptions, of each family, of each corruption."""
+        """Return a row for each metric and mean: over all, a family, a corruption."""
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
@@ -90,8 +90,7 @@ def score_table(
     lower_is_better: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> TableScores:
-    """Return mPC, rPC and RB-index of every metric of a table: a detector's AP, a segmenter's mIoU, an error or a
-    distance.
+    """Return mPC, rPC and RB-index of every metric of a table.
 
     Parameters
     ----------
@@ -187,7 +186,7 @@ def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], w
 
 
 def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
-    """Return the scores of one metric from its value of each set; `tests` are those of the RB-index."""
+    """Return the scores of one metric; `tests` are the sets of the RB-index."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:
@@ -217,7 +216,7 @@ def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[
 
 
 def _read(where: str, path: Path) -> Any:
-    """Return what a file says of sets: a JSON object, or the rows of a CSV."""
+    """Return a JSON file's object, or the rows of a CSV."""
     try:
         text = read_text(path, MOST_BYTES)
     except OSError as e:
@@ -270,7 +269,7 @@ def _checked(where: str, values: Any) -> Metrics:
 
 
 def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield sets with their metrics, also of corruption -> severity -> metrics; those of a kind have its name."""
+    """Yield set ids with their metrics; those of a kind (bbox) have its name."""
     for name, inner in values.items():
         nested = isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner)
         for severity, metrics in inner.items() if nested else [(None, inner)]:

@@ -10,7 +10,7 @@ from .outcomes import CLEAN
 
 
 def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the ids of the sets that patterns of ids and aliases fit, sorted; all without patterns.
+    """Return the sets that patterns of ids and aliases fit; all without patterns.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
 
 
 def choose_predicted(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the ids of the sets that patterns fit; a build without a clean set may have predictions of ``clean``."""
+    """Return the sets that patterns fit; ``clean`` need not be in the data set."""
     if globs is None or CLEAN in data or CLEAN not in globs:
         return choose(data, globs)
     others = [glob for glob in globs if glob != CLEAN]

@@ -87,7 +87,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def csv(self) -> str:
-        """Return the table as CSV: one line of headings, a comma between cells, empty where there is no value."""
+        """Return the table as CSV; a cell without a value is empty."""
         out = io.StringIO()
         lines = [[column.heading for column in self.columns], *self._texts(Column.exact)]
         csv.writer(out, lineterminator="\n").writerows([printable(text) for text in line] for line in lines)
@@ -117,7 +117,7 @@ class Table:
         return [[escaped(text) for text in line] for line in lines]
 
     def on_page(self, most: int = MOST_CELLS) -> PageTable:
-        """Return the table as a page has it, with so many cells at most; a column without any value is left out."""
+        """Return the table as a page has it: few cells, no empty column."""
         filled = [any(row[at] is not None for row in self.rows) for at in range(len(self.columns))]
         places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
         kept = self.rows[: max(1, most // len(places))]

@@ -100,7 +100,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
 
 
 def read_printed(path: Path) -> list[Scores]:
-    """Return the two-factor scores of a printed table: a CSV with model, cv, mean and clean, in per cent.
+    """Return the two-factor scores of a printed table, a CSV in per cent.
 
     Raises
     ------

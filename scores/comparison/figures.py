@@ -1,4 +1,4 @@
-"""What models have scores for, as charts, bars and matrices, and these as files; shares are in per cent."""
+"""Scores of models as charts, bars and matrices, in per cent; and as files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ORDERS = "accuracy where the stage on the left comes first, less that of the oth
 
 
 class Course(NamedTuple):
-    """What models have at each severity or level of several corruptions: a chart each, and a table of all."""
+    """Values at each severity or level of several corruptions: charts, and a table of them."""
 
     table: str
     title: str
@@ -122,7 +122,7 @@ def course_charts(entries: Sequence[Entry], course: Course) -> list[Chart]:
 
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return fragile rates against the size of regions, a chart a kind of change; models stand side by side."""
+    """Return fragile rates against the size of regions, a chart a kind of change."""
     groups = list(dict.fromkeys(group for entry in entries for group in entry.scores.fragile))
     texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
     made = []
@@ -153,7 +153,7 @@ def quadrant_charts(entries: Sequence[Entry], reference: Reference | None) -> li
 
 
 def maude_bars(entries: Sequence[Entry]) -> Figure | None:
-    """Return mAUDE as bars, the lowest on top, with intervals and the clean error; None where no model has one."""
+    """Return mAUDE as bars, the lowest on top, with intervals and the clean error."""
     areas = sorted((100 * e.scores.maude, n, e) for n, e in enumerate(entries) if e.scores.maude is not None)
     if not areas:
         return None
@@ -188,7 +188,7 @@ class Matrix(NamedTuple):
 
 
 def heat_map(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return each model's mean error over the severities of a corruption, or the levels of a degradation."""
+    """Return each model's mean error over the severities or levels of a corruption."""
     means: dict[str, dict[int, float]] = {}
     for course in (ERRORS, PROFILES["accuracy"]):
         for chart in course_charts(entries, course):
@@ -205,7 +205,7 @@ def _heat(error: float | None) -> tuple[str, str]:
 
 
 def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return the order effects of each model that has some: the first stage is down, the second across."""
+    """Return each model's order effects: the first stage is down, the second across."""
     found: dict[str, dict[tuple[str, str], float]] = {}
     for entry in entries:
         for effect in [] if entry.scores.two_factor is None else entry.scores.two_factor.order_effects:
@@ -230,7 +230,7 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
 
 
 def write_plots(entries: Sequence[Entry], reference: Reference | None, folder: Path) -> list[Path]:
-    """Write every plot that models have scores for, as SVG and PNG, and return the files."""
+    """Write every plot that models have scores for; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, figure in figures(entries, reference).items():
@@ -256,7 +256,7 @@ def figures(entries: Sequence[Entry], reference: Reference | None) -> dict[str, 
 
 
 def _side_by_side(entries: Sequence[Entry], reference: Reference | None, charts: Sequence[Chart]) -> Figure:
-    """Return charts with their titles, and right of them the names of the models that are in them."""
+    """Return charts with their titles, and right of them the names of their models."""
     columns = min(ACROSS, len(charts))
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
     crossing = ""
@@ -296,7 +296,7 @@ def _matrices(matrices: Sequence[Matrix]) -> Figure:
 
 
 def short(name: str) -> str:
-    """Return a name as it stands in a plot: the middle of a long one is left out.
+    """Return a model's name for a plot, without the middle of a long one.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def _from_zero(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def apart(models: int) -> list[float]:
-    """Return how far the points of models stand beside each other at one place of an axis of whole numbers.
+    """Return how far models' points stand beside a whole number of an axis.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tables of a comparison: those of the papers, each with the scores that its models have."""
+"""The tables of a comparison, laid out as those of the papers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def by_model(
     get: Callable[[Scores], Mapping[Any, Cell]],
     kind: Kind = "percent",
 ) -> Table:
-    """Return a row a key, which is the cells of `heads`, and a column a model; means over all stand last."""
+    """Return a row for each key and a column for each model; means stand last."""
     values = [{key if isinstance(key, tuple) else (key,): cell for key, cell in get(e.scores).items()} for e in entries]
     keys = sorted(dict.fromkeys(key for own in values for key in own), key=lambda key: key[0] in MEANS)
     rows = [[*key, *(own.get(key) for own in values)] for key in keys]
@@ -125,7 +125,7 @@ def _summary(entries: Sequence[Entry]) -> Table:
 
 
 def _of_fifteen(entries: Sequence[Entry], name: str, title: str, means: Mapping[str, str]) -> Table:
-    """Return a row a model: clean error, means, and the fifteen corruptions and the extra four."""
+    """Return a row a model: clean error, means, the fifteen corruptions, the extra four."""
     there = [c for c in SINGLE if any(c in getattr(e.scores, name) for e in entries)]
     rows: list[list[Cell]] = [
         [e.label, None if e.scores.clean is None else 1 - e.scores.clean]

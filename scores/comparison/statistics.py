@@ -38,7 +38,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the correlation of the models' places by two scores; equal scores share the mean of their places.
+    """Return the correlation of models' places; equal scores share the mean of theirs.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def _places(values: Sequence[float]) -> list[float]:
 
 
 def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float]) -> str:
-    """Return a model's quadrant; one on a line counts as low in CV, and as high in accuracy.
+    """Return a model's quadrant; one on a line is low in CV, high in accuracy.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Difference:
 
 
 def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
-    """Return the differences of every two models in every score that both have, and notes on them.
+    """Return the differences of every two models in their scores, and notes on them.
 
     Differences have an interval where both models were scored on the same resamples of the same images.
     """
@@ -111,7 +111,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
 
 
 def why_not_paired(a: Scores, b: Scores) -> str | None:
-    """Return why the resamples of two models are not of the same images; None where they are."""
+    """Return why two models do not have the same resamples; None where they have."""
     if a.digest != b.digest:
         return "they are of different data sets"
     if a.condition != b.condition:

@@ -37,7 +37,7 @@ def read_predictions(
     sets: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictions:
-    """Read what a model said of the images of a data set; docs/evaluate.md describes the files.
+    """Read a model's predictions of a data set; docs/evaluate.md describes the files.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class _Reader:
         return outcomes, problems
 
     def _numbers(self, table: Table, kind: Kind, set_id: str | None, problems: list[str]) -> NDArray[np.intp]:
-        """Return the number of each row's set among those that are read; -1 where it is none of them."""
+        """Return the number of each row's set; -1 where it is not read."""
         if set_id is not None:
             return np.zeros(table.columns[COLUMNS[kind][0]].shape[0], np.intp)
         names, number_of = _whole(table, "set_id").tolist(), {name: n for n, name in enumerate(self.wanted)}
@@ -246,7 +246,7 @@ class _Reader:
     def _places(
         self, table: Table, key: str | None, numbers: NDArray[np.intp], problems: list[str]
     ) -> NDArray[np.intp]:
-        """Return the place of each row: its set's number times the images plus the image's; -1 where it is not read."""
+        """Return the place of each row, set after set; -1 where it is not read."""
         count = len(self._samples)
         if key == "index":
             given, problem = _whole(table, "index"), f"with an index outside 0 to {count - 1:,}"
@@ -313,5 +313,5 @@ def _whole(table: Table, name: str) -> NDArray[Any]:
 
 
 def _of_rows(problem: str, rows: Sequence[str]) -> list[str]:
-    """Return a problem that some rows have, with the first few of them; nothing where none has it."""
+    """Return a problem with the first few rows that have it; nothing where none has."""
     return [f"has {len(rows):,} row{'s' * (len(rows) > 1)} {problem}: {first_few(rows, FEW)}"] if rows else []

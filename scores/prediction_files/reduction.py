@@ -35,7 +35,9 @@ Faults = Mapping[str, NDArray[np.bool_]]
 def reduced(
     kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
 ) -> tuple[Outcome, Faults]:
-    """Return what a block of predictions comes down to, and its faults; the outcome of a faulty row means nothing.
+    """Return the outcome of a block of predictions, and its faults.
+
+    The outcome of a faulty row means nothing.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ WRITE = {
 
 
 class BadTable(Exception):
-    """A file that is no table of predictions; its arguments say why, each as what follows the file's name."""
+    """A file that is no table of predictions: reasons that follow its name."""
 
 
 class Column(NamedTuple):
-    """The type and shape of an array in an archive; a column of a CSV file is an array itself."""
+    """The type and shape of an array in an archive."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -107,7 +107,7 @@ TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.floa
 
 
 class CsvTable:
-    """A CSV file in an open file (UTF-8, commas, names in the first line); BadTable where it is none."""
+    """A CSV file: UTF-8, commas, names in the first line; BadTable where it is none."""
 
     row_word, first_row = "line", 2
     texts: Mapping[str, str] = {}
@@ -161,7 +161,7 @@ def _parts(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _values(texts: Sequence[str], dtype: np.dtype[Any], name: str, first: int) -> NDArray[Any]:
-    """Return a column of some lines; an error names the first cell that is no number."""
+    """Return some lines of a column; an error names the first bad cell."""
     try:
         return np.array(texts, dtype)
     except (ValueError, OverflowError):
@@ -178,10 +178,11 @@ READERS: Mapping[str, type[Table]] = {".npz": NpzTable, ".csv": CsvTable}
 
 
 def layout(table: Table, classes: int, images: int, set_id: str | None, names: int) -> tuple[Kind, str | None]:
-    """Return the kind of a table, and ``index`` or ``id``, or None where rows stand in the data set's order.
+    """Return the kind of a table, and the column that names its images.
 
-    BadTable has all that is wrong with the columns. `set_id` is that of the one set that the table must be of, None
-    where it must name them; `names` is how many names of sets there are.
+    That is ``index`` or ``id``; None where rows stand in the data set's order. BadTable has all
+    that is wrong with the columns. `set_id` is that of the one set that the table must be of, None where it must name
+    them; `names` is how many names of sets there are.
     """
     columns = table.columns
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]

@@ -1,4 +1,4 @@
-"""What a report is made of: scores and predictions, read, checked, and found to belong together."""
+"""The scores and predictions of a report: read, checked, found to belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAME = 1e-6
 def checked_inputs(
     data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models, and the predictions of those that have some by label: given, or in the folder of their scores.
+    """Return the models, and predictions by label: given, or found beside their scores.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def checked_inputs(
 
 
 def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
-    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name may have an equals sign in it."""
+    """Return the name and the path of ``NAME=PATH``; a name may have an equals sign."""
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
         return None, given
     names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]

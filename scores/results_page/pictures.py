@@ -1,4 +1,4 @@
-"""The pictures of the page: images that flip, images where a model first falls below, and how they are stored.
+"""The pictures of the page: images that flip, and where a model first falls below.
 
 Panels "first below 90, 50, 10 %": Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image
 Classification Algorithms", Figures 7 to 9.
@@ -54,7 +54,7 @@ class FailedImage(NamedTuple):
 
 
 class Failures:
-    """Where the models whose predictions are known flip: right when an image is clean, and wrong under a set.
+    """The images that a model has right when clean, and wrong under a set.
 
     Predictions are by the model's label, and all have ``clean``.
     """
@@ -140,7 +140,7 @@ class Panel(NamedTuple):
 
 
 def panel_rows(entries: Sequence[Entry], data: DataSet, index: int) -> dict[str, list[Panel]]:
-    """Return the panels of every threshold, by its words: one sample where each model first falls below."""
+    """Return the panels of each threshold: one sample where a model first falls below."""
     ids: dict[tuple[str, int], str] = {}
     for s in data.manifest.sets:
         if s.id in data and len(s.stages) == 1 and (level := s.stages[0].level) is not None:
@@ -188,7 +188,7 @@ def read_picture(data: DataSet, place: Place) -> Pixels:
 
 
 def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
-    """Return pictures in at most so many bytes of a page, as far as the least of them allow."""
+    """Return pictures in so many bytes of a page, as far as can be."""
     small = all(max(image.shape[:2]) <= SMALL for image in images.values())
 
     def encode(place: Place, rung: Rung) -> bytes:
@@ -205,7 +205,7 @@ def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
 
 
 def empty(images: Images) -> dict[Place, StoredPicture]:
-    """Return the pictures without their data: by them the page finds out how much room there is."""
+    """Return the pictures without their data, to find out how much room there is."""
     return {place: StoredPicture(_name(place)) for place in images}
 
 

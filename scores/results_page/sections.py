@@ -1,4 +1,4 @@
-"""The sections of the page: which charts and tables stand together, and what is said of them."""
+"""The sections of the page: which charts and tables stand together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Section:
 
 
 def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -> list[Section]:
-    """Return the sections that models have scores for, their tables with so many cells at most."""
+    """Return the sections that models have scores for; `most`: cells of a table."""
     reference = reference_point(entries)
     courses = [of_course(entries, course) for course in (ERRORS, *PROFILES.values())]
     made = {table.name: table for table in [*tables(entries, reference, found), *courses, sets_in_full(entries)]}

@@ -75,20 +75,6 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
     assert len(set(one.means(columns)[:, 0].tolist())) > 990
 
 
-def test_an_interval_holds_the_score_and_shrinks_with_the_images(tmp_path):
-    widths = []
-    for count in (40, 4000):
-        data = unbuilt.data_set(tmp_path / str(count), count=count)
-        flags = np.arange(count) % 4 > 0
-        (estimate,) = images_of(data.samples, 0).estimates({"x": flags}).values()
-        low, high = interval_of(estimate)
-        assert low < value(estimate) == 0.75 < high
-        widths.append(high - low)
-        # that of a binomial proportion, for so many images
-        assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / count), rel=0.12)
-    assert widths[0] > 8 * widths[1]
-
-
 def test_what_has_no_value_and_seeds_that_are_none(samples):
     broken = np.array([0.5, np.nan, 0.25])
     assert value(broken) == 0.5

@@ -54,7 +54,7 @@ def rows(table: str) -> list[tuple[str, float, list[float]]]:
 
 
 def mean_of(values: list[float]) -> float:
-    """Return the mean over the fifteen, as scores take it; the tables have the corruptions in the same order."""
+    """Return the mean over the fifteen, as scores take it."""
     curves = ErrorCurves("m", None, {}, frozenset(FIFTEEN))
     mean = curves.mean({name: np.array([one]) for name, one in zip(FIFTEEN, values, strict=True)})
     assert mean is not None
@@ -110,7 +110,7 @@ def test_the_correlations_follow_from_each_table():
 
 
 def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
-    """Equation 1 of the paper gives the printed .345 where equal values all have the highest place."""
+    """Equation 1 of the paper gives .345 where equal values have the highest place."""
     columns = (PAPER["cv_percent"], PAPER["clean_accuracy"])
     places = [np.array([sum(other <= one for other in column) for one in column]) for column in columns]
     n = len(places[0])

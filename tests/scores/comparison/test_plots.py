@@ -1,4 +1,4 @@
-"""Every plot that models have scores for, and none other; the same bytes for the same scores."""
+"""Plots: those that models have scores for; the same bytes for the same scores."""
 
 from __future__ import annotations
 
