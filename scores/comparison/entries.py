@@ -111,8 +111,6 @@ def read_printed(path: Path) -> list[Scores]:
         rows = list(csv.DictReader(read_text(path).splitlines()))
     except OSError as e:
         raise ScoreError(f"{path} cannot be read: {reason(e)}.") from None
-    names = {spelled: name for name in PRINTED_COLUMNS for spelled in (name, f"{name}_percent", f"{name}_accuracy")}
-    rows = [{names.get(column, column): cell for column, cell in row.items()} for row in rows]
     if missing := [name for name in PRINTED_COLUMNS if not rows or name not in rows[0]]:
         raise ScoreError(
             f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per "

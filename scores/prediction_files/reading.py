@@ -58,20 +58,16 @@ def read_predictions(
     Raises
     ------
     PredictionError
-        Lists everything that is wrong: sets and rows that are missing, double or unknown, values that cannot be
-        predictions, the digest of another data set, damaged files.
+        Lists all sets, rows and values that are missing, double, unknown or no predictions, and damaged files.
     UnknownCorruption
         No set fits a pattern of `sets`.
 
     Notes
     -----
-    Memory holds what comes out (14 bytes an image of a set), ids and names of sets of one file, and a block of its
-    values. Pickled arrays are never loaded.
+    Memory holds what comes out (14 bytes an image of a set), one file's ids and names of sets, and a block of values.
     """
     path = Path(path)
-    _refuse_other_paths(path)
-    reader = _Reader(data, choose_predicted(data, sets), told(progress))
-    said = _said(path)
+    said, reader = _said(path), _Reader(data, choose_predicted(data, sets), told(progress))
     files, problems = _files(path, reader) if path.is_dir() else ({None: path}, [])
     # problem -> the files that have it
     places: dict[str, list[str]] = {problem: [] for problem in (*problems, *_head_problems(said, data))}
@@ -114,46 +110,40 @@ def _head_problems(said: Mapping[str, Any], data: DataSet) -> list[str]:
         for name, words in expected.items()
         if name in said and not (isinstance(said[name], str) and said[name])
     ]
-    if not problems and said.get("digest") not in (None, data.digest):
-        problems.append(
-            f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the "
-            "model was shown, or let the model predict this one"
-        )
-    return problems
+    if problems or said.get("digest") in (None, data.digest):
+        return problems
+    return [
+        f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the "
+        "model was shown, or let the model predict this one"
+    ]
 
 
-def _refuse_other_paths(path: Path) -> None:
-    """Refuse paths that are no predictions at all."""
+def _said(path: Path) -> Mapping[str, Any]:
+    """Return what predictions.json, a .json beside, or an archive says; refuse other paths."""
     if (path / MANIFEST).exists():
         raise PredictionError(
             f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
             "predictions of it; so does any framework: docs/evaluate.md."
         )
-    if path.is_dir():
-        return
-    if (problem := file_problem(path)) is not None:
-        raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
-    if path.suffix.lower() not in READERS:
-        raise PredictionError(
-            f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
-            "docs/evaluate.md shows how they are written."
-        )
-
-
-def _said(path: Path) -> Mapping[str, Any]:
-    """Return what predictions.json says, or the .json beside a single file, or its archive."""
-    beside = path / HEAD if path.is_dir() else path.with_suffix(".json")
+    beside, suffix = path / HEAD, ".json"
+    if not path.is_dir():
+        beside, suffix = path.with_suffix(".json"), path.suffix.lower()
+        if (problem := file_problem(path)) is not None:
+            raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
+        if suffix not in READERS:
+            raise PredictionError(
+                f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
+                "docs/evaluate.md shows how they are written."
+            )
     if beside.exists():
         return read_head(beside)
-    if path.suffix.lower() != ".npz" or path.is_dir():
-        return {}
     try:
-        with open_regular(path) as file:
-            return NpzTable(file).texts
-    except BadTable as e:
-        raise PredictionError(f"{path} {e}.") from None
-    except OSError as e:
-        raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
+        if suffix == ".npz":
+            with open_regular(path) as file:
+                return NpzTable(file).texts
+    except (BadTable, OSError) as e:
+        raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
+    return {}
 
 
 def _files(folder: Path, reader: _Reader) -> tuple[dict[str | None, Path], list[str]]:
@@ -197,19 +187,15 @@ class _Reader:
 
     def __init__(self, data: DataSet, required: list[str], tell: Callable[..., None]) -> None:
         self.required, self.total, self._done, self._tell = required, 0, 0, tell
+        # a build without a clean set has predictions of it too
         self.ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
-        """Name of a set -> its id."""
         self.wanted = sorted({*required, CLEAN})
-        """Sets that are read: also ``clean``, which a build without a clean set has predictions of too."""
         self._samples = [sample.id for sample in data.samples]
         self._labels = np.array([sample.class_index for sample in data.samples], np.int64)
         self._classes = len(data.classes)
 
     def read(self, file: Path, set_id: str | None) -> tuple[dict[str, Outcome], list[str]]:
-        """Return the outcomes in a file, by set, and what is wrong with it.
-
-        It is of `set_id`, or of the sets that its column of that name names.
-        """
+        """Return the outcomes in a file, by set, and what is wrong with it."""
         sets, count = self.wanted if set_id is None else [set_id], len(self._samples)
         problems: list[str] = []
         try:

@@ -12,12 +12,7 @@ from ..outcomes import Outcome
 
 Kind = Literal["logits", "probs", "top", "rank"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "logits": ("logits",),
-    "probs": ("probs",),
-    "top": ("top",),
-    "rank": ("rank_true", "p_true"),
-}
+COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"rank": ("rank_true", "p_true")}
 """The arrays of each kind."""
 FIRST = 5
 """Classes that `top5` counts."""
@@ -27,6 +22,8 @@ ROUNDING = 1e-3
 """How far above 1 a single probability may lie."""
 SAFE_EXPONENT = 60.0
 """Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
+
+NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
 
 Faults = Mapping[str, NDArray[np.bool_]]
 """What is wrong, in words that follow a number of rows, and with which rows."""
@@ -43,9 +40,8 @@ def reduced(
     ----------
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
-        ``logits`` or ``probs`` (n, K) of float16, float32 or float64; ``top`` (n, k) whole numbers, classes from the
-        most likely down; ``rank_true`` (n,) whole numbers, how many classes are above the true one, and ``p_true`` (n,)
-        of a float type.
+        ``logits`` or ``probs`` (n, K) of a float type; ``top`` (n, k), classes from the most likely down; ``rank_true``
+        (n,), how many classes are above the true one, and ``p_true`` (n,).
     labels : (n,) ndarray of integers
         The true classes, 0..K-1.
     classes : int
@@ -57,20 +53,17 @@ def reduced(
         if kind == "rank":
             return _from_rank(block["rank_true"], block["p_true"], classes)
         values = block[kind].astype(np.float32) if block[kind].dtype == np.float16 else block[kind]
+        finite = np.isfinite(values).all(axis=1)
+        faults = {NOT_FINITE: ~finite}
         if kind == "logits":
-            probability, faults = _softmax(values, labels), {}
+            probability = _softmax(values, labels)
         else:
             probability = np.minimum(values[np.arange(len(labels)), labels].astype(np.float32), np.float32(1))
+            outside = finite & ((values < 0) | (values > 1 + ROUNDING)).any(axis=1)
             sums = np.einsum("ij->i", values.astype(np.float32))
-            outside = ((values < 0) | (values > 1 + ROUNDING)).any(axis=1)
-            faults = {
-                "with values outside 0 to 1": outside,
-                f"whose values do not sum to 1 (within {SUM_TOLERANCE})": ~outside & (np.abs(sums - 1) > SUM_TOLERANCE),
-            }
-        finite = np.isfinite(values).all(axis=1)
-        faults = {"with values that are not finite (NaN or infinite; a masked class gets a low number)": ~finite} | {
-            words: finite & rows for words, rows in faults.items()
-        }
+            others = finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE)
+            faults["with values outside 0 to 1"] = outside
+            faults[f"whose values do not sum to 1 (within {SUM_TOLERANCE})"] = others
         return _from_values(values, labels, probability), faults
 
 

@@ -168,8 +168,8 @@ def _values(texts: Sequence[str], dtype: np.dtype[Any], name: str, first: int) -
         if len(texts) > 1:
             for line, text in enumerate(texts, first):
                 _values([text], dtype, name, line)
-        wanted = "a whole number" if dtype.kind == "i" else "a number"
-        raise BadTable(f"has {texts[0][:50]!r} in column {name} of line {first:,}; expected {wanted}") from None
+        a_number = "a whole number" if dtype.kind == "i" else "a number"
+        raise BadTable(f"has {texts[0][:50]!r} in column {name} of line {first:,}; expected {a_number}") from None
 
 
 Table = NpzTable | CsvTable
@@ -180,9 +180,8 @@ READERS: Mapping[str, type[Table]] = {".npz": NpzTable, ".csv": CsvTable}
 def layout(table: Table, classes: int, images: int, set_id: str | None, names: int) -> tuple[Kind, str | None]:
     """Return the kind of a table, and the column that names its images.
 
-    That is ``index`` or ``id``; None where rows stand in the data set's order. BadTable has all
-    that is wrong with the columns. `set_id` is that of the one set that the table must be of, None where it must name
-    them; `names` is how many names of sets there are.
+    That is ``index`` or ``id``; None where rows stand in the data set's order. BadTable has all that is wrong. `set_id`
+    is that of the only set, None where the table must name them; `names` is how many names of sets there are.
     """
     columns = table.columns
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
@@ -192,15 +191,15 @@ def layout(table: Table, classes: int, images: int, set_id: str | None, names: i
         )
     values = tuple(name for kind in kinds for name in COLUMNS[kind] if name in columns)
     keys = [name for name in ("index", "id") if name in columns]
-    problems = []
-    if values != COLUMNS[kinds[0]]:
-        problems.append(f"holds {' and '.join(values)}; expected one of {EXPECTED}")
-    if len(keys) > 1:
-        problems.append("holds both index and id: write one of them")
-    if set_id is not None and "set_id" in columns:
-        problems.append("has a column set_id: a file of many sets is given itself, in place of a folder")
-    if set_id is None and "set_id" not in columns:
-        problems.append("has no column set_id: give the folder of such files, or write the id of each row's set")
+    wrong = {
+        f"holds {' and '.join(values)}; expected one of {EXPECTED}": values != COLUMNS[kinds[0]],
+        "holds both index and id: write one of them": len(keys) > 1,
+        "has a column set_id: a file of many sets is given itself, in place of a folder": set_id is not None
+        and "set_id" in columns,
+        "has no column set_id: give the folder of such files, or write the id of each row's set": set_id is None
+        and "set_id" not in columns,
+    }
+    problems = [problem for problem, is_so in wrong.items() if is_so]
     problems += [text for name, column in columns.items() for text in _column_problems(name, column, classes)]
     lengths = {name: column.shape[0] if column.shape else 0 for name, column in columns.items()}
     rows, most = lengths[values[0]], images if set_id is not None else images * names
@@ -208,9 +207,10 @@ def layout(table: Table, classes: int, images: int, set_id: str | None, names: i
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
         problems.append(f"has columns of different lengths: {said}")
     elif not problems and (rows > most or (rows != most and not keys and set_id is not None)):
-        of_each = "" if set_id is not None else " a set"
         more = "" if keys else "; where there is no index or id, every image has a row, in the data set's order"
-        problems.append(f"has {rows:,} rows; the data set has {images:,} images{of_each}{more}")
+        problems.append(
+            f"has {rows:,} rows; the data set has {images:,} images{' a set' if set_id is None else ''}{more}"
+        )
     if problems:
         raise BadTable(*problems)
     return kinds[0], keys[0] if keys else None
