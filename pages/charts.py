@@ -1,4 +1,4 @@
-"""Charts as shapes: curves of models against an axis, points in quadrants, and metrics with a band for their spread.
+"""Charts as shapes: curves of models, points in quadrants, metrics with their spread.
 
 Pages and the plots of `compare` have the same. A model has a colour, a marker and a kind of line by its place among the
 models, so that charts work in print without colour and for the colour-blind. On a page, colours come from its style
@@ -29,8 +29,9 @@ _TICKS = 4
 
 
 def look(model: int) -> tuple[int, int, int]:
-    """Return a model's colour, marker and kind of line: the first eight differ in colour and marker, the next eight in
-    the line too.
+    """Return a model's colour, marker and kind of line.
+
+    The first eight models differ in colour and marker, the next eight in the line too.
     """
     turned = model + model // LOOKS
     return model % LOOKS, turned % LOOKS, turned % DASHES
@@ -64,6 +65,11 @@ class Shape(NamedTuple):
         if self.kind == "spot":
             return f'<use {place} href="#marker-{look(self.model or 0)[1]}"/>'
         return f'<path class="{own}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)}"/>'
+
+
+def rectangle(kind: str, left: float, top: float, right: float, bottom: float, model: int | None = None) -> Shape:
+    """Return an area with upright sides."""
+    return Shape(kind, ((left, top), (right, top), (right, bottom), (left, bottom)), model)
 
 
 class Point(NamedTuple):
@@ -187,7 +193,7 @@ class Chart:
 
 
 def element(kind: str, frame: str, said: str, shapes: Iterable[Shape]) -> Markup:
-    """Return shapes as a picture of a page: its class, its view box, and what is seen."""
+    """Return shapes as a picture of a page, with what is seen in words."""
     from markupsafe import Markup
 
     label, drawn = escape(str(visible(said))), "\n".join(shape.svg() for shape in shapes)
@@ -212,7 +218,7 @@ def axis_ticks(low: float, high: float) -> list[float]:
 
 
 def legend_mark(model: int) -> Markup:
-    """Return a line with a marker, as elements of a page, in a picture of 44 by 14."""
+    """Return a model's line and marker, in a picture of 44 by 14."""
     from markupsafe import Markup
 
     return Markup(Shape("line", ((2, 7), (42, 7)), model).svg() + Shape("spot", ((22, 7),), model).svg())
@@ -226,7 +232,7 @@ def line_chart(
     y_range: tuple[float, float],
     x_texts: Mapping[float, str] | None = None,
 ) -> Chart:
-    """Return values of models against a severity, a level or a size; `x_texts` stand below in place of numbers."""
+    """Return models' values against a severity, level or size; `x_texts` replace its numbers."""
     texts = x_texts or {}
     told = [f"{line.label} {_course(line.points, texts)}" for line in lines]
     summary = f"{title}: {y_name} against {x_name}. {_few(told)}"
@@ -244,7 +250,7 @@ def metric_chart(
     y_range: tuple[float, float],
     marks: Sequence[Mark] = (),
 ) -> Chart:
-    """Return a metric against a severity or a level, with its spread to both sides as a band; None leaves a gap."""
+    """Return a metric against a severity or level, with a band; None is a gap."""
     lines = []
     for is_known, run in groupby(zip(x, values, spread, strict=True), key=lambda point: point[1] is not None):
         if is_known:
@@ -260,8 +266,9 @@ def metric_chart(
 def quadrant_chart(
     title: str, x_name: str, y_name: str, lines: Sequence[Line], middle: tuple[float, float], where: Sequence[str]
 ) -> Chart:
-    """Return two scores of models, a point each, with a point that splits the chart in four; `where` is the quadrant of
-    each.
+    """Return two scores of models as points, in a chart split in four.
+
+    `where` is the quadrant of each model.
     """
     points = [line.points[0] for line in lines]
     x = _widened([middle[0], *(end for p in points for end in (p.x, *(p.x_ends or ())))])

@@ -1,4 +1,4 @@
-"""Figures as files: SVG, and PNG by Pillow; the same bytes for the same figure and release of Pillow."""
+"""Figures as files, SVG and PNG; one release of Pillow writes the same bytes."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def png(figure: Figure) -> bytes:
 
 
 def _write(canvas: Image.Image, shape: Shape, dots: float) -> None:
-    """Write a text in Pillow's own font; what is not ASCII is written as Python writes it."""
+    """Write a text in Pillow's own font, which has ASCII."""
     ((x, y),) = shape.points
     colour, text = SOFT if shape.kind in SOFT_TEXTS else INK, printable(shape.text)
     high = round(LETTERS * dots)

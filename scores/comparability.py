@@ -1,9 +1,9 @@
-"""Why a score cannot be had, and why it may not be laid beside a published one, in words; nothing where it may."""
+"""Notes on scores that cannot be had, or not be laid beside published ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterator, Sequence
 
 from ..errors import first_few
 from ..manifests.reader import DataSet
@@ -12,20 +12,14 @@ from ..published_frost import PUBLISHED_FROST
 from .error_curves import ErrorCurves
 from .evaluation import Evaluation
 from .published import ALEXNET, FIFTEEN, IMAGENET_C, IMAGENET_IMAGES, Benchmark, benchmark, definition, encoding_of
+from .records import Scores
 
 VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 """The id of one of ImageNet's validation images."""
-KINDS = {
-    "profiles": "degradation profiles (no set has a level)",
-    "two_factor": "two-factor scores (no set has two stages to test on)",
-    "style": "accuracy by group (no sample has a group, or no set is clean)",
-    "fragile": "fragile recognition (no sample is a region)",
-}
-"""Scores that only some data sets are made for, and what others lack."""
 
 
 def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
-    """Return why AlexNet's published errors are no baseline of scores on this data set; empty where they are."""
+    """Return why AlexNet's published errors are no baseline here; empty where they are."""
     reasons = []
     if definition(data.manifest) != IMAGENET_C:
         reasons.append(
@@ -116,29 +110,24 @@ def _of_recipe(manifest: Manifest, published: Benchmark) -> Iterator[str]:
     """Yield in what a recipe differs from the published one."""
     if published.remark is not None:
         yield published.remark
-    calibration, encoding = manifest.recipe.get("calibration"), encoding_of(manifest)
-    differs = [
-        (
-            manifest.version not in published.versions,
+    calibration, encoding, known = manifest.recipe.get("calibration"), encoding_of(manifest), list[str]()
+    if manifest.version not in published.versions:
+        known.append(
             f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of "
-            f"{' and '.join(published.versions)}.",
-        ),
-        (
-            calibration != published.calibration,
+            f"{' and '.join(published.versions)}."
+        )
+    if calibration != published.calibration:
+        known.append(
             f"Severities are those of the calibration {calibration}; the published sets have those of "
-            f"{published.calibration}.",
-        ),
-        (
-            manifest.scale != "none",
-            "Lengths grow with the image's side (scale side); in the published sets they do not.",
-        ),
-        (
-            encoding != published.encoding,
+            f"{published.calibration}."
+        )
+    if manifest.scale != "none":
+        known.append("Lengths grow with the image's side (scale side); in the published sets they do not.")
+    if encoding != published.encoding:
+        known.append(
             f"The images are stored as {_encoding(encoding)}, the published ones as {_encoding(published.encoding)}: "
-            "a model sees other pixels.",
-        ),
-    ]
-    known = [sentence for is_so, sentence in differs if is_so]
+            "a model sees other pixels."
+        )
     yield from known
     if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
         yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
@@ -155,7 +144,7 @@ def _encoding(encoding: Sequence[str | int]) -> str:
 
 
 def absence_notes(
-    evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], kinds: Mapping[str, Sized]
+    evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], scores: Scores, *, is_fragile: bool
 ) -> Iterator[str]:
     """Yield why scores are null or empty.
 
@@ -166,8 +155,10 @@ def absence_notes(
         The model's.
     no_baseline : list of str
         Why there are no errors that corruption errors are relative to; empty where there are.
-    kinds : mapping of str to what was scored
-        Each of `KINDS`.
+    scores : Scores
+        What could be had.
+    is_fragile : bool
+        Whether fragile rates are there, or a note says why they are not.
     """
     if curves.errors and curves.clean is None:
         yield "AUDE, relative CE and the RB-index need predictions of the clean images: add clean.npz."
@@ -183,20 +174,20 @@ def absence_notes(
             f"{len(missing)} of them are missing: {first_few(missing)}."
         )
     for role in ("validation", "train"):
-        others = [record.id for record in evaluation.records if record.role == role]
-        if others:
+        if others := [record.id for record in evaluation.records if record.role == role]:
             yield (
                 f"Sets of role {role} are in no mean over test sets; here these are {len(others)}: {first_few(others)}."
             )
-    silent = [
-        name
-        for name in ("top5", "rank", "probability")
-        if any(getattr(o, name) is None for o in evaluation.outcomes.values())
-    ]
-    if silent:
+    parts = ("top5", "rank", "probability")
+    if silent := [name for name in parts if any(getattr(one, name) is None for one in scores.sets.values())]:
         yield f"The predictions do not say the {', '.join(silent)} of every set."
-    nothing = [] if curves.errors else ["AUDE and CE (no corruption has five severities)"]
-    nothing += [] if evaluation.tests else ["the RB-index and the mean accuracy (no set but clean is to test on)"]
-    nothing += [text for kind, text in KINDS.items() if not kinds.get(kind)]
-    if nothing:
+    made_for = {
+        "AUDE and CE (no corruption has five severities)": curves.errors,
+        "the RB-index and the mean accuracy (no set but clean is to test on)": evaluation.tests,
+        "degradation profiles (no set has a level)": scores.profiles,
+        "two-factor scores (no set has two stages to test on)": scores.two_factor,
+        "accuracy by group (no sample has a group, or no set is clean)": scores.style,
+        "fragile recognition (no sample is a region)": is_fragile,
+    }
+    if nothing := [words for words, found in made_for.items() if not found]:
         yield f"Not scored, because the data set is not made for it: {'; '.join(nothing)}."

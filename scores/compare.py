@@ -10,10 +10,10 @@ from typing import Any
 from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.markdown import markdown_text
-from .comparison.differences import Difference, differences
-from .comparison.entries import PRINTED, Entry, gather, with_reference
+from .comparison.entries import PRINTED, Entry, gather, reference_point
+from .comparison.figures import write_plots
 from .comparison.layouts import tables
-from .comparison.plots import write_plots
+from .comparison.statistics import Difference, differences
 from .records import Scores
 from .tables import Table
 
@@ -54,9 +54,7 @@ class Comparison:
         raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that
-        cannot be had.
-        """
+        """Return it as JSON values: cells are fractions, a missing score is None."""
         parts = {table.name: asdict(table) for table in self.tables}
         tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
@@ -108,21 +106,28 @@ def compare(
         is called as `reference` says.
     """
     entries = gather(scores, any_data=any_data)
-    if reference is not None:
-        entries = with_reference(entries, reference)
+    point = reference_point(entries, reference)
     found, unpaired = differences(entries)
-    made = tables(entries, found)
+    made = tables(entries, point, found)
     notes, files = [*unpaired, *_notes(entries)], list[Path]()
     if out is not None:
         folder = Path(out)
-        files = write_plots(entries, folder / PLOTS) if plots else []
-        files = [*_write_tables(entries, made, notes, files, folder), *files]
+        drawn = write_plots(entries, point, folder / PLOTS) if plots else []
+        texts = {PAGE: _page(entries, made, notes, drawn)}
+        for table in made:
+            texts[f"{TABLES}/{table.name}.csv"] = table.csv()
+            texts[f"{TABLES}/{table.name}.md"] = table.markdown()
+            texts[f"{TABLES}/{table.name}.tex"] = table.latex()
+        (folder / TABLES).mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_atomic(folder / name, text.encode())
+        files = [*(folder / name for name in texts), *drawn]
     labels, compared = tuple(e.label for e in entries), tuple(e.scores for e in entries)
     return Comparison(labels, compared, tuple(made), tuple(found), tuple(notes), tuple(files))
 
 
 def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the notes of all scores, each once, with whose it is where not all have it."""
+    """Return the notes of all scores, with whose they are where not all have them."""
     of_note: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.scores.notes:
@@ -130,30 +135,11 @@ def _notes(entries: Sequence[Entry]) -> list[str]:
     return [note if len(labels) == len(entries) else f"{', '.join(labels)}: {note}" for note, labels in of_note.items()]
 
 
-def _write_tables(
-    entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path], folder: Path
-) -> list[Path]:
-    (folder / TABLES).mkdir(parents=True, exist_ok=True)
-    texts = {PAGE: _page(entries, made, notes, plots)}
-    for table in made:
-        texts |= {
-            f"{TABLES}/{table.name}.{kind}": text
-            for kind, text in [("csv", table.csv()), ("md", table.markdown()), ("tex", table.latex())]
-        }
-    for name, text in texts.items():
-        write_atomic(folder / name, text.encode())
-    return [folder / name for name in texts]
-
-
 def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path]) -> str:
     """Return all tables and plots as one page in Markdown."""
-    data_sets = dict.fromkeys(
-        (e.scores.name, e.scores.digest, e.scores.samples) for e in entries if e.scores.digest != PRINTED
-    )
+    own = [e.scores for e in entries if e.scores.digest != PRINTED]
     blocks = ["# " + ", ".join(markdown_text(e.label) for e in entries)]
-    blocks += [
-        f"Data set: {markdown_text(name)}, {samples:,} samples, `{digest}`" for name, digest, samples in data_sets
-    ]
+    blocks += dict.fromkeys(f"Data set: {markdown_text(s.name)}, {s.samples:,} samples, `{s.digest}`" for s in own)
     if notes:
         blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
     blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]

@@ -1,6 +1,4 @@
-"""Error curves over severities, of a corruption or a chain, and their scores: AUDE and corruption error, also over the
-fifteen.
-"""
+"""Error curves over severities, and their scores: AUDE and corruption error."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ class ErrorCurves:
     """The corruptions whose sets are to test on."""
 
     def scores(self, baseline: ErrorCurves | None) -> dict[str, ByCorruption]:
-        """Return AUDE, CE and relative CE by corruption, as far as there are clean images, and errors of the
-        baseline.
-        """
+        """Return AUDE, CE and relative CE by corruption, as far as they can be had."""
         others = {} if baseline is None else baseline.errors
         pairs = {name: (errors, others[name]) for name, errors in self.errors.items() if name in others}
         found = {name: dict[str, Estimate]() for name in ("aude", "ce", "relative_ce")}
@@ -54,7 +50,7 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
     curves = severity_curves(evaluation.records)
     to_test = {record.id for record in evaluation.tests}
     return ErrorCurves(
-        evaluation.predictions.model,
+        evaluation.model,
         None if evaluation.clean is None else 1 - evaluation.clean,
         {name: [1 - evaluation.accuracies[id] for id in ids] for name, ids in curves.items()},
         frozenset(name for name, ids in curves.items() if to_test.issuperset(ids)),
@@ -62,8 +58,9 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
 
 
 def alexnet_curves() -> ErrorCurves:
-    """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums
-    are right.
+    """Return AlexNet's published errors.
+
+    Only means over severities are published: each severity has the mean, and sums are right.
     """
     means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
     return ErrorCurves(
@@ -72,7 +69,7 @@ def alexnet_curves() -> ErrorCurves:
 
 
 def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
-    """Return the ids of the sets of severities 1 to 5, by what they are of; what lacks one of the five is left out.
+    """Return the sets of severities 1 to 5 of what has all five.
 
     ``fog`` is the corruption alone; ``fog+snow`` the chain with both at each severity; ``fog+snow-3`` and
     ``fog-3+snow`` those where one stage stays.

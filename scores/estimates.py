@@ -1,4 +1,4 @@
-"""Means over images and over each resample of them, which every score is computed from, and intervals.
+"""Means over images and over each resample of them, and intervals.
 
 Resamples are of the images, the same for every set and every model, so that differences are paired.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class Bootstrap:
     seed: int = 0
     resamples: int = RESAMPLES
 
-    def means(self, values: NDArray[np.floating] | NDArray[np.bool_]) -> NDArray[np.float64]:
+    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the mean of each column in each resample, (resamples, columns), of values (units, columns).
 
         A unit that has no value (NaN) in a column counts neither in its sum nor in its number.
@@ -54,7 +55,7 @@ class Bootstrap:
         return np.concatenate([np.asarray(block, np.float64) for block in blocks])
 
     def _counts(self, first: int) -> NDArray[np.float32]:
-        """Return how often each unit is in each resample of a block, (resamples of the block, units)."""
+        """Return how often each resample of a block has each unit, (resamples, units)."""
         count = min(BLOCK, self.resamples - first)
         draws = np.random.Generator(np.random.Philox(key=[self.seed, first])).integers(
             0, self.units, (count, self.units), dtype=np.int64
@@ -64,7 +65,7 @@ class Bootstrap:
 
 
 def interval(replicates: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the middle `LEVEL` of a score's values in the resamples; None where none has a value."""
+    """Return the middle `LEVEL` of a score's values in the resamples."""
     values = replicates[~np.isnan(replicates)]
     if not len(values):
         return None
@@ -74,52 +75,38 @@ def interval(replicates: NDArray[np.float64]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class Images:
-    """The images that count, and what a resample draws: images, or source images with all of their regions."""
+    """What a resample draws: images, or source images with all of their regions."""
 
-    chosen: NDArray[np.bool_]
-    """(N,): which of the data set's."""
     unit_of: NDArray[np.int64] | None
-    """(images that count,): the number of each one's source image; None where each image is drawn by itself."""
+    """(N,): the number of each image's source image; None where each image is drawn by itself."""
     bootstrap: Bootstrap
 
-    @property
-    def count(self) -> int:
-        """How many count."""
-        return int(np.count_nonzero(self.chosen))
-
-    def estimates(self, values: Mapping[str, NDArray[np.bool_] | NDArray[np.floating]]) -> dict[str, Estimate]:
-        """Return the mean of each of several values of the data set's images, (N,) each; NaN is an image that
-        has none.
-        """
+    def estimates(self, values: Mapping[str, NDArray[Any]]) -> dict[str, Estimate]:
+        """Return the means of several values of the images, (N,) each; NaN is none."""
         names, found = list(values), dict[str, Estimate]()
         for at in range(0, len(names), COLUMNS):
             some = names[at : at + COLUMNS]
-            found |= zip(
-                some, self._means(np.stack([values[name][self.chosen] for name in some], axis=1)).T, strict=True
-            )
+            found |= zip(some, self._means(np.stack([values[name] for name in some], axis=1)).T, strict=True)
         return found
 
-    def _means(self, values: NDArray[np.bool_] | NDArray[np.floating]) -> NDArray[np.float64]:
+    def _means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return (1 + resamples, columns) means of (images, columns)."""
         present = ~np.isnan(values)
-        over_all = np.where(present, values, 0).sum(axis=0, dtype=np.float64) / present.sum(axis=0)
+        known = np.where(present, values, 0)
+        over_all = known.sum(axis=0, dtype=np.float64) / present.sum(axis=0)
         if self.unit_of is None:
-            resampled = self.bootstrap.means(values)
-        else:
-            sums, counts = self._by_unit(np.where(present, values, 0)), self._by_unit(present)
-            with np.errstate(invalid="ignore"):
-                resampled = self.bootstrap.means(sums) / self.bootstrap.means(counts)
+            return np.concatenate([over_all[None], self.bootstrap.means(values)])
+        sums, counts = (
+            np.stack([np.bincount(self.unit_of, column, self.bootstrap.units) for column in of.T], axis=1)
+            for of in (known, present)
+        )
+        with np.errstate(invalid="ignore"):
+            resampled = self.bootstrap.means(sums) / self.bootstrap.means(counts)
         return np.concatenate([over_all[None], resampled])
 
-    def _by_unit(self, values: NDArray[np.bool_] | NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the sum of each column over each unit's images."""
-        assert self.unit_of is not None
-        columns = [np.bincount(self.unit_of, column, self.bootstrap.units) for column in values.T]
-        return np.stack(columns, axis=1)
 
-
-def images_of(samples: Sequence[SampleRecord], chosen: NDArray[np.bool_], seed: int) -> Images:
-    """Return the images of a data set that count, with resamples of a seed; regions are drawn with their source image.
+def images_of(samples: Sequence[SampleRecord], seed: int) -> Images:
+    """Return resamples of images; regions are drawn with their source image.
 
     Raises
     ------
@@ -128,16 +115,11 @@ def images_of(samples: Sequence[SampleRecord], chosen: NDArray[np.bool_], seed: 
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MOST_SEED} (2**53 - 1).")
-    units, unit_of = int(np.count_nonzero(chosen)), None
-    if any(s.region is not None for s in samples):
-        sources = [
-            s.id if s.region is None else s.region.source
-            for s, counts in zip(samples, chosen.tolist(), strict=True)
-            if counts
-        ]
-        numbers = {source: number for number, source in enumerate(dict.fromkeys(sources))}
-        units, unit_of = len(numbers), np.array([numbers[source] for source in sources], np.int64)
-    return Images(chosen, unit_of, Bootstrap(units, seed))
+    if all(s.region is None for s in samples):
+        return Images(None, Bootstrap(len(samples), seed))
+    sources = [s.id if s.region is None else s.region.source for s in samples]
+    numbers = {source: number for number, source in enumerate(dict.fromkeys(sources))}
+    return Images(np.array([numbers[source] for source in sources], np.int64), Bootstrap(len(numbers), seed))
 
 
 def value(estimate: Estimate) -> float | None:
@@ -151,7 +133,7 @@ def interval_of(estimate: Estimate) -> tuple[float, float] | None:
 
 
 def replicates(estimate: Estimate) -> list[float] | None:
-    """Return a score in each resample, to `DIGITS` significant digits; None where one of them has no value."""
+    """Return a score in each resample, rounded; None where one has no value."""
     if not np.isfinite(estimate).all():
         return None
     return [float(f"{one:.{DIGITS}g}") for one in estimate[1:].tolist()]

@@ -1,8 +1,8 @@
-"""A model on a data set: which images count, all or those that a model has right, and what it made of them, by set."""
+"""A model on a data set: which images count, and what it made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, PredictionError
-from ..manifests.reader import DataSet
-from ..manifests.records.models import SetRecord
+from ..manifests.records.models import SampleRecord, SetRecord
 from .estimates import Images, interval_of, value
 from .formulas import Estimate
 from .outcomes import CLEAN, Outcome, Predictions
@@ -22,9 +21,9 @@ CORRECT = "correct@clean"
 
 
 def condition_of(
-    text: str | None, predictions: Predictions, read: Callable[[str], Predictions], count: int
-) -> tuple[NDArray[np.bool_], str | None]:
-    """Return which images count, (N,), and how a condition that a user gives is said; None where all do.
+    text: str | None, predictions: Predictions, read: Callable[[str], Predictions]
+) -> tuple[NDArray[np.bool_] | None, str | None]:
+    """Return which images count, (N,), and the words of the condition; None where all do.
 
     Parameters
     ----------
@@ -35,8 +34,6 @@ def condition_of(
         The model's.
     read : callable
         The predictions of the clean set at a path.
-    count : int
-        Images of the data set.
 
     Raises
     ------
@@ -46,7 +43,7 @@ def condition_of(
         There are no predictions of the clean set, or the model has no image right.
     """
     if text is None:
-        return np.ones(count, np.bool_), None
+        return None, None
     kind, equals, path = text.partition("=")
     if kind != CORRECT or (equals and not path):
         raise ParameterError(
@@ -67,14 +64,14 @@ def condition_of(
 class Evaluation:
     """What a model made of the images of a data set that count."""
 
-    data: DataSet
-    predictions: Predictions
+    model: str
+    records: Sequence[SetRecord]
+    """The data set's sets that were predicted."""
+    samples: Sequence[SampleRecord]
+    """Those that count."""
+    outcomes: Mapping[str, Outcome]
+    """By set id, a row a sample that counts; ``clean`` may be none of the data set's sets."""
     images: Images
-
-    @property
-    def outcomes(self) -> Mapping[str, Outcome]:
-        """By set id, of all images; ``clean`` may be none of the data set's sets."""
-        return self.predictions.outcomes
 
     @cached_property
     def accuracies(self) -> dict[str, Estimate]:
@@ -87,29 +84,29 @@ class Evaluation:
         return self.accuracies.get(CLEAN)
 
     @cached_property
-    def records(self) -> list[SetRecord]:
-        """The data set's sets that were predicted."""
-        return [record for record in self.data.manifest.sets if record.id in self.outcomes]
-
-    @cached_property
     def tests(self) -> list[SetRecord]:
-        """Those to test on, but clean: all that means over test sets are over."""
+        """The sets to test on, but clean: all that means over test sets are over."""
         return [record for record in self.records if record.role == "test" and record.stages]
 
-    def mean(self, values: NDArray[Any] | None) -> float | None:
-        """Return the mean of a value of all images over those that count; None where the predictions do not have it."""
-        return None if values is None else float(np.mean(values[self.images.chosen], dtype=np.float64))
+    def mean_accuracy(self, ids: Sequence[str]) -> float:
+        """Return the mean of the accuracies on several sets."""
+        return float(np.mean([self.accuracies[set_id][0] for set_id in ids]))
 
     def set_scores(self) -> dict[str, SetScore]:
         """Return the scores of each set."""
         return {
             name: SetScore(
-                n=self.images.count,
+                n=len(self.samples),
                 accuracy=value(self.accuracies[name]) or 0.0,
-                top5=self.mean(outcome.top5),
-                rank=self.mean(outcome.rank),
-                probability=self.mean(outcome.probability),
+                top5=mean(outcome.top5),
+                rank=mean(outcome.rank),
+                probability=mean(outcome.probability),
                 interval=interval_of(self.accuracies[name]),
             )
             for name, outcome in sorted(self.outcomes.items())
         }
+
+
+def mean(values: NDArray[Any] | None) -> float | None:
+    """Return the mean over images; None where the predictions have no such value."""
+    return None if values is None else float(np.mean(values, dtype=np.float64))

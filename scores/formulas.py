@@ -1,6 +1,4 @@
-"""The papers' formulas, over accuracies and errors of all images or of many resamples of them: arrays of one shape,
-element by element.
-"""
+"""The papers' formulas, element by element over all images and each resample of them."""
 
 from __future__ import annotations
 
@@ -14,17 +12,17 @@ Estimate = NDArray[np.float64]
 
 
 def aude(errors: Sequence[Estimate]) -> Estimate:
-    """Return the area under the distortion error curve of a corruption: the errors of severities 0 (clean) to 5, by the
-    trapezoid rule.
+    """Return the area under a corruption's errors at severities 0 (clean) to 5.
 
-    Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions and Styles" (preprint).
+    By the trapezoid rule: Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions
+    and Styles" (preprint).
     """
     clean, *between, last = errors
     return (clean / 2 + sum(between) + last / 2) / (len(errors) - 1)
 
 
 def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -> Estimate:
-    """Return the CE of a corruption: its errors at severities 1 to 5 over a baseline's.
+    """Return a corruption's CE: its errors at severities 1 to 5 over a baseline's.
 
     Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations"
     (ICLR), section 4.1.
@@ -35,7 +33,7 @@ def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -
 def relative_corruption_error(
     errors: Sequence[Estimate], clean: Estimate, baseline: Sequence[Estimate], baseline_clean: Estimate
 ) -> Estimate:
-    """Return the relative CE of a corruption: how much its errors exceed the clean one, over how much a baseline's do.
+    """Return a corruption's relative CE: what it loses, over what a baseline loses.
 
     From the same place as `corruption_error`.
     """
@@ -45,7 +43,7 @@ def relative_corruption_error(
 
 
 def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
-    """Return the robustness index of T sets: the mean difference from the clean score, as a share of it.
+    """Return the robustness index: the mean loss, as a share of the clean score.
 
     Parameters
     ----------
@@ -62,15 +60,15 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
-    """Return the coefficient of variation over sets, in per cent: the population's standard deviation over the mean.
+    """Return the coefficient of variation over sets, in per cent.
 
-    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big
-    Data).
+    The population's standard deviation over the mean: Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning
+    Classifiers Using Two-Factor Perturbation" (IEEE Big Data).
     """
     return 100 * ratio(np.std(accuracies, axis=0), np.mean(accuracies, axis=0))
 
 
 def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Estimate:
-    """Return a quotient; NaN where it is of 0, so that nobody takes an infinite score for one."""
+    """Return a quotient; NaN where it would be divided by 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(below == 0, np.nan, np.asarray(above) / below)

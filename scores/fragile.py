@@ -1,4 +1,4 @@
-"""Fragile recognition: how often a small change of a region flips what a model has right.
+"""Fragile recognition: how often a small change of a region flips a model.
 
 Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
 Images".
@@ -20,7 +20,7 @@ from .formulas import Estimate
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate
-from .tables import Cell, Column, Table, texts
+from .tables import Cell, Table, columns
 
 TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
@@ -36,7 +36,7 @@ and wrong.
 
 @dataclass(frozen=True)
 class Flips:
-    """Of each anchor, what regions near it are."""
+    """How regions near each anchor differ from it."""
 
     some: NDArray[np.bool_]
     """Whether one of them differs."""
@@ -49,7 +49,7 @@ class Flips:
 NO_IMAGES = Table(
     "minimal_images",
     "Minimal images of each image",
-    [*texts("image", "regions", "change"), *(Column(n, "whole") for n in ("anchors", "minimal", "wrong and fragile"))],
+    columns("text", "image", "regions", "change") + columns("whole", "anchors", "minimal", "wrong and fragile"),
     [],
 )
 
@@ -124,7 +124,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
 
 
 def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
-    """Score what a model made of ``data.crops(id)``, image by image: for regions that are stored as a table.
+    """Score predictions of ``data.crops(id)``: of regions that are stored as a table.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0)
 
 
 def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
-    """Return where the crops of an image lie, or raise PredictionError where an outcome has other rows."""
+    """Return where an image's crops lie; PredictionError: an outcome has other rows."""
     places = Places.of(data.crops(sample_id).regions())
     if len(places) != len(outcome):
         raise PredictionError(
@@ -212,7 +212,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
 
 
 def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
-    """Average over the images of all parts, which are read one by one, with intervals over resamples of the images."""
+    """Average over the images of all parts, with intervals over resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
     sources = [source for own, _ in counts for source in own]
@@ -291,7 +291,7 @@ def _recipe(data: DataSet) -> dict[str, Any]:
 
 
 def is_right(outcome: Outcome, top5: bool) -> NDArray[np.bool_]:
-    """Return (N,) whether the true class is the most likely one, or among the five most likely."""
+    """Return whether the true class is the most likely, or among the first five."""
     return outcome.top5 if top5 and outcome.top5 is not None else outcome.correct
 
 

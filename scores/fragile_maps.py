@@ -1,4 +1,4 @@
-"""Maps of what a model makes of every region of an image, as arrays and as pictures."""
+"""Maps of how a model takes every region of an image, as arrays and pictures."""
 
 from __future__ import annotations
 
@@ -19,34 +19,32 @@ from ..pages.sheets.sheet import Line, sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
-from .tables import Cell, Column, Table, texts
+from .tables import Cell, Table, columns
 
-_OUTSIDE = (205, 205, 205)
-_RIGHT, _WRONG = (255, 255, 255), (96, 96, 96)
-_POSITIVE, _NEGATIVE = (0, 114, 178), (230, 159, 0)
-"""Okabe and Ito's blue and orange: they differ to the colour-blind, and in lightness."""
-_PANEL = 160
+OUTSIDE = (205, 205, 205)
+PANEL = 160
 """Pixels of a panel's longer side at least."""
-_BOTH, _FIRST, _SECOND = (0, 158, 115), (86, 180, 233), (213, 94, 0)
-_NAMES = ("right", "shift", "shrink", "probability", "shift, both models", "shrink, both models")
-_LEGEND = (
-    ("right", _RIGHT),
-    ("wrong", _WRONG),
-    ("right, and fragile", _POSITIVE),
-    ("wrong, and fragile", _NEGATIVE),
-    ("no region", _OUTSIDE),
-)
-_LEGEND_OF_BOTH = (
-    ("fragile to both", _BOTH),
-    ("to this model alone", _FIRST),
-    ("to the other alone", _SECOND),
-)
-OVERLAPS = "overlap.csv"
+COLOURS = {
+    "right": (255, 255, 255),
+    "wrong": (96, 96, 96),
+    "right, and fragile": (0, 114, 178),
+    "wrong, and fragile": (230, 159, 0),
+}
+"""The colours of wrong + 2 * fragile; Okabe and Ito's blue and orange differ to the colour-blind, and in lightness."""
+OF_BOTH = {
+    "fragile to both": (0, 158, 115),
+    "to this model alone": (86, 180, 233),
+    "to the other alone": (213, 94, 0),
+    "fragile to neither": (255, 255, 255),
+}
+"""The colours of 2 * not fragile to a model + not fragile to another."""
+CHANGES = ("shift", "shrink")
+NAMES = ("right", *CHANGES, "probability", *(f"{change}, both models" for change in CHANGES))
 
 
 @dataclass(frozen=True)
 class FragileMaps:
-    """What a model makes of every region of one side of an image: arrays (rows, columns) of positions."""
+    """What a model makes of every region of one side: arrays (rows, columns)."""
 
     source: str
     side: int
@@ -90,16 +88,15 @@ def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str,
 
 
 def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int) -> FragileMaps:
-    """Return the maps of an image whose regions are stored as a table; `outcome` has a row for each of
-    ``data.crops(sample_id)``.
+    """Return the maps of an image whose regions are stored as a table.
 
-    The rest is as in `fragile_maps`.
+    `outcome` has a row for each of ``data.crops(sample_id)``; the rest is as in `fragile_maps`.
     """
     return _maps(data, crop_places(data, sample_id, outcome), outcome, [side])[0]
 
 
 def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
-    """Return the intersection over union of the fragile positions of two models, for shifts and shrinks.
+    """Return the intersection over union of two models' fragile positions, by change.
 
     The second may be a person, whose answers are predictions too. None where no position is fragile to either, or
     nothing is shrunk.
@@ -111,14 +108,11 @@ def overlap(first: FragileMaps, second: FragileMaps) -> dict[str, float | None]:
     {'shift': 0.3333333333333333, 'shrink': None}
     """
     found: dict[str, float | None] = {}
-    for change, one, other in _both(first, second):
+    for change in CHANGES:
+        one, other = getattr(first, change), getattr(second, change)
         union = 0 if one is None or other is None else np.count_nonzero(one | other)
         found[change] = float(np.count_nonzero(one & other) / union) if union else None
     return found
-
-
-def _both(first: FragileMaps, second: FragileMaps) -> list[tuple[str, Any, Any]]:
-    return [("shift", first.shift, second.shift), ("shrink", first.shrink, second.shrink)]
 
 
 def write_maps(
@@ -128,7 +122,9 @@ def write_maps(
     images: int,
     others: Mapping[str, Outcome] | None = None,
 ) -> list[Path]:
-    """Write the maps of the first images as pictures, ``<image id>.png`` in a folder: a row a side, a column a map.
+    """Write the maps of the first images as pictures.
+
+    They are ``<image id>.png`` in a folder: a row a side, a column a map.
 
     Parameters
     ----------
@@ -160,7 +156,7 @@ def write_maps(
             f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions "
             "with --store images."
         )
-    files, found = [], list[list[Cell]]()
+    files, found = [], list[list[Any]]()
     for source in list(rows)[:images]:
         of_both = []
         for model in [outcomes, others] if others else [outcomes]:
@@ -173,21 +169,18 @@ def write_maps(
         if others:
             found += [[source, a.side, *overlap(a, b).values()] for a, b in zip(*of_both, strict=True)]
     if others:
-        write_atomic(Path(folder) / OVERLAPS, _overlaps(found).csv().encode())
+        write_atomic(Path(folder) / "overlap.csv", _overlaps(found).csv().encode())
     return files
 
 
-def _overlaps(rows: list[list[Cell]]) -> Table:
+def _overlaps(rows: list[list[Any]]) -> Table:
     """Return the overlaps of images and sides, and their means over images."""
-    values: dict[Cell, list[list[float | None]]] = {}
-    for _, side, *own in rows:
-        values.setdefault(side, []).append(own)  # type: ignore[arg-type]
-    means: list[list[Cell]] = []
-    for side, of_side in values.items():
-        known = [[value for value in change if value is not None] for change in zip(*of_side, strict=True)]
+    means = list[list[Cell]]()
+    for side in dict.fromkeys(row[1] for row in rows):
+        known = [[row[at] for row in rows if row[1] == side and row[at] is not None] for at in (2, 3)]
         means.append(["mean", side, *(fmean(some) if some else None for some in known)])
-    columns = [*texts("image"), Column("side", "whole"), Column("shift IoU", "number"), Column("shrink IoU", "number")]
-    return Table("overlap", "Overlap of fragile positions", columns, [*rows, *means])
+    heads = columns("text", "image") + columns("whole", "side") + columns("number", "shift IoU", "shrink IoU")
+    return Table("overlap", "Overlap of fragile positions", heads, [*rows, *means])
 
 
 def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
@@ -225,44 +218,33 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int])
 
 
 def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> bytes:
-    """Return the maps of one image as PNG: a row a side, each position where the region's middle lies in the image.
+    """Return the maps of one image as PNG, a row a side.
+
+    Each position stands where the region's middle lies in the image.
 
     Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is
     wrong. Of the probability of the true class, black is 0 and white 1. Beside another model's maps, what is fragile to
     both is green.
     """
-    height, width = (max(shape[axis] + m.side - 1 for m in maps for shape in [m.right.shape]) for axis in (0, 1))
-    scale = max(1, -(-_PANEL // max(height, width)))
-    lines = []
+    height, width = (max(m.right.shape[axis] + m.side - 1 for m in maps) for axis in (0, 1))
+    scale, lines = max(1, -(-PANEL // max(height, width))), []
+    colours, of_both = (np.array(list(palette.values())) for palette in (COLOURS, OF_BOTH))
     for m, other in zip_longest(maps, others):
-        panels = _panels(m) + ([] if other is None else [_agreement(*both) for _, *both in _both(m, other)])
-        drawn = [None if panel is None else _framed(panel, m.side, (width, height), scale) for panel in panels]
-        lines.append(Line(f"side {m.side}", list(zip(_NAMES, drawn, strict=False))))
-    legend = (*_LEGEND, *(_LEGEND_OF_BOTH if others else ()))
-    return sheet(lines, title=maps[0].source, legend=legend, side=max(height, width) * scale)
-
-
-def _agreement(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[Any] | None:
-    """Return where both of two models are fragile, and where one alone."""
-    if one is None or other is None:
-        return None
-    colours = np.array([_RIGHT, _FIRST, _SECOND, _BOTH])
-    return colours[one + 2 * other]
-
-
-def _panels(maps: FragileMaps) -> list[NDArray[Any] | None]:
-    right = maps.right[..., None]
-    plain, flipped = np.where(right, _RIGHT, _WRONG), np.where(right, _POSITIVE, _NEGATIVE)
-    fragile = [
-        None if some is None else np.where(some[..., None], flipped, plain) for some in (maps.shift, maps.shrink)
-    ]
-    return [plain, *fragile, None if maps.probability is None else np.rint(maps.probability[..., None] * 255)]
-
-
-def _framed(panel: NDArray[Any], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
-    """Return a panel of the image's size, each position at the middle of its region."""
-    frame = np.empty((size[1], size[0], 3), np.uint8)
-    frame[:] = _OUTSIDE
-    margin = (side - 1) // 2
-    frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
-    return frame.repeat(scale, axis=0).repeat(scale, axis=1)
+        panels = [colours[1 - m.right]]
+        panels += [None if some is None else colours[1 - m.right + 2 * some] for some in (m.shift, m.shrink)]
+        panels.append(None if m.probability is None else np.rint(m.probability[..., None] * 255))
+        if other is not None:
+            pairs = ((m.shift, other.shift), (m.shrink, other.shrink))
+            panels += [None if a is None or b is None else of_both[2 * (1 - a) + (1 - b)] for a, b in pairs]
+        cells = []
+        for name, panel in zip(NAMES, panels, strict=False):
+            # each position at the middle of its region, in a frame of the image's size
+            frame, margin = np.full((height, width, 3), OUTSIDE, np.uint8), (m.side - 1) // 2
+            if panel is not None:
+                frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
+            drawn = frame.repeat(scale, axis=0).repeat(scale, axis=1)
+            cells.append((name, None if panel is None else drawn))
+        lines.append(Line(f"side {m.side}", cells))
+    legend = {**COLOURS, "no region": OUTSIDE}
+    legend |= {words: OF_BOTH[words] for words in list(OF_BOTH)[:3]} if others else {}
+    return sheet(lines, title=maps[0].source, legend=list(legend.items()), side=max(height, width) * scale)

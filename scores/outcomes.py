@@ -1,4 +1,4 @@
-"""What a model made of each image of a set: all that the scores know of predictions."""
+"""What a model made of each image: all that scores know of predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLEAN = "clean"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a model made of the N images of one set, a row an image, in the data set's order."""
+    """What a model made of the images of one set, in the data set's order."""
 
     correct: NDArray[np.bool_]
     """(N,): whether the most likely class (the lowest of equal ones) is the true one."""

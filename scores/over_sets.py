@@ -1,4 +1,4 @@
-"""Scores over several sets, or over groups of samples: two factors, the worst case, families, styles."""
+"""Scores over several sets or groups: two factors, worst case, families, styles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..canonical import canonical
 from ..manifests.records.models import SetRecord
 from .estimates import interval_of, value
-from .evaluation import Evaluation
+from .evaluation import Evaluation, mean
 from .formulas import Estimate, cv_percent
 from .outcomes import CLEAN
 from .published import FAMILIES, FAMILY_OF, SEVERITIES
@@ -27,7 +27,7 @@ ALL = "all"
 
 
 def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Estimate]]:
-    """Return mean accuracy and its variation over sets, clean included, and whether the order of two stages matters.
+    """Return mean accuracy and its variation over sets, clean included, and order effects.
 
     Over the names of the paper's list, each as often as it stands there, and over the sets; None without a set of two
     stages.
@@ -40,8 +40,7 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
     if not any(len(record.stages) > 1 for record in evaluation.tests):
         return None, {}
     times = {CLEAN: 1} if evaluation.clean is not None else {}
-    times |= {record.id: times_named(record) for record in evaluation.records if record.id == CLEAN}
-    times |= {record.id: times_named(record) for record in evaluation.tests}
+    times |= {r.id: times_named(r) for r in evaluation.records if r.id == CLEAN or r in evaluation.tests}
     distinct = [evaluation.accuracies[name] for name in times]
     names = [accuracy for accuracy, count in zip(distinct, times.values(), strict=True) for _ in range(count)]
     estimates = {
@@ -58,8 +57,9 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
 
 
 def times_named(record: SetRecord) -> int:
-    """Return how often a set stands in the paper's list, where one with a factor at level zero stands again; once in
-    any other.
+    """Return how often a set stands in the paper's list; once in any other list.
+
+    There a set stands again where one factor is at level zero.
     """
     return max(1, sum(alias.startswith(PAPER_NAME) for alias in record.aliases))
 
@@ -77,19 +77,23 @@ def _order_effects(evaluation: Evaluation) -> list[OrderEffect]:
     ]
 
 
+def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
+    """Return the sets to test on: all, by family of ImageNet-C, by corruption."""
+    groups: dict[str, list[str]] = {name: [] for name in (ALL, *FAMILIES)}
+    for record in evaluation.tests:
+        groups[ALL].append(record.id)
+        if len(record.stages) == 1:
+            stage = record.stages[0]
+            if stage.corruption in FAMILY_OF and stage.severity in SEVERITIES:
+                groups[FAMILY_OF[stage.corruption]].append(record.id)
+            groups.setdefault(stage.corruption, []).append(record.id)
+    return groups
+
+
 def families(evaluation: Evaluation) -> dict[str, float]:
     """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
-    accuracies = {
-        family: [evaluation.accuracies[record.id][0] for record in evaluation.tests if _family(record) == family]
-        for family in FAMILIES
-    }
-    return {family: float(np.mean(found)) for family, found in accuracies.items() if found}
-
-
-def _family(record: SetRecord) -> str | None:
-    """Return the family of ImageNet-C's corruptions that a set is of."""
-    stage = record.stages[0]
-    return FAMILY_OF.get(stage.corruption) if len(record.stages) == 1 and stage.severity in SEVERITIES else None
+    groups = _groups(evaluation)
+    return {family: evaluation.mean_accuracy(groups[family]) for family in FAMILIES if groups[family]}
 
 
 def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
@@ -99,24 +103,18 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
     attack does within each of its radii, there with its greatest loss. Of one set alone it would be the accuracy, and
     there is none.
     """
-    tests = evaluation.tests
-    groups: dict[str, list[str]] = {ALL: [record.id for record in tests]}
-    groups |= {family: [record.id for record in tests if _family(record) == family] for family in FAMILIES}
-    for record in tests:
-        if len(record.stages) == 1:
-            groups.setdefault(record.stages[0].corruption, []).append(record.id)
     within = _within(evaluation)
-    several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
-    right = {
-        name: np.logical_and.reduce([evaluation.outcomes[id].correct for id in ids]) for name, ids in several.items()
-    }
-    shares = evaluation.images.estimates(right)
+    several = {name: ids for name, ids in _groups(evaluation).items() if len(ids) > 1} | within
+    outcomes = evaluation.outcomes
+    shares = evaluation.images.estimates(
+        {name: np.logical_and.reduce([outcomes[id].correct for id in ids]) for name, ids in several.items()}
+    )
     return {
         name: WorstCase(
             sets=len(ids),
             share=value(shares[name]) or 0.0,
             interval=interval_of(shares[name]),
-            mean_accuracy=float(np.mean([evaluation.accuracies[set_id][0] for set_id in ids])),
+            mean_accuracy=evaluation.mean_accuracy(ids),
             loss=_greatest_loss(evaluation, ids) if name in within else None,
         )
         for name, ids in several.items()
@@ -124,35 +122,31 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
 
 
 def _within(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return for each radius of an attack the sets that go no further, the clean images among them."""
+    """Return the sets within each radius of an attack, the clean images among them."""
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
         stage = record.stages[0]
-        radius = stage.parameters.get("eps")
+        radius, norm = stage.parameters.get("eps"), str(stage.parameters.get("norm", "linf"))
         if len(record.stages) == 1 and stage.corruption in ATTACKS and isinstance(radius, int | float):
-            attacks.setdefault((stage.corruption, str(stage.parameters.get("norm", "linf"))), {})[record.id] = radius
+            attacks.setdefault((stage.corruption, "" if norm == "linf" else f" ({norm})"), {})[record.id] = radius
     clean = [CLEAN] if CLEAN in evaluation.outcomes else []
     return {
-        f"{name} within {radius:g}{'' if norm == 'linf' else f' ({norm})'}": [
-            *clean,
-            *(i for i, eps in radii.items() if eps <= radius),
-        ]
+        f"{name} within {radius:g}{norm}": clean + [set_id for set_id, eps in radii.items() if eps <= radius]
         for (name, norm), radii in attacks.items()
         for radius in sorted(set(radii.values()))
     }
 
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
-    """Return the mean over images of the greatest loss; None where a set's predictions have no probabilities."""
+    """Return the mean greatest loss; None where a set's predictions have no probabilities."""
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
-    return evaluation.mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), _LEAST, dtype=np.float64)))
+    return mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), _LEAST, dtype=np.float64)))
 
 
 def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None]:
-    """Return the accuracy of each group of samples, and how much better the best is than the worst, where there are
-    two.
+    """Return the accuracy of each group of samples, and the best less the worst.
 
     On the clean set, or on the only set. Groups are the styles of icons, the cameras of photographs.
 
@@ -163,8 +157,8 @@ def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None
     """
     outcomes = evaluation.outcomes
     name = CLEAN if CLEAN in outcomes else next(iter(outcomes)) if len(outcomes) == 1 else None
-    groups = np.array([sample.group or "" for sample in evaluation.data.samples])
-    present = sorted(set(groups[evaluation.images.chosen].tolist()) - {""})
+    groups = np.array([sample.group or "" for sample in evaluation.samples])
+    present = sorted(set(groups.tolist()) - {""})
     if name is None or not present:
         return {}, None
     correct = outcomes[name].correct

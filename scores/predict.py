@@ -6,9 +6,8 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +72,7 @@ def predict(
     kind: Kind = "logits",
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Predicted:
-    """Write what a model says of every image of a data set, a file a set.
+    """Write a model's predictions of every image of a data set, a file a set.
 
     Beside ``<set id>.npz`` stands ``predictions.json``.
 
@@ -126,9 +125,8 @@ def predict(
     if "clean" in data and loaded.file.least_accuracy > 0:
         clean = data["clean"]
         places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
-        loaded.check_accuracy(
-            _stacked([clean.image(place) for place in places], clean.id, 0, loaded), clean.labels[places]
-        )
+        shown = _stacked([clean.image(place) for place in places], clean.id, 0, loaded)
+        loaded.check_accuracy(shown, clean.labels[places])
     folder = Path(out)
     _begin(folder, loaded, data, kind)
     total, done, made = sum(len(data[name]) for name in chosen), 0, 0
@@ -137,7 +135,11 @@ def predict(
         images, file = data[name], folder / f"{name}.npz"
         arrays = _finished(file, kind, len(images), len(data.classes))
         if arrays is None:
-            arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
+            logits = np.empty((len(images), len(data.classes)), np.float32)
+            for at, values in _logits(loaded, images):
+                logits[at : at + len(values)] = values
+                tell("predicting", done + at + len(values), total)
+            arrays = _arrays(logits, images.labels, kind)
             written = io.BytesIO()
             np.savez(written, allow_pickle=False, **arrays)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -149,10 +151,6 @@ def predict(
         tell("predicting", done, total)
         accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
     return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
-
-
-def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
-    tell("predicting", before + count, total)
 
 
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
@@ -167,8 +165,8 @@ def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
     """Write predictions.json, or find that the one that is there says the same."""
     record = model.record()
-    network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
-    head = {"model": model.name, "digest": data.digest, "kind": kind, **network}
+    head = {"model": model.name, "digest": data.digest, "kind": kind}
+    head |= {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     path = folder / HEAD
     if path.exists():
         there = read_head(path)
@@ -180,7 +178,7 @@ def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
         raise PredictionError(
             f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one."
         )
-    if folder.is_dir() and next(folder.rglob("*.npz"), None) is not None:
+    if next(folder.rglob("*.npz"), None) is not None:
         raise PredictionError(
             f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder."
         )
@@ -189,7 +187,7 @@ def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
 
 
 def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
-    """Return the arrays of a finished file that fits; None where it is not there, damaged, or has other shapes."""
+    """Return the arrays of a finished file; None where it does not fit."""
     try:
         # numpy leaves a damaged file open that it opened itself
         with open_regular(file) as opened, np.load(opened, allow_pickle=False) as stored:
@@ -201,32 +199,28 @@ def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
     return arrays if shapes[0] == shapes[1] else None
 
 
-def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[int], None]) -> Arrays:
-    logits = np.empty((len(images), len(model.folders or ())), np.float32)
+def _logits(model: Surrogate, images: ImageSet) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield the logits of a set's images by batches, with each one's first number."""
     stream = images.images()
     for at in range(0, len(images), model.batch):
-        part = list(islice(stream, model.batch))
-        logits[at : at + len(part)] = model.logits(_stacked(part, images.id, at, model))
-        tell(at + len(part))
-    finite = np.isfinite(logits).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ModelError(
-            f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}."
-        )
-    return _arrays(logits, images.labels, kind)
+        logits = model.logits(_stacked(list(islice(stream, model.batch)), images.id, at, model))
+        if not (finite := np.isfinite(logits).all(axis=1)).all():
+            row = at + int(np.argmin(finite))
+            raise ModelError(
+                f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}."
+            )
+        yield at, logits
 
 
 def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model: Surrogate) -> NDArray[np.uint8]:
-    want = (*model.size, model.channels)
+    (height, width), kinds = model.size, {1: "grey", 3: "RGB"}
     for row, image in enumerate(images, first):
-        if image.shape != want:
-            kinds = {1: "grey", 3: "RGB"}
+        if image.shape != (height, width, model.channels):
             raise ModelError(
-                f"The model {model.name} takes {kinds[want[2]]} images of {want[0]}x{want[1]} (height x width); image "
-                f"{row} of set {set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are "
-                "given to a model as they are stored: let its own forward() resize them, and write their size in its "
-                "file."
+                f"The model {model.name} takes {kinds[model.channels]} images of {height}x{width} (height x width); "
+                f"image {row} of set {set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images "
+                "are given to a model as they are stored: let its own forward() resize them, and write their size in "
+                "its file."
             )
     return np.stack(images)
 

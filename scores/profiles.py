@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import CorruptsetError
 from ..manifests.reader import DataSet
 from ..manifests.records.models import SetRecord
-from .evaluation import Evaluation
+from .evaluation import Evaluation, mean
 from .outcomes import CLEAN
 from .records import FirstBelow, Profile
 
@@ -29,113 +29,90 @@ LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fad
 """
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
 """(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
-Columns = Mapping[str, list[float] | None]
-"""Accuracy, rank and probability at each level; None where predictions do not say it."""
 Ladders = Mapping[str, Mapping[int, SetRecord]]
 """Degradation -> level -> its set."""
 
 
 def degradation_profiles(
-    evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
+    data: DataSet, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver
 ) -> tuple[dict[str, Profile], Profile | None, list[str]]:
-    """Return the profile of each degradation, their mean over the levels that all have, and notes on the mean.
+    """Return the profile of each degradation, their mean, and notes on the mean.
 
-    The mean is over ``ours``, all that the data set has of sets to test on, or the fourteen of the paper's ``figures``
-    or ``tables``.
+    The mean is at the levels that all have, over ``ours``, all that the data set has of sets to test on, or the
+    fourteen of the paper's ``figures`` or ``tables``.
     """
     found: dict[str, dict[int, SetRecord]] = {}
     for record in evaluation.records:
         if len(record.stages) == 1 and (level := record.stages[0].level) is not None:
             found.setdefault(record.stages[0].corruption, {})[level] = record
     ladders: Ladders = {name: dict(sorted(rungs.items())) for name, rungs in sorted(found.items())}
-    shape = (
-        _shape(evaluation.data, next(iter(next(iter(ladders.values())).values())).id) if ladders and describe else None
-    )
-    profiles = {name: _of_one(evaluation, rungs, describe, shape) for name, rungs in ladders.items()}
-    names, notes = (
-        [name for name, rungs in ladders.items() if all(rung.role == "test" for rung in rungs.values())],
-        list[str](),
-    )
-    if over != "ours":
-        fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
-        if missing := [name for name in fourteen if name not in names]:
-            note = (
-                f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of "
-                f"{', '.join(missing)}."
-            )
-            return profiles, None, [note]
-        names = fourteen
-        notes = [
-            f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
-        ]
-    return profiles, _mean({name: profiles[name] for name in names}, ladders), notes
+    shape = _shape(data, next(iter(next(iter(ladders.values())).values())).id) if ladders and describe else None
+    profiles = {name: _profile_of(evaluation, rungs, describe, shape) for name, rungs in ladders.items()}
+    names = [name for name, rungs in ladders.items() if all(rung.role == "test" for rung in rungs.values())]
+    if over == "ours":
+        return profiles, _mean([profiles[name] for name in names], [ladders[name] for name in names]), []
+    fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
+    if missing := [name for name in fourteen if name not in names]:
+        lacking = f"the data set has no levels of {', '.join(missing)}."
+        return profiles, None, [f"No mean profile over the fourteen of the paper's {over}: {lacking}"]
+    note = f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
+    return profiles, _mean([profiles[name] for name in fourteen], [ladders[name] for name in fourteen]), [note]
 
 
-def _of_one(
+def _profile_of(
     evaluation: Evaluation,
     rungs: Mapping[int, SetRecord],
     describe: DescribeLevel | None,
     shape: tuple[int, int, int] | None,
 ) -> Profile:
-    ids = {level: record.id for level, record in rungs.items()}
-    if CLEAN in evaluation.outcomes:
-        ids = {0: CLEAN} | ids
-    columns: dict[str, list[float] | None] = {}
-    for part, field in (("accuracy", "correct"), ("rank", "rank"), ("probability", "probability")):
-        values = [evaluation.mean(getattr(evaluation.outcomes[id], field)) for id in ids.values()]
-        columns[part] = None if None in values else [one for one in values if one is not None]
+    ids = ({0: CLEAN} if CLEAN in evaluation.outcomes else {}) | {level: record.id for level, record in rungs.items()}
+    outcomes = [evaluation.outcomes[set_id] for set_id in ids.values()]
 
     def below(level: int) -> FirstBelow:
         stage, metrics = rungs[level].stages[0], rungs[level].metrics
         words = describe(stage.corruption, level, shape, stage.parameters) if describe and shape else f"level {level}"
         return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
 
+    columns = dict[str, Any]()
+    for part, field in (("accuracy", "correct"), ("rank", "rank"), ("probability", "probability")):
+        values = [mean(getattr(outcome, field)) for outcome in outcomes]
+        columns[part] = None if None in values else values
     return _profile(list(ids), columns, below)
 
 
-def _mean(profiles: Mapping[str, Profile], ladders: Ladders) -> Profile | None:
-    averaged = list(profiles.values())
-    levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
+def _mean(profiles: Sequence[Profile], ladders: Sequence[Mapping[int, SetRecord]]) -> Profile | None:
+    levels = sorted(set.intersection(*(set(profile.levels) for profile in profiles))) if profiles else []
     if not levels:
         return None
-    columns: dict[str, list[float] | None] = {}
-    for part in ("accuracy", "rank", "probability"):
-        known = [(p.levels, values) for p in averaged if (values := getattr(p, part)) is not None]
-        rows = [[values[own.index(level)] for level in levels] for own, values in known]
-        columns[part] = np.mean(rows, axis=0).tolist() if len(known) == len(averaged) else None
 
     def below(level: int) -> FirstBelow:
-        metrics = [ladders[name][level].metrics for name in profiles]
+        metrics = [rungs[level].metrics for rungs in ladders]
         changed = [m.changed for m in metrics if m is not None and m.changed is not None]
-        mean = float(np.mean(changed)) if len(changed) == len(metrics) else None
-        return FirstBelow(level=level, change=f"the mean of {len(metrics)} degradations", changed=mean)
+        share = float(np.mean(changed)) if len(changed) == len(metrics) else None
+        return FirstBelow(level=level, change=f"the mean of {len(metrics)} degradations", changed=share)
 
+    columns = dict[str, Any]()
+    for part in ("accuracy", "rank", "probability"):
+        of_all = [dict(zip(p.levels, getattr(p, part) or (), strict=False)) for p in profiles]
+        rows = [[of[level] for level in levels] for of in of_all if of]
+        columns[part] = np.mean(rows, axis=0).tolist() if len(rows) == len(profiles) else None
     return _profile(levels, columns, below)
 
 
-def _profile(levels: Sequence[int], columns: Columns, below: Callable[[int], FirstBelow]) -> Profile:
-    """Return a profile of its columns, and what `below` says of a level above 0."""
-    accuracy = columns["accuracy"] or []
-    firsts = {
-        t: next((level for level, share in zip(levels, accuracy, strict=True) if share < t), None) for t in THRESHOLDS
-    }
-    unchanged = FirstBelow(level=0, change="unchanged", changed=0.0)
-    first_below = {
-        str(t): None if level is None else below(level) if level else unchanged for t, level in firsts.items()
-    }
-    return Profile(
-        levels=list(levels),
-        accuracy=accuracy,
-        rank=columns["rank"],
-        probability=columns["probability"],
-        first_below=first_below,
-    )
+def _profile(levels: list[int], columns: Mapping[str, Any], below: Callable[[int], FirstBelow]) -> Profile:
+    """Return a profile of accuracy, rank and probability at levels."""
+    first_below: dict[str, FirstBelow | None] = {}
+    for threshold in THRESHOLDS:
+        level = next(
+            (level for level, share in zip(levels, columns["accuracy"], strict=True) if share < threshold), None
+        )
+        unchanged = FirstBelow(level=0, change="unchanged", changed=0.0)
+        first_below[str(threshold)] = None if level is None else below(level) if level else unchanged
+    return Profile(levels=levels, first_below=first_below, **columns)
 
 
 def _shape(data: DataSet, set_id: str) -> tuple[int, int, int] | None:
-    """Return the height, width and channels of a set's first image, which levels follow from; None where no image is
-    there.
-    """
+    """Return the shape of a set's first image; None where there is none."""
     try:
         height, width, channels = data[set_id].image(0).shape
     except (CorruptsetError, OSError):

@@ -1,6 +1,4 @@
-"""What papers published: the corruptions of ImageNet-C by family, AlexNet's errors on them, and how the published sets
-were made.
-"""
+"""What papers published: ImageNet-C's corruptions, AlexNet's errors, how sets were made."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ class Benchmark:
 
 
 def benchmark(recipe: str) -> Benchmark | None:
-    """Return how the sets of a recipe were published; None where no numbers of it are."""
+    """Return how a recipe's sets were published; None where no numbers are."""
     row = published()["benchmarks"].get(recipe)
     return None if row is None else Benchmark(**row)
 
@@ -64,11 +62,10 @@ def encoding_of(manifest: Manifest) -> list[str | int]:
 
 
 def definition(manifest: Manifest) -> str:
-    """Return the sha256 of what a recipe makes of the fifteen corruptions: parameters, scale, preprocessing and
-    encoding.
+    """Return the sha256 of how a recipe makes the fifteen corruptions.
 
-    A seed is not in it, because the published sets have none, nor a corruption's revision, which is a better or worse
-    reading of one published definition.
+    It is of parameters, scale, preprocessing and encoding. A seed is not in it, because the published sets have none,
+    nor a corruption's revision, which is a better or worse reading of one published definition.
     """
     rows = []
     for spec in manifest.recipe.get("sets", []):

@@ -1,28 +1,23 @@
-"""The records of a scores file, as pydantic models. Fractions are 0..1; a score that cannot be had is null, and `notes`
-says why.
+"""The records of a scores file, as pydantic models.
+
+Fractions are 0..1; a score that cannot be had is null, and `notes` says why.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
-from .tables import Column, Table, data_frame, texts
+from .tables import Column, Table, columns, data_frame
 
 SCORES_VERSION = 1
 """Of a scores file."""
 
 
-def _ordered(interval: tuple[float, float]) -> tuple[float, float]:
-    if interval[0] > interval[1]:
-        raise ValueError(f"is [{interval[0]:g}, {interval[1]:g}]; expected the lower end first")
-    return interval
-
-
-Interval = Annotated[tuple[float, float], AfterValidator(_ordered)] | None
+Interval = tuple[float, float] | None
 """The middle 95 % of a score over resamples of the images."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rank = Annotated[float, Field(ge=0)]
@@ -45,7 +40,7 @@ TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct
 
 
 class SetScore(Record):
-    """Of one set."""
+    """The scores of one set."""
 
     n: Count
     """Images that count."""
@@ -70,7 +65,7 @@ class FirstBelow(Record):
 
 
 class Profile(Record):
-    """Of one gradual degradation, or the mean of several."""
+    """A profile of one gradual degradation, or the mean of several."""
 
     levels: list[int]
     """Level 0 is the clean set."""
@@ -133,7 +128,7 @@ class FragileRate(Record):
 
 
 class Fragile(Record):
-    """Of one group of regions: a fraction of the short side, or a side."""
+    """The fragile rates of regions of one size."""
 
     loose_shift: FragileRate | None
     strict_shift: FragileRate | None
@@ -221,12 +216,12 @@ class Scores(Record):
         return self.sets["clean"].accuracy if "clean" in self.sets else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each set, its interval as `low` and `high`; what is not known is None."""
-        found = []
-        for name, scored in self.sets.items():
-            low, high = scored.interval or (None, None)
-            found.append({"set": name} | scored.model_dump(exclude={"interval"}) | {"low": low, "high": high})
-        return found
+        """Return a row for each set, its interval as `low` and `high`."""
+        ends = {
+            name: dict(zip(("low", "high"), one.interval or (None, None), strict=True))
+            for name, one in self.sets.items()
+        }
+        return [{"set": name} | one.model_dump(exclude={"interval"}) | ends[name] for name, one in self.sets.items()]
 
     def to_pandas(self) -> Any:
         """Return a row for each set as a pandas DataFrame, indexed by set id.
@@ -239,7 +234,7 @@ class Scores(Record):
         return data_frame(self.rows()).set_index("set")
 
     def numbers(self) -> dict[str, float]:
-        """Return the scores that are one number each, by the name that they have in `intervals`; in their own unit."""
+        """Return the scores that are one number each, by their names in `intervals`."""
         found: dict[str, float | None] = {"clean_accuracy": self.clean}
         found |= {name: getattr(self, name) for name in SUMMARY if name in type(self).model_fields}
         found |= {f"two_factor.{name}": getattr(self.two_factor, name, None) for name in TWO_FACTOR}
@@ -263,4 +258,4 @@ class Scores(Record):
             if name in numbers
         ]
         title = f"{self.model} on {self.name}, {len(self.sets)} sets of {self.samples} images"
-        return Table("summary", title, texts("score", "value", "95 % interval"), rows)._repr_html_()
+        return Table("summary", title, columns("text", "score", "value", "95 % interval"), rows)._repr_html_()

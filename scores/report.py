@@ -1,4 +1,4 @@
-"""`report`: models side by side on one data set, as one HTML file with figures, tables and pictures."""
+"""`report`: models side by side on one data set, as one HTML file."""
 
 from __future__ import annotations
 
@@ -14,22 +14,29 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
-from ..pages.charts import classes, legend_mark
+from ..pages.charts import legend_mark
 from ..pages.document import render
 from ..pages.drawing import MARKERS
 from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
-from .comparison.differences import differences
 from .comparison.entries import Entry
+from .comparison.statistics import differences
 from .outcomes import CLEAN, Predictions
 from .records import Scores
-from .results_page.failures import Failures
 from .results_page.inputs import GivenPredictions, checked_inputs
-from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
-from .results_page.panels import panel_rows
-from .results_page.sections import Section, sections
+from .results_page.pictures import (
+    WRAPPER,
+    Failures,
+    Place,
+    StoredPicture,
+    empty,
+    encoded,
+    panel_rows,
+    read_picture,
+)
+from .results_page.sections import sections
 from .scores_file import scores_bytes
-from .tables import MOST_CELLS, Column, Table
+from .tables import MOST_CELLS, Table, columns
 
 MOST_BYTES = 3_000_000
 """Of a page, where its words leave room for pictures."""
@@ -107,30 +114,26 @@ def report(
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
-    failures = Failures(
-        {label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data.samples, data.classes
-    )
+    failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data)
     failed_sets, has_clean = failures.shown(data), CLEAN in data
-    index = _sample(data, sample, failures)
-    panels = panel_rows(entries, [s for s in data.manifest.sets if s.id in data], index)
-    images = dict[Place, Pixels]()
-    pictured = [picture for row in panels.values() for panel in row for picture in panel.pictures]
-    places = [picture.place for picture in pictured if picture.place is not None]
+    index = int(np.argmax(failures.right_when_clean())) if sample is None else _index_of(data, sample)
+    panels = panel_rows(entries, data, index)
+    places = [picture.place for row in panels.values() for panel in row for picture in panel.pictures if picture.place]
     for failed in chain.from_iterable(failed_sets.values()):
         places += [Place(CLEAN, failed.place.sample)] * has_clean + [failed.place]
+    images = dict[Place, Pixels]()
     for number, place in enumerate(places, 1):
         if place not in images:
             images[place] = read_picture(data, place)
         tell("reading pictures", number, len(places))
 
-    def page(shown: Sequence[Section], pictures: Mapping[Place, StoredPicture], cells: int) -> bytes:
+    def page(pictures: Mapping[Place, StoredPicture]) -> bytes:
         return render(
             "report.html",
             f"{__package__}.results_page",
             m=data.manifest,
             title=data.manifest.recipe.get("title") or "",
             models=[e.label for e in entries],
-            classes=classes,
             looks=legend_mark,
             markers=MARKERS,
             sections=shown,
@@ -148,11 +151,10 @@ def report(
 
     for cells in CUTS:
         shown = sections(entries, found, cells)
-        words = len(page(shown, empty(images), cells))
+        words = len(page(empty(images)))
         if words <= WORDS:
             break
-    room = MOST_BYTES - words - WRAPPER * len(images)
-    written = page(shown, encoded(images, room), cells)
+    written = page(encoded(images, MOST_BYTES - words - WRAPPER * len(images)))
     file = Path(out)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(file, written)
@@ -160,16 +162,13 @@ def report(
     return Report(file, tuple(e.label for e in entries), data.digest, headings, len(images), len(written))
 
 
-def _sample(data: DataSet, wanted: str | None, failures: Failures) -> int:
-    """Return the index of the sample of the panels."""
-    if wanted is None:
-        return int(np.argmax(failures.right_when_clean()))
+def _index_of(data: DataSet, sample: str) -> int:
     places = {s.id: s.index for s in data.samples}
-    if wanted not in places:
+    if sample not in places:
         raise ParameterError(
-            f"{data.path} has no sample {wanted!r}.{suggest(wanted, places)} samples.jsonl lists them."
+            f"{data.path} has no sample {sample!r}.{suggest(sample, places)} samples.jsonl lists them."
         )
-    return places[wanted]
+    return places[sample]
 
 
 def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapping[str, Predictions]) -> list[str]:
@@ -196,22 +195,12 @@ def _notes(entries: Sequence[Entry], unpaired: Sequence[str]) -> list[tuple[str,
 
 def _made(entries: Sequence[Entry]) -> Table:
     """Return how each model's scores came about."""
-    columns = [Column("model", "text"), Column("images", "whole"), Column("which images count", "text")]
-    columns += [Column("baseline of CE", "text"), *(Column(title, "whole") for title in ("resamples", "seed", "sets"))]
-    rows = [
-        [
-            e.label,
-            e.scores.samples,
-            e.scores.condition or "all",
-            e.scores.baseline or "none",
-            *(
-                (None, None)
-                if (r := e.scores.resamples) is None
-                else (max(map(len, r.values.values()), default=0), r.seed)
-            ),
-            len(e.scores.sets),
-            hashlib.sha256(scores_bytes(e.scores)).hexdigest(),
-        ]
-        for e in entries
-    ]
-    return Table("made", "The scores of each model", [*columns, Column("scores file, sha256", "text")], rows)
+    heads = [*columns("text", "model"), *columns("whole", "images"), *columns("text", "which images count")]
+    heads += columns("text", "baseline of CE") + columns("whole", "resamples", "seed", "sets")
+    rows = []
+    for e in entries:
+        s, r = e.scores, e.scores.resamples
+        drawn = [None, None] if r is None else [max(map(len, r.values.values()), default=0), r.seed]
+        sha256 = hashlib.sha256(scores_bytes(s)).hexdigest()
+        rows.append([e.label, s.samples, s.condition or "all", s.baseline or "none", *drawn, len(s.sets), sha256])
+    return Table("made", "The scores of each model", [*heads, *columns("text", "scores file, sha256")], rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..progress import shows_progress, told
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import ByCorruption, ErrorCurves, alexnet_curves, error_curves, severity_curves
+from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
 from .estimates import images_of, interval_of, replicates, value
 from .evaluation import Evaluation, condition_of
 from .formulas import Estimate, rb_index
@@ -28,7 +28,7 @@ from .profiles import DescribeLevel, ProfileOver, degradation_profiles
 from .published import ALEXNET
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
-from .set_choice import choose
+from .set_choice import choose_predicted
 
 Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
@@ -48,7 +48,7 @@ def score(
     progress: Progress | bool | None = None,
     describe_level: DescribeLevel | None = None,
 ) -> Scores:
-    """Score what a model predicts of a data set, by the measures of the papers that its sets come from.
+    """Score a model's predictions of a data set by the measures of the papers.
 
     Parameters
     ----------
@@ -97,40 +97,42 @@ def score(
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
-    chosen, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]), len(data.samples))
-    images = images_of(data.samples, chosen, seed)
-    evaluation = Evaluation(data, predicted, images)
+    counted, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]))
+    samples = [s for s in data.samples if counted is None or counted[s.index]]
+    images = images_of(samples, seed)
+
+    def evaluated(of: Predictions) -> Evaluation:
+        records = [record for record in data.manifest.sets if record.id in of.outcomes]
+        outcomes = {n: outcome if counted is None else outcome.rows(counted) for n, outcome in of.outcomes.items()}
+        return Evaluation(of.model, records, samples, outcomes, images)
+
+    evaluation = evaluated(predicted)
     reference, no_baseline = None, list[str]()
     if baseline not in (None, ALEXNET):
-        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | (
-            {CLEAN} & predicted.outcomes.keys()
-        )
-        reference = error_curves(Evaluation(data, read(baseline, sets=sorted(needed)), images))
+        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids}
+        needed |= {CLEAN} & predicted.outcomes.keys()
+        reference = error_curves(evaluated(read(baseline, sets=sorted(needed))))
     elif not (no_baseline := why_not_alexnet(data, condition)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)
 
     curves = error_curves(evaluation)
-    by_corruption = curves.scores(reference)
-    by_style, style_gap = styles(evaluation)
+    rows: dict[str, Mapping[str, Estimate]] = dict(curves.scores(reference))
+    rows["style"], style_gap = styles(evaluation)
     two_factors, of_two = two_factor(evaluation)
-    profiles, mean_profile, profile_notes = degradation_profiles(evaluation, describe_level, profile_over)
-    fragile = _fragile(evaluation, condition)
-    numbers = _numbers(evaluation, curves, by_corruption) | {"style_gap": style_gap}
+    profiles, mean_profile, profile_notes = degradation_profiles(data, evaluation, describe_level, profile_over)
+    fragile = _fragile(data, evaluation, condition, seed)
+    numbers = _numbers(evaluation, curves, rows) | {"style_gap": style_gap}
     estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
     estimates |= {f"two_factor.{name}": estimate for name, estimate in of_two.items()} | fragile.estimates
-    kinds: dict[str, Sized] = {
-        "profiles": profiles,
-        "two_factor": of_two,
-        "style": by_style,
-        "fragile": fragile.groups or fragile.notes,
-    }
-    compared = None if reference is None else reference.model
+    replicated = {name: kept for name, estimate in estimates.items() if (kept := replicates(estimate)) is not None}
     fields: dict[str, Any] = {
         name: None if one is None else value(one) for name, one in numbers.items() if name in Scores.model_fields
     }
-    fields |= {name: _values(rows) for name, rows in (by_corruption | {"style": by_style}).items()}
-    replicated = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
+    fields |= {
+        table: {name: one for name, estimate in of.items() if (one := value(estimate)) is not None}
+        for table, of in rows.items()
+    }
     scores = Scores(
         schema_version=SCORES_VERSION,
         digest=data.digest,
@@ -141,22 +143,24 @@ def score(
         sets=evaluation.set_scores(),
         families=families(evaluation),
         worst_case=worst_cases(evaluation),
-        baseline=compared,
+        baseline=None if reference is None else reference.model,
         profiles=profiles,
         mean_profile=mean_profile,
         two_factor=two_factors,
         fragile=fragile.groups,
         intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
         resamples=Resamples(seed=seed, units=images.bootstrap.units, values=replicated),
-        notes=[
-            *absence_notes(evaluation, curves, no_baseline, kinds),
-            *_undefined(by_corruption | {"": estimates}),
-            *profile_notes,
-            *fragile.notes,
-            *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
-        ],
+        notes=[],
         **fields,
     )
+    notes = [
+        *absence_notes(evaluation, curves, no_baseline, scores, is_fragile=bool(fragile.groups or fragile.notes)),
+        *_undefined(rows | {"": estimates}),
+        *profile_notes,
+        *fragile.notes,
+        *comparability_notes(data, scores.sets, condition, scores.baseline),
+    ]
+    scores = scores.model_copy(update={"notes": notes})
     if out is not None:
         write_scores(scores, Path(out))
         if fragile.images.rows:
@@ -167,21 +171,15 @@ def score(
 def _predictions(
     data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for, and
-    clean.
-    """
+    """Return predictions of sets and of clean, read where they are not in memory."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
-    wanted = {
-        *(data.set_ids if sets is None else choose(data, [name for name in sets if name != CLEAN or name in data]))
-    }
+    wanted = choose_predicted(data, sets)
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
+    missing = [name for name in wanted if name not in outcomes]
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
-    missing = sorted(wanted - outcomes.keys())
-    wrong = [f"lack the sets {first_few(missing)}"] * bool(missing) + [
-        f"have {length} rows a set" for length in lengths
-    ]
-    wrong += [f"are of {given.digest}"] * (given.digest not in (None, data.digest))
+    wrong = [f"lack the sets {first_few(missing)}"] if missing else [f"have {rows} rows a set" for rows in lengths]
+    wrong += [] if given.digest in (None, data.digest) else [f"are of {given.digest}"]
     if wrong:
         raise PredictionError(
             f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): "
@@ -190,35 +188,28 @@ def _predictions(
     return replace(given, outcomes=outcomes)
 
 
-def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
+def _fragile(data: DataSet, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
     """Return the fragile rates, which are of all regions: a condition would take neighbours away."""
-    if condition is not None and any(sample.region is not None for sample in evaluation.data.samples):
+    if condition is not None and any(sample.region is not None for sample in data.samples):
         return FragileScores({}, ["Fragile rates are of all regions; with a condition there are none."])
-    return measure_fragile(evaluation.data, evaluation.outcomes, evaluation.images.bootstrap.seed)
+    return measure_fragile(data, evaluation.outcomes, seed)
 
 
 def _numbers(
-    evaluation: Evaluation, curves: ErrorCurves, by_corruption: Mapping[str, ByCorruption]
+    evaluation: Evaluation, curves: ErrorCurves, rows: Mapping[str, Mapping[str, Estimate]]
 ) -> dict[str, Estimate | None]:
-    """Return the means over the fifteen corruptions of ImageNet-C, and the scores over all sets to test on, and of the
-    clean images.
-    """
+    """Return the scores that are one number, over the fifteen and over all test sets."""
     clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
-    maude = curves.mean(by_corruption["aude"])
+    maude = curves.mean(rows["aude"])
     return {
         "maude": maude,
         "relative_maude": None if maude is None or curves.clean is None else maude - curves.clean,
-        "mce": curves.mean(by_corruption["ce"]),
-        "relative_mce": curves.mean(by_corruption["relative_ce"]),
+        "mce": curves.mean(rows["ce"]),
+        "relative_mce": curves.mean(rows["relative_ce"]),
         "clean_accuracy": clean,
         "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
         "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
     }
-
-
-def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
-    """Return what has a finite value."""
-    return {name: one for name, estimate in estimates.items() if (one := value(estimate)) is not None}
 
 
 def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
@@ -229,7 +220,5 @@ def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
         for name, row in rows.items()
         if value(row) is None
     ]
-    if not names:
-        return []
     why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"
-    return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."]
+    return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."] if names else []

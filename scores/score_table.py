@@ -1,11 +1,11 @@
-"""`score_table`: mean performance under corruption and robustness index of any metric, from a table of it by set."""
+"""`score_table`: mean performance under corruption and robustness index of any metric."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..manifests.records.parsing import field_mistakes
 from .formulas import rb_index
 from .outcomes import CLEAN
 from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
-from .tables import Column, Table
+from .tables import Table, columns
 
 TABLE_SCORES_VERSION = 1
 SET_COLUMNS = ("set", "set_id")
@@ -41,7 +41,7 @@ class Performance(Record):
 
 
 class MetricScores(Record):
-    """Of one metric."""
+    """The scores of one metric."""
 
     clean: float | None
     mpc: float | None
@@ -72,20 +72,15 @@ class TableScores(Record):
         return self.table()._repr_html_()
 
     def table(self) -> Table:
-        """Return a row for each metric and mean: of all corruptions, of each family, of each corruption."""
+        """Return a row for each metric and mean: over all, a family, a corruption."""
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
             rows.append([name, f"RB-index of {scores.rb_sets} sets", scores.rb_index, None])
             for means in (scores.families, scores.corruptions):
                 rows += [[name, of, one.mean, one.relative] for of, one in means.items()]
-        columns = [
-            Column("metric", "text"),
-            Column("over", "text"),
-            Column("mean", "number"),
-            Column("over clean", "number"),
-        ]
-        return Table("score-table", "Mean and relative performance under corruption", columns, rows, self.notes)
+        heads = columns("text", "metric", "over") + columns("number", "mean", "over clean")
+        return Table("score-table", "Mean and relative performance under corruption", heads, rows, self.notes)
 
 
 def score_table(
@@ -95,8 +90,7 @@ def score_table(
     lower_is_better: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> TableScores:
-    """Return mPC, rPC and RB-index of every metric of a table: a detector's AP, a segmenter's mIoU, an error or a
-    distance.
+    """Return mPC, rPC and RB-index of every metric of a table.
 
     Parameters
     ----------
@@ -143,42 +137,32 @@ def score_table(
     (0.375, 5)
     """
     where = "The table" if isinstance(table, Mapping) else f"The table {table}"
-    is_csv = not isinstance(table, Mapping) and Path(table).suffix.lower() == ".csv"
-    checked = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)), strict=not is_csv)
+    values = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
     over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
-    wanted = {name: [f"{name}/{severity}" for severity in SEVERITIES] for name in over}
-    known = {set_id for ids in wanted.values() for set_id in ids} | {CLEAN}
-    if absent := [name for name in over if corruptions is not None and not set(wanted[name]) & checked.keys()]:
-        hints = [
-            f"{name}: no set of it is in the table.{suggest(name, {s.partition('/')[0] for s in checked})}"
-            for name in absent
-        ]
-        raise ScoreError(mistakes("--corruptions", hints))
-    names = list(dict.fromkeys(metric for of_set in checked.values() for metric in of_set))
-    if unknown := [name for name in lower_is_better if name not in names]:
-        raise ScoreError(
-            mistakes("--lower-is-better", [f"{n}: the table has no such metric.{suggest(n, names)}" for n in unknown])
-        )
-    left_out = EXTRA if corruptions is None else {set_id.partition("/")[0] for set_id in checked} - set(over)
-    tests = [set_id for set_id in checked if set_id != CLEAN and set_id.partition("/")[0] not in left_out]
-    metrics = {}
-    for name in names:
-        value_of = {s: of[name] for s, of in checked.items() if name in of}
-        metrics[name] = _scores(value_of, wanted, tests, flag=-1 if name in lower_is_better else 1)
-    notes = [_missing(name, one) for name, one in metrics.items() if one.missing]
-    notes += [
-        f"{name}: the clean value is 0, so there is no rPC and no RB-index."
-        for name, one in metrics.items()
-        if one.clean == 0
-    ]
-    without = {name: [set_id for set_id in tests if name not in checked[set_id]] for name in names}
-    notes += [f"{name}: no RB-index: {first_few(sets, 20)} without a value." for name, sets in without.items() if sets]
-    if others := [set_id for set_id in checked if set_id not in known]:
+    metrics = list(dict.fromkeys(metric for of_set in values.values() for metric in of_set))
+    there = {_corruption(set_id) for set_id in values}
+    _refuse_unknown("--corruptions", corruptions or (), there, "no set of it is in the table")
+    _refuse_unknown("--lower-is-better", lower_is_better, metrics, "the table has no such metric")
+    left_out = EXTRA if corruptions is None else there - set(over)
+    tests = [set_id for set_id in values if set_id != CLEAN and _corruption(set_id) not in left_out]
+    found, notes = dict[str, MetricScores](), list[str]()
+    for name in metrics:
+        value_of = {set_id: of_set[name] for set_id, of_set in values.items() if name in of_set}
+        one = found[name] = _scores(value_of, over, tests, -1 if name in lower_is_better else 1)
+        if one.missing:
+            lacking = "mPC" if one.mpc is None else "rPC"
+            notes.append(f"{name}: no {lacking}: {len(one.missing)} sets have no value: {first_few(one.missing, 20)}.")
+        if one.clean == 0:
+            notes.append(f"{name}: the clean value is 0, so there is no rPC and no RB-index.")
+        if without := [set_id for set_id in tests if set_id not in value_of]:
+            notes.append(f"{name}: no RB-index: {first_few(without, 20)} without a value.")
+    known = {CLEAN, *(set_id for name in over for set_id in _severities(name))}
+    if others := [set_id for set_id in values if set_id not in known]:
         notes.append(
             f"{len(others)} sets do not count in mPC, as they are not among the corruptions of the means: "
             f"{first_few(others)}."
         )
-    scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=metrics, notes=notes)
+    scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=found, notes=notes)
     if out is not None:
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
@@ -188,20 +172,21 @@ def score_table(
     return scores
 
 
-def _missing(name: str, scores: MetricScores) -> str:
-    whole = [c for c in scores.corruptions if all(f"{c}/{s}" in scores.missing for s in SEVERITIES)]
-    rest = [set_id for set_id in scores.missing if set_id.partition("/")[0] not in whole]
-    lacking = "no mPC" if scores.mpc is None else "no rPC"
-    return (
-        f"{name}: {lacking}: {len(scores.missing)} sets have no value: "
-        f"{first_few([*(f'{c}/1-5' for c in whole), *rest], 20)}."
-    )
+def _corruption(set_id: str) -> str:
+    return set_id.partition("/")[0]
 
 
-def _scores(
-    value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]], tests: Sequence[str], *, flag: int
-) -> MetricScores:
-    """Return the scores of one metric from its value of each set; `tests` are those of the RB-index."""
+def _severities(corruption: str) -> list[str]:
+    return [f"{corruption}/{severity}" for severity in SEVERITIES]
+
+
+def _refuse_unknown(option: str, names: Sequence[str], known: Collection[str], why: str) -> None:
+    if unknown := [f"{name}: {why}.{suggest(name, known)}" for name in names if name not in known]:
+        raise ScoreError(mistakes(option, unknown))
+
+
+def _scores(value_of: Mapping[str, float], over: Sequence[str], tests: Sequence[str], flag: int) -> MetricScores:
+    """Return the scores of one metric; `tests` are the sets of the RB-index."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:
@@ -209,65 +194,62 @@ def _scores(
         mean = math.fsum(known) / len(known) if known and len(known) == len(values) else None
         return Performance(mean=mean, relative=mean / clean if mean is not None and clean else None)
 
-    of = {name: performance([value_of.get(set_id) for set_id in ids]) for name, ids in wanted.items()}
+    of = {name: performance([value_of.get(set_id) for set_id in _severities(name)]) for name in over}
     families: dict[str, list[float | None]] = {family: [] for family in (*FAMILIES, "other")}
     for name, one in of.items():
         families[FAMILY_OF.get(name, "other")].append(one.mean)
-    over_all = performance([one.mean for one in of.values()])
-    whole = clean and tests and all(set_id in value_of for set_id in tests)
-    others = [np.array(value_of[set_id]) for set_id in tests] if clean and whole else []
-    loss = float(rb_index(np.array(clean), others)) if others else None
+    whole = performance([one.mean for one in of.values()])
+    loss = None
+    if clean and tests and value_of.keys() >= set(tests):
+        loss = flag * float(rb_index(np.array(clean), [np.array(value_of[set_id]) for set_id in tests]))
+    needed = [CLEAN, *(set_id for name in over for set_id in _severities(name))]
     return MetricScores(
         clean=clean,
-        mpc=over_all.mean,
-        rpc=over_all.relative,
-        rb_index=None if loss is None else flag * loss,
+        mpc=whole.mean,
+        rpc=whole.relative,
+        rb_index=loss,
         rb_sets=len(tests),
         families={family: performance(means) for family, means in families.items() if means},
         corruptions=of,
-        missing=[set_id for set_id in [CLEAN, *(s for ids in wanted.values() for s in ids)] if set_id not in value_of],
+        missing=[set_id for set_id in needed if set_id not in value_of],
     )
 
 
 def _read(where: str, path: Path) -> Any:
-    """Return what a file says of sets."""
+    """Return a JSON file's object, or the rows of a CSV."""
     try:
         text = read_text(path, MOST_BYTES)
     except OSError as e:
         raise ScoreError(f"{where} cannot be read: {reason(e)}.") from None
-    if path.suffix.lower() == ".csv":
-        return _from_csv(where, text)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as e:
+    if path.suffix.lower() != ".csv":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise ScoreError(
+                f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look."
+            ) from None
+    head, *lines = [*filter(None, csv.reader(text.splitlines()))] or [[]]
+    key = next((name for name in SET_COLUMNS if name in head), None)
+    if key is None or len(head) < 2 or len(set(head)) < len(head):
         raise ScoreError(
-            f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look."
-        ) from None
-
-
-def _from_csv(where: str, text: str) -> list[tuple[str, dict[str, Any]]]:
-    reader = csv.DictReader(text.splitlines())
-    columns = [name for name in reader.fieldnames or [] if name]
-    key = next((name for name in SET_COLUMNS if name in columns), None)
-    if key is None or len(columns) < 2 or len(set(columns)) < len(columns):
-        raise ScoreError(
-            f"{where} has the columns {', '.join(columns) or 'none'}; expected set, and then one for each metric, all "
+            f"{where} has the columns {', '.join(head) or 'none'}; expected set, and then one for each metric, all "
             "different."
         )
-    rows = list(reader)
-    if problems := [
-        f"line {line}: has no set id, or more cells than columns"
-        for line, row in enumerate(rows, 2)
-        if None in row or not (row[key] or "").strip()
-    ]:
+    rows, problems = list[tuple[str, dict[str, str]]](), list[str]()
+    for line, cells in enumerate(lines, 2):
+        row = {name: cell.strip() for name, cell in zip(head, cells, strict=False) if cell.strip()}
+        if key not in row or len(cells) > len(head):
+            problems.append(f"line {line}: has no set id, or more cells than columns")
+        else:
+            rows.append((row.pop(key), row))
+    if problems:
         raise ScoreError(mistakes(where, problems))
-    filled = [{name: row[name] for name in columns if name != key and (row[name] or "").strip()} for row in rows]
-    return list(zip((row[key].strip() for row in rows), filled, strict=True))
+    return rows
 
 
-def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
+def _checked(where: str, values: Any) -> Metrics:
     """Return the metrics by set, or raise with all that is no finite number."""
-    of_csv = isinstance(values, list) and not strict
+    of_csv = isinstance(values, list) and all(isinstance(row, tuple) for row in values)
     if not values or not (of_csv or isinstance(values, Mapping)):
         raise ScoreError(
             f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
@@ -278,7 +260,7 @@ def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
             problems.append(f"{set_id}: is there twice, with other values")
         sets[set_id] = metrics
     try:
-        valid = METRICS.validate_python(sets, strict=strict)
+        valid = METRICS.validate_python(sets, strict=not of_csv)
     except ValidationError as e:
         problems += field_mistakes(e)
     if problems:
@@ -287,24 +269,13 @@ def _checked(where: str, values: Any, *, strict: bool) -> Metrics:
 
 
 def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (set id, metrics), also of corruption -> severity -> metrics."""
+    """Yield set ids with their metrics; those of a kind (bbox) have its name."""
     for name, inner in values.items():
-        if isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner):
-            for severity, metrics in inner.items():
-                yield CLEAN if str(severity) == "0" else f"{name}/{severity}", _metrics(metrics)
-        else:
-            yield str(name), _metrics(inner)
-
-
-def _metrics(of_set: Any) -> Any:
-    """Return metric -> value; metrics of a kind (``bbox``) are called by it."""
-    if not isinstance(of_set, Mapping):
-        return of_set
-    flat: dict[str, Any] = {}
-    for name, value in of_set.items():
-        flat |= (
-            {f"{name} {metric}": one for metric, one in value.items()}
-            if isinstance(value, Mapping)
-            else {str(name): value}
-        )
-    return flat
+        nested = isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner)
+        for severity, metrics in inner.items() if nested else [(None, inner)]:
+            flat = metrics
+            if isinstance(metrics, Mapping):
+                flat = {str(key): value for key, value in metrics.items() if not isinstance(value, Mapping)}
+                for kind in [key for key in metrics if key not in flat]:
+                    flat |= {f"{kind} {metric}": value for metric, value in metrics[kind].items()}
+            yield str(name) if severity is None else CLEAN if str(severity) == "0" else f"{name}/{severity}", flat

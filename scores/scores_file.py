@@ -59,7 +59,7 @@ def write_scores(scores: Scores, folder: Path) -> None:
 
 
 def scores_bytes(scores: Scores) -> bytes:
-    """Return scores.json: fields in the model's order, UTF-8, the resamples of a score on one line."""
+    """Return scores.json: fields in the model's order, a score's resamples on one line."""
     value = scores.as_json()
     resamples = value.pop("resamples")
     text = json.dumps(value | {"resamples": None}, ensure_ascii=False, indent=1, allow_nan=False)

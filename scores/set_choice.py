@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from ..manifests.reader import DataSet
 from ..manifests.set_choice import matching_sets
+from .outcomes import CLEAN
 
 
 def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the ids of the sets that patterns of ids and aliases fit, sorted; all without patterns.
+    """Return the sets that patterns of ids and aliases fit; all without patterns.
 
     Raises
     ------
@@ -22,3 +23,11 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
     for alias, name in data.aliases.items():
         names[name].append(alias)
     return matching_sets(names, globs, data.path)
+
+
+def choose_predicted(data: DataSet, globs: Sequence[str] | None) -> list[str]:
+    """Return the sets that patterns fit; ``clean`` need not be in the data set."""
+    if globs is None or CLEAN in data or CLEAN not in globs:
+        return choose(data, globs)
+    others = [glob for glob in globs if glob != CLEAN]
+    return [CLEAN, *(choose(data, others) if others else [])]

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal, NamedTuple
 
@@ -20,9 +20,10 @@ Cell = str | int | float | None
 
 MISSING = "-"
 MOST_CELLS, MOST_IN_A_NOTEBOOK = 20_000, 400
-"""Of a table of a page, and of one in a notebook."""
-DIGITS = {"percent": 2, "points": 2, "number": 3}
-"""After the point, for people; a CSV has twelve significant ones."""
+"""Cells of a table on a page, and of one in a notebook."""
+FORMATS = {"percent": (100, ".2f"), "points": (100, "+.2f"), "number": (1, ".3f")}
+"""Kind of a number -> what it is multiplied by, and its format for people; a CSV has twelve significant digits."""
+UNITS = {"percent": " %", "points": ", points"}
 
 
 @dataclass(frozen=True)
@@ -40,41 +41,30 @@ class Column:
     @property
     def heading(self) -> str:
         """The title with its unit."""
-        return (
-            f"{self.title} %"
-            if self.kind == "percent"
-            else f"{self.title}, points"
-            if self.kind == "points"
-            else self.title
-        )
+        return self.title + UNITS.get(self.kind, "")
 
     def shown(self, cell: Cell) -> str:
         """Return a cell for people."""
-        if cell is None:
-            return MISSING
-        if isinstance(cell, str) or self.kind in ("text", "whole"):
-            return str(cell)
-        text = f"{self._factor * cell:{'+' if self.kind == 'points' else ''}.{DIGITS[self.kind]}f}"
-        return text.replace("-0.00", "0.00") if float(text) == 0 else text
+        if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
+            return MISSING if cell is None else str(cell)
+        factor, digits = FORMATS[self.kind]
+        text = f"{factor * cell:{digits}}"
+        return text.lstrip("-") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
         """Return a cell for programs: empty where there is no value."""
-        if cell is None or isinstance(cell, str) or self.kind in ("text", "whole"):
+        if cell is None or isinstance(cell, str) or self.kind not in FORMATS:
             return "" if cell is None else str(cell)
-        return f"{self._factor * cell:.12g}"
+        return f"{FORMATS[self.kind][0] * cell:.12g}"
 
     def between(self, low: Cell = None, high: Cell = None) -> str:
         """Return an interval for people; empty where there is none."""
         return "" if low is None or high is None else f"{self.shown(low)} to {self.shown(high)}"
 
-    @property
-    def _factor(self) -> int:
-        return 100 if self.kind in ("percent", "points") else 1
 
-
-def texts(*titles: str) -> list[Column]:
-    """Return columns of text."""
-    return [Column(title, "text") for title in titles]
+def columns(kind: Kind, *titles: str) -> list[Column]:
+    """Return columns of one kind."""
+    return [Column(title, kind) for title in titles]
 
 
 def with_ends(*columns: Column) -> list[Column]:
@@ -94,46 +84,50 @@ class Table:
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def csv(self) -> str:
-        """Return the table as CSV: one line of headings, a comma between cells, empty where there is no value."""
+        """Return the table as CSV; a cell without a value is empty."""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([printable(column.heading) for column in self.columns])
-        for row in self.rows:
-            writer.writerow([printable(column.exact(cell)) for column, cell in zip(self.columns, row, strict=True)])
+        lines = [[column.heading for column in self.columns], *self._texts(Column.exact)]
+        csv.writer(out, lineterminator="\n").writerows([printable(text) for text in line] for line in lines)
         return out.getvalue()
 
     def markdown(self) -> str:
         """Return the table for a page in Markdown (GitHub's), numbers aligned to the right."""
         marks = ["---" if column.kind == "text" else "---:" for column in self.columns]
-        lines = [[markdown_text(column.heading) for column in self.columns], marks, *self._body(markdown_text)]
+        head, *body = self._lines(markdown_text)
         notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines) + notes
+        return "".join(f"| {' | '.join(line)} |\n" for line in [head, marks, *body]) + notes
 
     def latex(self) -> str:
         """Return the table as LaTeX's ``tabular``, which needs no package; its title is a comment."""
-        columns = "".join("l" if column.kind == "text" else "r" for column in self.columns)
-        headings = [latex_text(column.heading) for column in self.columns]
-        head, *body = (" & ".join(line) + r" \\" for line in [headings, *self._body(_latex_cell)])
+        aligned = "".join("l" if column.kind == "text" else "r" for column in self.columns)
+        head, *body = (" & ".join(line) + " \\\\\n" for line in self._lines(_latex_cell))
         comments = "".join(f"% {line}\n" for text in (self.title, *self.notes) for line in printable(text).splitlines())
-        rows = "".join(f"{line}\n" for line in body)
-        return f"{comments}\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\n\\hline\n{rows}\\hline\n\\end{{tabular}}\n"
+        rows = f"\\hline\n{head}\\hline\n{''.join(body)}\\hline\n"
+        return f"{comments}\\begin{{tabular}}{{{aligned}}}\n{rows}\\end{{tabular}}\n"
+
+    def _texts(self, write: Callable[[Column, Cell], str]) -> list[list[str]]:
+        return [[write(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+
+    def _lines(self, escaped: Callable[[str], str]) -> list[list[str]]:
+        """Return headings and rows for people."""
+        lines = [[column.heading for column in self.columns], *self._texts(Column.shown)]
+        return [[escaped(text) for text in line] for line in lines]
 
     def on_page(self, most: int = MOST_CELLS) -> PageTable:
-        """Return the table as a page has it, with so many cells at most; a column without any value is left out."""
-        filled = [any(row[place] is not None for row in self.rows) for place in range(len(self.columns))]
+        """Return the table as a page has it: few cells, no empty column."""
+        filled = [any(row[at] is not None for row in self.rows) for at in range(len(self.columns))]
         places = [at for at, column in enumerate(self.columns) if column.end is None and (filled[at] or at == 0)]
         kept = self.rows[: max(1, most // len(places))]
-        rows = [[self._cell(row, place) for place in places] for row in kept]
-        return PageTable(self, [self.columns[place] for place in places], rows, len(self.rows) - len(kept))
+        rows = [[self._cell(row, at) for at in places] for row in kept]
+        return PageTable(self, [self.columns[at] for at in places], rows, len(self.rows) - len(kept))
 
-    def _cell(self, row: Sequence[Cell], place: int) -> tuple[str, str]:
+    def _cell(self, row: Sequence[Cell], at: int) -> tuple[str, str]:
         """Return a cell, and its interval where the two ends of one follow."""
-        column, ends = self.columns[place], [column.end for column in self.columns[place + 1 : place + 3]]
-        low, high = row[place + 1 : place + 3] if ends == ["low", "high"] else (None, None)
-        return column.shown(row[place]), column.between(low, high)
+        column, ends = self.columns[at], [column.end for column in self.columns[at + 1 : at + 3]]
+        return column.shown(row[at]), column.between(*row[at + 1 : at + 3]) if ends == ["low", "high"] else ""
 
     def _repr_html_(self) -> str:
         shown = self.on_page(MOST_IN_A_NOTEBOOK)
@@ -154,11 +148,6 @@ class Table:
         titles = [column.title for column in self.columns]
         return data_frame([dict(zip(titles, row, strict=True)) for row in self.rows])
 
-    def _body(self, escape: Callable[[str], str]) -> list[list[str]]:
-        return [
-            [escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
-        ]
-
 
 class PageTable(NamedTuple):
     """A table as a template writes it out."""
@@ -166,7 +155,7 @@ class PageTable(NamedTuple):
     table: Table
     columns: Sequence[Column]
     rows: Sequence[Sequence[tuple[str, str]]]
-    """Of each cell the text, and the interval below it or nothing."""
+    """The text of each cell, and the interval below it or nothing."""
     left_out: int
     """Rows that are not shown."""
 
@@ -183,26 +172,11 @@ def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 _LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': "''",
-        # after the end of a row, LaTeX takes these for an argument and a variant of it
-        "[": "{[}",
-        "]": "{]}",
-        "*": "{*}",
-    }
+    {letter: f"\\{letter}" for letter in "{}&%$#_"}
+    # after the end of a row, LaTeX takes these for an argument and a variant of it
+    | {letter: f"{{{letter}}}" for letter in "[]*"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
 )
 
 

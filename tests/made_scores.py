@@ -41,7 +41,7 @@ def resamples(seed: int = 0, units: int = 200, **values: Any) -> dict[str, Any]:
 
 
 def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
-    """Return the JSON of scores with something of everything; models are the better the lower their number."""
+    """Return the JSON of scores with everything; lower numbers are better models."""
     rng = np.random.default_rng(number)
     strength, clean = 0.9 - 0.06 * number, round(0.97 - 0.02 * number, 4)
     sets = {"clean": set_score(clean)}
@@ -89,7 +89,7 @@ def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
 
 
 def small(number: int = 0, model: str | None = None) -> dict[str, Any]:
-    """Return the JSON of scores with something of everything, and little of what takes long to draw."""
+    """Return the JSON of scores with little of what takes long to draw."""
     scores = full(number, model)
     scores["sets"] = {
         name: one for name, one in scores["sets"].items() if name.partition("/")[0] in ("clean", "fog", "frost")

@@ -1,4 +1,4 @@
-"""The papers' formulas in plain Python, an image at a time: what the scores must equal."""
+"""The papers' formulas in plain Python, an image at a time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
 
 
 def drawn(seed: int, units: int, resample: int) -> list[int]:
-    """Return the units of a resample below the hundredth, as `Bootstrap` says that it draws them."""
+    """Return the units of a resample below the hundredth, as `Bootstrap` draws them."""
     generator = np.random.Generator(np.random.Philox(key=[seed, 0]))
     return generator.integers(0, units, (100, units), dtype=np.int64)[resample].tolist()
 

@@ -1,4 +1,4 @@
-"""Predictions as files, in every kind, type and container, and what they come down to, image by image."""
+"""Predictions as files of every kind, and what they come down to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def logits_of(images: int, classes: int, *, seed: int = 0, dtype: str = "float32", ties: bool = True) -> np.ndarray:
-    """Return logits (images, classes), with ties, zeros of both signs and rows below zero where `ties`."""
+    """Return logits (images, classes), where `ties` with ties, zeros and negative rows."""
     rng = np.random.default_rng(seed)
     logits = (rng.standard_normal((images, classes)) * 3).astype(dtype)
     if ties:

@@ -1,6 +1,4 @@
-"""What tests of the page of results share: a small data set, scores and predictions of it, and the page's tables and
-pictures.
-"""
+"""What tests of the page of results share: data, scores, tables and pictures."""
 
 from __future__ import annotations
 
@@ -34,14 +32,14 @@ corruptions = ["brightness"]
 
 
 def build(shared: layouts.Shared, name: str = "results", more: str = SETS, **options: Any) -> DataSet:
-    """Return a small data set: clean, two degradations and one corruption, of 20 images in ten classes."""
+    """Return a small data set: clean, two degradations, one corruption; 20 images."""
     return corruptset.open(
         shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options)
     )
 
 
 def full(data: DataSet, *names: str) -> list[Scores]:
-    """Return made-up scores that have something of everything, as if they were of this data set."""
+    """Return made-up scores with everything, as if they were of this data set."""
     return [Scores.model_validate(made_scores.full(n, name) | {"digest": data.digest}) for n, name in enumerate(names)]
 
 
@@ -52,7 +50,7 @@ def scored(data: DataSet, *names: str, **options: Any) -> tuple[list[Scores], li
 
 
 def tables(page: Node) -> dict[str, tuple[list[str], list[list[str]]]]:
-    """Return the tables of a page by caption: headings, and rows of cells as they are read."""
+    """Return the tables of a page by caption: headings, and rows of cells."""
     found = {}
     for table in page.all("table"):
         caption = table.one("caption").text
@@ -67,9 +65,11 @@ def section(page: Node, name: str) -> Node:
     return page.one("section", id=name)
 
 
-def picture(page: Node, figure: Node) -> np.ndarray:
-    """Return the pixels of the picture that a figure shows."""
-    (use,) = figure.all("use")
-    stored = page.one("symbol", id=use.attributes["href"].removeprefix("#")).one("image").attributes["href"]
-    data = base64.b64decode(stored.removeprefix("data:image/jpeg;base64,"))
-    return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+def pictures(page: Node) -> dict[str, np.ndarray]:
+    """Return the pixels that each figure of a page shows, by the figure's id."""
+    stored = {}
+    for symbol in page.all("symbol"):
+        data = base64.b64decode(symbol.one("image").attributes["href"].removeprefix("data:image/jpeg;base64,"))
+        stored[f"#{symbol.attributes['id']}"] = np.array(Image.open(io.BytesIO(data)).convert("RGB"), np.float32)
+    uses = {figure.attributes.get("id", ""): list(figure.all("use")) for figure in page.all("figure")}
+    return {id: stored[use[0].attributes["href"]] for id, use in uses.items() if id and use}

@@ -1,4 +1,4 @@
-"""A data set without its pixels, of ImageNet-C's shape or another, and predictions of it: scores need no more."""
+"""A data set without pixels, and predictions of it: scores need no more."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ACCURACY = 0.4
 
 
 def set_ids(count: int) -> list[str]:
-    """Return the ids of the first so many of ImageNet-C's 95 sets, the extra corruptions last."""
+    """Return the ids of the first of ImageNet-C's 95 sets."""
     return [f"{name}/{severity}" for name in CORRUPTIONS for severity in SEVERITIES][:count]
 
 
 def write_data_set(folder: Path, sets: list[str], images: int, classes: int) -> Path:
-    """Write a manifest and samples.jsonl, and return their folder: sample i has class i * classes // images."""
+    """Write a manifest and samples.jsonl of sorted classes; return their folder."""
     folder.mkdir()
     tested = set_ids(75)
     record = {"aliases": [], "count": images, "files": images, "bytes": images, "pixel_digest": PIXELS, "metrics": None}
@@ -90,7 +90,7 @@ def _stage(set_id: str) -> dict[str, object]:
 def write_logits(
     folder: Path, sets: list[str], images: int, classes: int, dtype: str = "float16", *, compressed: bool = False
 ) -> None:
-    """Write <set id>.npz for each set: the same logits in each, as a network has them (from about -10 to 20)."""
+    """Write <set id>.npz for each set: the same logits in each."""
     rng = np.random.default_rng(0)
     logits = np.empty((images, classes), dtype)
     labels = np.arange(images) * classes // images

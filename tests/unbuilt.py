@@ -1,4 +1,4 @@
-"""Data sets without images: the records that a build of a shipped recipe writes. Scores need no more."""
+"""Data sets without images: the records that a build writes; scores need no more."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from layouts import write_recipe
 
 import corruptset
 from corruptset.generate.recipes.recipe import load_recipe
@@ -32,8 +33,9 @@ def write_data_set(
     changed: Callable[[int | None], float | None] = lambda level: None,
     **fields: Any,
 ) -> Path:
-    """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes; `samples` and `fields` replace parts
-    of the records.
+    """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes.
+
+    `samples` and `fields` replace parts of the records.
     """
     resolved = load_recipe(recipe).resolve().merged(0, "independent")
     specs = [spec.as_json() for spec in resolved.sets if only(spec.id) and (clean or spec.id != "clean")]
@@ -92,11 +94,21 @@ def data_set(folder: Path, recipe: str = "imagenet-c-all", count: int = 40, **op
     return corruptset.open(write_data_set(folder, recipe, count, **options))
 
 
+def small(folder: Path, *sets: str, more: str = "", **fields: Any) -> DataSet:
+    """Return a small recipe's data set of some sets or all, 20 images in ten classes."""
+    folder.mkdir(exist_ok=True)
+    rows = [{"id": f"{i // 2:02d}_class/im.{i % 2}", "label": i // 2, "class": f"c{i // 2}"} for i in range(20)]
+    chosen = lambda set_id: not sets or set_id in sets  # noqa: E731
+    recipe = str(write_recipe(folder, more=more))
+    return data_set(folder, recipe, 20, classes=10, samples=rows, only=chosen, clean=chosen("clean"), **fields)
+
+
 def made_up(
     data: DataSet, seed: int = 0, model: str = "made up", *, clean: bool = False, best: float = 0.95
 ) -> Predictions:
-    """Return predictions of every set: each has an accuracy of its own, `best` at most, and that of the clean images is
-    the highest.
+    """Return predictions of every set, each with an accuracy of its own, `best` at most.
+
+    That of the clean images is the highest.
     """
     rng = np.random.default_rng(seed)
     count = len(data.samples)

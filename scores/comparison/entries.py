@@ -1,4 +1,4 @@
-"""The scores files and printed tables that are compared: read, checked, and found to be comparable."""
+"""Models to compare: their scores files and printed tables, read and found to go together."""
 
 from __future__ import annotations
 
@@ -17,21 +17,9 @@ from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
 from ..scores_file import load_scores
 
-SHORT = 8
-"""Letters of a digest that tell data sets apart."""
 PRINTED = "sha256:" + "0" * 64
 """In place of a data set's digest, of scores that were printed."""
 PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
-
-
-class Reference(NamedTuple):
-    """The point that splits the plot of accuracy against its variation in four."""
-
-    cv_percent: float
-    accuracy: float
-    """A fraction."""
-    words: str
-    """What it is."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +31,11 @@ class Entry:
     scores: Scores
     file: str
     """Where its scores come from, for messages."""
-    reference: Reference | None = None
-    """The one that was given, the same for all models; None is their mean."""
 
     @property
-    def clean(self) -> float | None:
-        """Accuracy on the clean images."""
-        return self.scores.clean
+    def data_set(self) -> str:
+        """The data set's name, and the letters of its digest that tell data sets apart."""
+        return f"{self.scores.name}, {self.scores.digest.removeprefix('sha256:')[:8]}"
 
 
 def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:
@@ -68,23 +54,15 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     """
     entries, problems = read_entries(given, any_data=any_data)
     own = [e for e in entries if e.scores.digest != PRINTED]
-    for e in [] if any_data else own:
-        if e.scores.digest != own[0].scores.digest:
-            problems.append(
-                f"{e.file} has scores of another data set, {_data_set(e)}, than {own[0].file}, {_data_set(own[0])}: "
-                "score both models on one data set, or put different ones side by side with --any-data"
-            )
+    problems += [
+        f"{e.file} has scores of another data set ({e.data_set}) than {own[0].file} ({own[0].data_set}): score both "
+        "models on one data set, or put different ones side by side with --any-data"
+        for e in own
+        if e.scores.digest != own[0].scores.digest and not any_data
+    ]
     if problems:
         raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
     return entries
-
-
-def _data_set(entry: Entry) -> str:
-    return f"{entry.scores.name} ({_short(entry)})"
-
-
-def _short(entry: Entry) -> str:
-    return entry.scores.digest.removeprefix("sha256:")[:SHORT]
 
 
 def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
@@ -107,7 +85,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
     conditions = len({own.scores.condition for own in entries}) > 1
     files: dict[str, list[str]] = {}
     for place, own in enumerate(entries):
-        more = [f"{own.scores.name}, {_short(own)}"] * of_several + [own.scores.condition or "all images"] * conditions
+        more = [own.data_set] * of_several + [own.scores.condition or "all images"] * conditions
         entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
         files.setdefault(entries[place].label, []).append(own.file)
     problems += [
@@ -122,7 +100,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
 
 
 def read_printed(path: Path) -> list[Scores]:
-    """Return the two-factor scores of a printed table: a CSV with the columns model, cv, mean and clean, in per cent.
+    """Return the two-factor scores of a printed table, a CSV in per cent.
 
     Raises
     ------
@@ -133,96 +111,81 @@ def read_printed(path: Path) -> list[Scores]:
         rows = list(csv.DictReader(read_text(path).splitlines()))
     except OSError as e:
         raise ScoreError(f"{path} cannot be read: {reason(e)}.") from None
-    names = {name: {name, f"{name}_percent", f"{name}_accuracy"} for name in PRINTED_COLUMNS}
-    columns = {
-        name: next((given for given in rows[0] if given in names[name]), None) if rows else None
-        for name in PRINTED_COLUMNS
-    }
-    if missing := [name for name, column in columns.items() if column is None]:
+    if missing := [name for name in PRINTED_COLUMNS if not rows or name not in rows[0]]:
         raise ScoreError(
             f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per "
             "cent."
         )
     found, problems = list[Scores](), list[str]()
     for line, row in enumerate(rows, 2):
-        cells = {name: row[str(column)] for name, column in columns.items()}
         try:
-            cv, mean, clean = (float(cells[name]) for name in PRINTED_COLUMNS[1:])
-            found.append(Scores.model_validate(_printed(cells["model"], cv, mean / 100, clean / 100)))
-        except (TypeError, ValidationError, ValueError) as e:
-            why = (
-                "; ".join(mistake_lines(e, Scores))
-                if isinstance(e, ValidationError)
-                else f"cv, mean and clean are numbers ({e})"
-            )
-            problems.append(f"line {line}: {why}")
+            found.append(_printed(row["model"], *(float(row[name]) for name in PRINTED_COLUMNS[1:])))
+        except ValidationError as e:
+            problems.append(f"line {line}: {'; '.join(mistake_lines(e, Scores))}")
+        except (TypeError, ValueError) as e:
+            problems.append(f"line {line}: cv, mean and clean are numbers ({e})")
     if problems:
         raise ScoreError(f"{path}:\n{listed(problems)}")
     return found
 
 
-def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[str, Any]:
-    """Return the JSON of scores that have nothing but what was printed."""
-    of_names = {"mean_accuracy": mean, "cv_percent": cv_percent, "distinct_mean_accuracy": mean, "order_effects": []}
+def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
+    """Return scores that have nothing but what was printed, in per cent."""
     nothing: dict[str, Any] = {
         name: {} if get_origin(field.annotation) is dict else None for name, field in Scores.model_fields.items()
     }
+    means = {"mean_accuracy": mean / 100, "cv_percent": cv_percent, "distinct_mean_accuracy": mean / 100}
     known = {
         "schema_version": SCORES_VERSION,
         "digest": PRINTED,
         "name": "a printed table",
         "model": model,
         "notes": [],
+        "samples": 0,
+        "sets": {"clean": dict.fromkeys(SetScore.model_fields) | {"n": 0, "accuracy": clean / 100}},
+        "two_factor": dict.fromkeys(TwoFactor.model_fields) | {"names": 0, "distinct": 0, "order_effects": []} | means,
     }
-    return (
-        nothing
-        | known
-        | {
-            "samples": 0,
-            "sets": {"clean": dict.fromkeys(SetScore.model_fields) | {"n": 0, "accuracy": clean}},
-            "two_factor": dict.fromkeys(TwoFactor.model_fields) | {"names": 0, "distinct": 0} | of_names,
-        }
-    )
+    return Scores.model_validate(nothing | known)
 
 
-def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float]) -> list[Entry]:
-    """Return entries with the reference point of given models, the mean of theirs; or at a given CV and mean accuracy,
-    in per cent.
+class Reference(NamedTuple):
+    """The point that splits the plot of accuracy against its variation in four."""
+
+    cv_percent: float
+    accuracy: float
+    """A fraction."""
+    words: str
+    """What it is."""
+
+
+def reference_point(
+    entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float] | None = None
+) -> Reference | None:
+    """Return the reference point; None where no model has a variation over sets.
+
+    It is the mean of given models, or by default of all; or a given CV and mean accuracy, in per cent.
 
     Raises
     ------
     ScoreError
         No model is called so, or it has no two-factor scores.
     """
-    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    two_factor = {e.label: t for e in entries if (t := e.scores.two_factor) is not None}
+    points = {label: (t.cv_percent, t.mean_accuracy) for label, t in two_factor.items() if t.cv_percent is not None}
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given or points))
     try:
-        cv, mean = (float(str(value)) for value in names)
-        point = Reference(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %")
-    except (TypeError, ValueError):
-        of = {e.label: t for e in entries if (t := e.scores.two_factor) is not None and t.cv_percent is not None}
-        if unknown := [str(name) for name in names if name not in of]:
-            hints = "".join(suggest(name, of) for name in unknown)
-            raise ScoreError(
-                "--reference: no model with two-factor scores is called "
-                f"{first_few(list(map(repr, unknown)))}.{hints} There are: {first_few(list(of), 20) or 'none'}. Give "
-                "models, or a CV and a mean accuracy in per cent: --reference 2.94,88.31"
-            ) from None
-        chosen = [of[str(name)] for name in names]
-        cv, mean = map(fmean, zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))
-        point = Reference(cv, mean, f"mean of {first_few(list(map(str, names)))}")
-    return [replace(entry, reference=point) for entry in entries]
-
-
-def reference_of(entries: Sequence[Entry]) -> Reference | None:
-    """Return the point that was given, or the mean of the models with a variation over sets; None where there
-    are none.
-    """
-    shown = [
-        (t.cv_percent, t.mean_accuracy)
-        for e in entries
-        if (t := e.scores.two_factor) is not None and t.cv_percent is not None
-    ]
-    if not shown:
+        cv, mean = map(float, names if given is not None else ())
+        return Reference(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %") if points else None
+    except ValueError:
+        pass
+    if unknown := [name for name in names if name not in points]:
+        hints = "".join(suggest(name, points) for name in unknown)
+        raise ScoreError(
+            f"--reference: no model with two-factor scores is called {first_few(list(map(repr, unknown)))}.{hints} "
+            f"There are: {first_few(list(points), 20) or 'none'}. Give models, or a CV and a mean accuracy in per "
+            "cent: --reference 2.94,88.31"
+        )
+    if not points:
         return None
-    cv, accuracy = map(fmean, zip(*shown, strict=True))
-    return entries[0].reference or Reference(cv, accuracy, "mean of the models")
+    cv, accuracy = map(fmean, zip(*(points[name] for name in names), strict=True))
+    return Reference(cv, accuracy, "mean of the models" if given is None else f"mean of {first_few(names)}")

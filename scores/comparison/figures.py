@@ -1,30 +1,25 @@
-"""What models have scores for, as charts, bars and matrices; shares are in per cent."""
+"""Scores of models as charts, bars and matrices, in per cent; and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
-from ...pages.charts import Chart, Line, Point, Shape, line_chart, quadrant_chart
-from ...pages.drawing import Figure
+from ...manifests.disk.atomic import write_atomic
+from ...pages.charts import Chart, Line, Point, Shape, line_chart, quadrant_chart, rectangle
+from ...pages.drawing import Figure, png, svg
 from ..published import EXTRA, FIFTEEN, SEVERITIES
-from ..records import Interval, Profile
-from ..tables import Column
-from .correlations import quadrant
-from .entries import Entry, reference_of
+from ..records import Interval, Profile, Scores
+from ..tables import Column, Kind
+from .entries import Entry, Reference
+from .statistics import quadrant
 
-MEAN = "mean"
-"""Of all degradations."""
-MEAN_OF_FIFTEEN = "mean of the fifteen"
-MEASURES = {
-    "accuracy": "accuracy, %",
-    "rank": "classes above the true one",
-    "probability": "probability of the true class, %",
-}
-"""Of profiles."""
+MEANS = MEAN, MEAN_OF_FIFTEEN = "mean", "mean of the fifteen"
+"""What stands behind all degradations, and behind all corruptions."""
 RATES = {
     "loose_shift": "shift, any neighbour differs (loose)",
     "strict_shift": "shift, all neighbours differ (strict)",
@@ -36,100 +31,114 @@ STEPS = 3
 """Shades of an order effect to either side of none."""
 HEATS = 6
 """Shades of an error from 0 to 100 per cent."""
-PER_CENT = (0.0, 100.0)
-LEGEND, LONGEST = 250, 32
-"""Pixels of the names of models in a plot, and their letters."""
+LONGEST = 32
+"""Letters of a model's name in a plot."""
+ACROSS = 4
+"""Charts side by side."""
+HEAD, GAP, LEGEND = 36, 12, 250
+"""Pixels of what stands above charts, between charts, and of the names of models."""
+ORDERS = "accuracy where the stage on the left comes first, less that of the other order, points"
 
 
-class Matrix(NamedTuple):
-    """Numbers on colours: the order effects of one model, or the errors of all."""
+class Course(NamedTuple):
+    """Values at each severity or level of several corruptions: charts, and a table of them."""
 
-    label: str
-    names: Sequence[str]
-    """Of its rows."""
-    columns: Sequence[str]
-    rows: Sequence[Sequence[tuple[str, str]]]
-    """Text and shade of each cell."""
-    corner: str
-    """What its rows are."""
+    table: str
+    title: str
+    y_name: str
+    of: str
+    """What there is a chart of: a corruption, or a degradation."""
+    x_name: str
+    values: Callable[[Scores], Mapping[tuple[str, int], float]]
+
+    @property
+    def kind(self) -> Kind:
+        """Whether values are fractions."""
+        return "percent" if self.y_name.endswith("%") else "number"
 
 
-def severity_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return the error against the severity, a chart a corruption; severity 0 is the clean images.
+def _errors(scores: Scores) -> dict[tuple[str, int], float]:
+    """Return the error at each severity; 0 is the clean images.
 
-    A corruption has a line where a model has all its severities; the mean is of models that have all fifteen.
+    A corruption is there where a model has all its severities; the mean where it has all fifteen.
     """
-    found: dict[str, list[Line]] = {}
-    for number, entry in enumerate(entries):
-        # AUDE knows whatever else has severities, such as chains of one strength
-        curves = {
-            c: [entry.scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *entry.scores.aude)
-        }
-        errors = {
-            c: [100 * (1 - one.accuracy) for one in sets if one is not None]
-            for c, sets in curves.items()
-            if None not in sets
-        }
-        if errors.keys() >= set(FIFTEEN):
-            errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
-        start = [] if entry.clean is None else [Point(0, 100 * (1 - entry.clean))]
-        for name, values in errors.items():
-            found.setdefault(name, []).append(Line(number, entry.label, [*start, *map(Point, SEVERITIES, values)]))
-    order = {name: place for place, name in enumerate((*FIFTEEN, *EXTRA, None, MEAN_OF_FIFTEEN))}
-    names = sorted(found, key=lambda name: order.get(name, order[None]))
-    return [line_chart(name, "severity", "error, %", found[name], PER_CENT) for name in names]
+    # AUDE knows whatever else has severities, such as chains of one strength
+    curves = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *scores.aude)}
+    errors = {c: [1 - one.accuracy for one in sets if one] for c, sets in curves.items() if None not in sets}
+    if errors.keys() >= set(FIFTEEN):
+        errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
+    clean = {} if scores.clean is None else {0: 1 - scores.clean}
+    return {
+        (c, s): e for c, own in errors.items() for s, e in (clean | dict(zip(SEVERITIES, own, strict=True))).items()
+    }
 
 
-def profiles_of(entry: Entry) -> dict[str, Profile]:
+def profiles_of(scores: Scores) -> dict[str, Profile]:
     """Return the degradation profiles of a model, their mean last."""
-    mean = entry.scores.mean_profile
-    return entry.scores.profiles | ({} if mean is None else {MEAN: mean})
+    return scores.profiles | ({} if scores.mean_profile is None else {MEAN: scores.mean_profile})
 
 
-def profile_names(entries: Sequence[Entry]) -> list[str]:
-    """Return the degradations of all models, the mean last."""
-    return sorted(dict.fromkeys(name for entry in entries for name in profiles_of(entry)), key=MEAN.__eq__)
+def _profiles(measure: str) -> Callable[[Scores], dict[tuple[str, int], float]]:
+    """Return what gets a measure at each level of each degradation."""
+    return lambda scores: {
+        (name, level): value
+        for name, profile in profiles_of(scores).items()
+        for level, value in zip(profile.levels, getattr(profile, measure) or [None] * len(profile.levels), strict=True)
+        if value is not None
+    }
 
 
-def profile_charts(entries: Sequence[Entry], measure: str) -> list[Chart]:
-    """Return a measure against the level, a chart a degradation, and one of their mean."""
-    factor = 1 if measure == "rank" else 100
-    found: dict[str, list[Line]] = {}
-    for name in profile_names(entries):
-        for number, entry in enumerate(entries):
-            profile = profiles_of(entry).get(name)
-            if profile is not None and (values := getattr(profile, measure)):
-                points = [Point(level, factor * value) for level, value in zip(profile.levels, values, strict=True)]
-                found.setdefault(name, []).append(Line(number, entry.label, points))
-    ends = _from_zero([line for lines in found.values() for line in lines]) if measure == "rank" else PER_CENT
-    return [line_chart(name, "level", MEASURES[measure], lines, ends) for name, lines in found.items()]
+ERRORS = Course("severity", "Error by corruption and severity", "error, %", "corruption", "severity", _errors)
+PROFILES = {
+    measure: Course(f"profile_{measure}", f"Profiles: {words}", y_name, "degradation", "level", _profiles(measure))
+    for measure, words, y_name in (
+        ("accuracy", "accuracy", "accuracy, %"),
+        ("rank", "classes above the true one", "classes above the true one"),
+        ("probability", "probability of the true class", "probability of the true class, %"),
+    )
+}
+
+
+def charts(entries: Sequence[Entry], reference: Reference | None) -> dict[str, list[Chart]]:
+    """Return the charts that models have scores for, by the names of their plots."""
+    found = {"accuracy_and_cv": quadrant_charts(entries, reference)}
+    found |= {f"degradation_{measure}": course_charts(entries, course) for measure, course in PROFILES.items()}
+    found |= {"error_and_severity": course_charts(entries, ERRORS), "fragile": fragile_charts(entries)}
+    return {name: own for name, own in found.items() if own}
+
+
+def course_charts(entries: Sequence[Entry], course: Course) -> list[Chart]:
+    """Return a chart of each corruption or degradation, their mean last."""
+    factor, found = 100 if course.kind == "percent" else 1, dict[str, list[Line]]()
+    for number, entry in enumerate(entries):
+        points: dict[str, list[Point]] = {}
+        for (name, x), value in course.values(entry.scores).items():
+            points.setdefault(name, []).append(Point(x, factor * value))
+        for name, own in points.items():
+            found.setdefault(name, []).append(Line(number, entry.label, own))
+    ends = (0.0, 100.0) if course.kind == "percent" else _from_zero([line for own in found.values() for line in own])
+    names = sorted(found, key=MEANS.__contains__)
+    return [line_chart(name, course.x_name, course.y_name, found[name], ends) for name in names]
 
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
-    """Return fragile rates against the size of regions, a chart a kind of change; models stand beside each other."""
+    """Return fragile rates against the size of regions, a chart a kind of change."""
     groups = list(dict.fromkeys(group for entry in entries for group in entry.scores.fragile))
-    texts = {
-        float(place): f"{group[1:]} %" if group.startswith("p") else group[1:] for place, group in enumerate(groups)
-    }
-    charts = []
+    texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
+    made = []
     for kind, title in RATES.items():
         lines = []
         for number, (entry, beside) in enumerate(zip(entries, apart(len(entries)), strict=True)):
-            rates = {group: getattr(scores, kind) for group, scores in entry.scores.fragile.items()}
-            points = [
-                Point(groups.index(g) + beside, 100 * r.rate, percent(r.interval))
-                for g, r in rates.items()
-                if r is not None
-            ]
+            rates = {group: getattr(own, kind) for group, own in entry.scores.fragile.items()}
+            points = [Point(groups.index(g) + beside, 100 * r.rate, percent(r.interval)) for g, r in rates.items() if r]
             lines += [Line(number, entry.label, points)] if points else []
         if lines:
-            charts.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
-    return charts
+            made.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
+    return made
 
 
-def quadrant_charts(entries: Sequence[Entry]) -> list[Chart]:
+def quadrant_charts(entries: Sequence[Entry], reference: Reference | None) -> list[Chart]:
     """Return mean accuracy against its variation over sets, where models have both."""
-    reference = reference_of(entries)
     if reference is None:
         return []
     lines, where = [], []
@@ -138,62 +147,55 @@ def quadrant_charts(entries: Sequence[Entry]) -> list[Chart]:
             point = Point(t.cv_percent, 100 * t.mean_accuracy, percent(t.mean_accuracy_interval), t.cv_percent_interval)
             lines.append(Line(number, entry.label, [point]))
             where.append(quadrant(t.cv_percent, t.mean_accuracy, reference[:2]))
-    names = (
-        "Accuracy and its variation",
-        "coefficient of variation over the sets, %",
-        "mean accuracy over the sets, %",
-    )
-    return [quadrant_chart(*names, lines, (reference[0], 100 * reference[1]), where)]
+    title, x_name = "Accuracy and its variation", "coefficient of variation over the sets, %"
+    middle = reference.cv_percent, 100 * reference.accuracy
+    return [quadrant_chart(title, x_name, "mean accuracy over the sets, %", lines, middle, where)]
 
 
 def maude_bars(entries: Sequence[Entry]) -> Figure | None:
-    """Return mAUDE as bars, the lowest on top, with intervals and the clean error; None where no model has one."""
+    """Return mAUDE as bars, the lowest on top, with intervals and the clean error."""
     areas = sorted((100 * e.scores.maude, n, e) for n, e in enumerate(entries) if e.scores.maude is not None)
     if not areas:
         return None
-    clean = {n: 100 * (1 - e.clean) for _, n, e in areas if e.clean is not None}
     ends = {n: percent(e.scores.intervals.get("maude")) or () for _, n, e in areas}
-    names = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
-    factor = 300 / (max(max(area, clean.get(n, 0), *ends[n]) for area, n, _ in areas) or 1)
+    clean = {n: () if e.scores.clean is None else (100 * (1 - e.scores.clean),) for _, n, e in areas}
+    left = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
+    factor = 300 / (max(max(area, *clean[n], *ends[n]) for area, n, _ in areas) or 1)
     title = "mean area under the distortion error curves, % (upright line: clean error)"
     shapes = [Shape("title", ((4, 14),), text=title)]
     for place, (area, n, entry) in enumerate(areas):
-        x, y = names, 28 + 26 * place
-        end, marks = x + factor * area, [x + factor * value for value in ends[n]]
+        y, marks = 28 + 26 * place, [left + factor * value for value in ends[n]]
         shapes.append(Shape("name", ((4, y + 13),), text=short(entry.label)))
-        shapes.append(Shape("bar", ((x, y), (end, y), (end, y + 18), (x, y + 18)), n))
+        shapes.append(rectangle("bar", left, y, left + factor * area, y + 18, n))
         for kind in ("halo", "ink"):
             shapes += [Shape(kind, [(mark, y + 9) for mark in marks])] if marks else []
-            if n in clean:
-                shapes.append(Shape(kind, ((x + factor * clean[n], y), (x + factor * clean[n], y + 18))))
-        shapes.append(Shape("name", ((max(end, *marks, end) + 6, y + 13),), text=f"{area:.1f}"))
-    return Figure(max(names + 350, 460), 40 + 26 * len(areas), shapes)
+            shapes += [Shape(kind, [(left + factor * error, at) for at in (y, y + 18)]) for error in clean[n]]
+        shapes.append(Shape("name", ((max(left + factor * area, *marks, 0) + 6, y + 13),), text=f"{area:.1f}"))
+    return Figure(max(left + 350, 460), 40 + 26 * len(areas), shapes)
 
 
-def short(name: str) -> str:
-    """Return a name as it stands in a plot: the middle of a long one is left out.
+class Matrix(NamedTuple):
+    """Numbers on colours: the order effects of one model, or the errors of all."""
 
-    Examples
-    --------
-    >>> short("resnet50"), len(short("x" * 100))
-    ('resnet50', 32)
-    """
-    name = " ".join(name.split())
-    half = (LONGEST - 3) // 2
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
+    label: str
+    names: Sequence[str]
+    """What its rows are called."""
+    columns: Sequence[str]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    """Text and shade of each cell."""
+    corner: str
+    """What its rows are."""
 
 
 def heat_map(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return the mean error of each model over the severities of each corruption, or the levels of each degradation."""
+    """Return each model's mean error over the severities or levels of a corruption."""
     means: dict[str, dict[int, float]] = {}
-    for charts, is_error in ((severity_charts(entries), True), (profile_charts(entries, "accuracy"), False)):
-        for chart in charts:
+    for course in (ERRORS, PROFILES["accuracy"]):
+        for chart in course_charts(entries, course):
             # place 0 is the clean images
-            beyond = {
-                line.model: [p.y if is_error else 100 - p.y for p in line.points if p.x > 0] for line in chart.lines
-            }
+            beyond = {line.model: [p.y for p in line.points if p.x > 0] for line in chart.lines}
             if own := {model: fmean(values) for model, values in beyond.items() if values}:
-                means[chart.title] = own
+                means[chart.title] = own if course is ERRORS else {model: 100 - mean for model, mean in own.items()}
     rows = [[_heat(own.get(n)) for own in means.values()] for n in range(len(entries))]
     return [Matrix("Mean error, %", [entry.label for entry in entries], list(means), rows, "model")] if means else []
 
@@ -203,15 +205,13 @@ def _heat(error: float | None) -> tuple[str, str]:
 
 
 def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
-    """Return the order effects of each model that has some; what comes first is down, what comes second across."""
+    """Return each model's order effects: the first stage is down, the second across."""
     found: dict[str, dict[tuple[str, str], float]] = {}
     for entry in entries:
         for effect in [] if entry.scores.two_factor is None else entry.scores.two_factor.order_effects:
             if effect.first.count("+") == 1:
                 a, b = effect.first.split("+")
-                found.setdefault(entry.label, {}).update(
-                    {(a, b): 100 * effect.difference, (b, a): -100 * effect.difference}
-                )
+                found.setdefault(entry.label, {}).update({(a, b): effect.difference, (b, a): -effect.difference})
     most = max((value for own in found.values() for value in own.values()), default=0.0)
     matrices = []
     for label, own in found.items():
@@ -226,8 +226,86 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
     if difference is None:
         return "", ""
     step = round(STEPS * abs(difference) / most) if most else 0
-    shade = "" if step == 0 else f"{'up' if difference > 0 else 'down'}-{step}"
-    return Column("", "points").shown(difference / 100), shade
+    return Column("", "points").shown(difference), f"{'up' if difference > 0 else 'down'}-{step}" if step else ""
+
+
+def write_plots(entries: Sequence[Entry], reference: Reference | None, folder: Path) -> list[Path]:
+    """Write every plot that models have scores for; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name, figure in figures(entries, reference).items():
+        for kind, draw in (("svg", svg), ("png", png)):
+            files.append(folder / f"{name}.{kind}")
+            write_atomic(files[-1], draw(figure))
+    return files
+
+
+def figures(entries: Sequence[Entry], reference: Reference | None) -> dict[str, Figure]:
+    """Return the figures by the names of their files."""
+    found = {}
+    for name, own in charts(entries, reference).items():
+        # a chain has its chart on the page alone
+        shown = [c for c in own if c.x_name != "severity" or c.title in (*FIFTEEN, *EXTRA, MEAN_OF_FIFTEEN)]
+        if shown:
+            found[name] = _side_by_side(entries, reference, shown)
+    if (bars := maude_bars(entries)) is not None:
+        found["maude"] = bars
+    if matrices := order_matrices(entries):
+        found["order_effects"] = _matrices(matrices)
+    return found
+
+
+def _side_by_side(entries: Sequence[Entry], reference: Reference | None, charts: Sequence[Chart]) -> Figure:
+    """Return charts with their titles, and right of them the names of their models."""
+    columns = min(ACROSS, len(charts))
+    wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD
+    crossing = ""
+    if charts[0].middle is not None and reference is not None:
+        crossing = f"; the lines cross at the reference point: {short(reference.words)}"
+    shapes = [Shape("title", ((4, 14),), text=f"{charts[0].y_name}{crossing}")]
+    for place, chart in enumerate(charts):
+        x, y = place % columns * wide, place // columns * high + 20
+        shapes.append(Shape("title", ((x + chart.box.left, y + 14),), text=chart.title))
+        shapes += [s._replace(points=[(a + x, b + y + 16) for a, b in s.points]) for s in chart.shapes()]
+    shown = sorted({line.model for chart in charts for line in chart.lines})
+    for place, model in enumerate(shown):
+        x, y = columns * wide + 8, 44 + 18 * place
+        shapes += [Shape("line", ((x, y), (x + 30, y)), model), Shape("spot", ((x + 15, y),), model)]
+        shapes.append(Shape("name", ((x + 38, y + 4),), text=short(entries[model].label)))
+    return Figure(columns * wide + LEGEND, max(20 + -(-len(charts) // columns) * high, 60 + 18 * len(shown)), shapes)
+
+
+def _matrices(matrices: Sequence[Matrix]) -> Figure:
+    """Return the order effects of all models, two matrices side by side."""
+    cell, stages = (44, 20), max((matrix.columns for matrix in matrices), key=len)
+    beside = 12 + 7 * max(map(len, stages))
+    wide, high = beside + cell[0] * len(stages) + 30, beside + cell[1] * len(stages) + HEAD
+    shapes = [Shape("title", ((4, 14),), text=ORDERS)]
+    for place, matrix in enumerate(matrices):
+        x, y = place % 2 * wide + beside, place // 2 * high + beside + HEAD
+        shapes.append(Shape("title", ((x - beside + 4, y - beside - 2),), text=short(matrix.label)))
+        for number, stage in enumerate(matrix.columns):
+            shapes.append(Shape("name", ((x - beside + 4, y + number * cell[1] + 14),), text=stage))
+            shapes.append(Shape("turned", ((x + (number + 0.5) * cell[0] + 4, y - 4),), text=stage))
+        for down, row in enumerate(matrix.rows):
+            for across, (text, shade) in enumerate(row):
+                left, top = x + across * cell[0], y + down * cell[1]
+                shapes.append(rectangle(shade or "cell", left, top, left + cell[0] - 1, top + cell[1] - 1))
+                shapes += [Shape("cell-text", ((left + cell[0] / 2, top + 14),), text=text)] if text else []
+    return Figure(min(2, len(matrices)) * wide, -(-len(matrices) // 2) * high + HEAD, shapes)
+
+
+def short(name: str) -> str:
+    """Return a model's name for a plot, without the middle of a long one.
+
+    Examples
+    --------
+    >>> short("resnet50"), len(short("x" * 100))
+    ('resnet50', 32)
+    """
+    name = " ".join(name.split())
+    half = (LONGEST - 3) // 2
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3 - half]}...{name[-half:]}"
 
 
 def _from_zero(lines: Sequence[Line]) -> tuple[float, float]:
@@ -237,7 +315,7 @@ def _from_zero(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def apart(models: int) -> list[float]:
-    """Return how far the points of models at one place of an axis of whole numbers stand beside each other.
+    """Return how far models' points stand beside a whole number of an axis.
 
     Examples
     --------

@@ -1,72 +1,115 @@
-"""Which tables a comparison has: those of the papers, each with the scores that its models have."""
+"""The tables of a comparison, laid out as those of the papers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from ..published import EXTRA, FIFTEEN
-from ..records import SUMMARY, FragileRate, Interval, Scores
-from ..tables import Cell, Column, Kind, Table, texts, with_ends
-from .correlations import pearson, quadrant, spearman
-from .differences import Difference
-from .entries import Entry, reference_of
-from .figures import profile_names, profiles_of
+from ..records import SUMMARY, FragileRate, Interval, Scores, TwoFactor
+from ..tables import Cell, Column, Kind, Table, columns, with_ends
+from .entries import Entry, Reference
+from .figures import MEANS, Course, profiles_of
+from .statistics import Difference, pearson, quadrant, spearman
 
-MODEL = Column("model", "text")
 SINGLE = (*FIFTEEN, *EXTRA)
 THRESHOLDS = {"0.9": 90, "0.5": 50, "0.1": 10}
+MODEL = columns("text", "model")
 
 
-def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
+def tables(entries: Sequence[Entry], reference: Reference | None, found: Sequence[Difference]) -> list[Table]:
     """Return all tables that models have scores for."""
 
-    def names(
-        name: str, title: str, of: str, get: Callable[[Scores], Mapping[str, Cell]], kind: Kind = "percent"
-    ) -> Table:
-        """Return a row a name, a column a model."""
-        values = [{(row,): cell for row, cell in get(e.scores).items()} for e in entries]
-        return by_model(name, title, texts(of), entries, values, kind)
-
+    named = partial(by_model, entries)
+    baselines = dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None)
+    relative = f"by corruption, relative to {' or '.join(baselines)}"
     made = [
         _summary(entries),
-        # laid out as table 1 of Hendrycks & Dietterich 2018
+        # laid out as table 1 of Hendrycks & Dietterich 2018, and as that of 2019
         _of_fifteen(entries, "aude", "AUDE by corruption", {"mAUDE": "maude", "relative mAUDE": "relative_maude"}),
-        names(
-            "aude_others",
-            "AUDE of other curves",
-            "curve",
-            lambda s: {n: area for n, area in s.aude.items() if n not in SINGLE},
-        ),
-        # laid out as table 1 of Hendrycks & Dietterich 2019
-        _of_fifteen(entries, "ce", _named("CE", entries), {"mCE": "mce"}),
-        _of_fifteen(entries, "relative_ce", _named("relative CE", entries), {"relative mCE": "relative_mce"}),
-        names("families", "Mean accuracy by family of corruptions", "family", lambda s: s.families),
-        names(
-            "worst_case",
-            "Images right under every set",
-            "over the sets of",
-            lambda s: {n: w.share for n, w in s.worst_case.items()},
-        ),
-        names(
+        named("aude_others", "AUDE of other curves", columns("text", "curve"), _other_curves),
+        _of_fifteen(entries, "ce", f"CE {relative}", {"mCE": "mce"}),
+        _of_fifteen(entries, "relative_ce", f"relative CE {relative}", {"relative mCE": "relative_mce"}),
+        named("families", "Mean accuracy by family of corruptions", columns("text", "family"), lambda s: s.families),
+        named("worst_case", "Images right under every set", columns("text", "over the sets of"), _worst_cases("share")),
+        named(
             "greatest_loss",
             "Greatest loss within a radius, mean over images",
-            "within",
-            lambda s: {n: w.loss for n, w in s.worst_case.items() if w.loss is not None},
+            columns("text", "within"),
+            _worst_cases("loss"),
             "number",
         ),
-        names("accuracy", "Accuracy by set", "set", lambda s: {n: one.accuracy for n, one in s.sets.items()}),
-        _first_below(entries),
+        named(
+            "accuracy",
+            "Accuracy by set",
+            columns("text", "set"),
+            lambda s: {name: one.accuracy for name, one in s.sets.items()},
+        ),
+        named(
+            "degradation",
+            "First level at which the accuracy is below a threshold",
+            [*columns("text", "degradation"), *columns("whole", "accuracy below %")],
+            _first_below,
+            "whole",
+        ),
         _changes(entries),
-        _two_factor(entries),
-        _correlations(entries),
+        _two_factor(entries, reference),
+        _correlations([(t, e.scores.clean) for e in entries if (t := e.scores.two_factor) is not None]),
         _order_effects(entries),
-        *_fragile(entries),
-        names("style", "Accuracy by group of samples", "group", lambda s: s.style),
+        named(
+            "fragile",
+            "Fragile rates",
+            columns("text", "regions", "change"),
+            lambda s: {key: rate.rate for key, rate in _rates(s).items()},
+        ),
+        _fragile_parts(entries),
+        named("style", "Accuracy by group of samples", columns("text", "group"), lambda s: s.style),
         _differences(found),
     ]
     return [table for table in made if table.rows]
+
+
+def by_model(
+    entries: Sequence[Entry],
+    name: str,
+    title: str,
+    heads: Sequence[Column],
+    get: Callable[[Scores], Mapping[Any, Cell]],
+    kind: Kind = "percent",
+) -> Table:
+    """Return a row for each key and a column for each model; means stand last."""
+    values = [{key if isinstance(key, tuple) else (key,): cell for key, cell in get(e.scores).items()} for e in entries]
+    keys = sorted(dict.fromkeys(key for own in values for key in own), key=lambda key: key[0] in MEANS)
+    rows = [[*key, *(own.get(key) for own in values)] for key in keys]
+    return Table(name, title, [*heads, *columns(kind, *(e.label for e in entries))], rows)
+
+
+def of_course(entries: Sequence[Entry], course: Course) -> Table:
+    """Return the numbers of charts: a row a chart and place on its x axis."""
+    heads = [*columns("text", course.of), *columns("whole", course.x_name)]
+    return by_model(entries, course.table, course.title, heads, course.values, course.kind)
+
+
+def sets_in_full(entries: Sequence[Entry]) -> Table:
+    """Return a row for each set and model, with all that scores have of it."""
+    rows = [[row["set"], e.label, *list(row.values())[1:]] for e in entries for row in e.scores.rows()]
+    order = {name: place for place, name in enumerate(dict.fromkeys(row[0] for row in rows))}
+    heads = [*columns("text", "set", "model"), *columns("whole", "images"), *with_ends(Column("accuracy"))]
+    heads += [Column("top-5 accuracy"), Column("rank of the true class", "number")]
+    # as `rows` has them: n, accuracy, top5, rank, probability, low, high
+    cells = [[*row[:4], *row[7:], *row[4:7]] for row in sorted(rows, key=lambda row: order[row[0]])]
+    return Table("sets", "Every set and model in full", [*heads, Column("probability of the true class")], cells)
+
+
+def _other_curves(scores: Scores) -> dict[str, float]:
+    return {name: area for name, area in scores.aude.items() if name not in SINGLE}
+
+
+def _worst_cases(field: str) -> Callable[[Scores], dict[str, float]]:
+    """Return what gets a field of the worst case over the sets that have it."""
+    return lambda s: {n: value for n, one in s.worst_case.items() if (value := getattr(one, field)) is not None}
 
 
 def _summary(entries: Sequence[Entry]) -> Table:
@@ -78,56 +121,29 @@ def _summary(entries: Sequence[Entry]) -> Table:
         for e, own in zip(entries, points, strict=True)
     ]
     title = "Scores that are one number, with intervals of 95 % over resamples of the images"
-    return Table("summary", title, [MODEL, *with_ends(*there.values())], rows)
-
-
-def _named(title: str, entries: Sequence[Entry]) -> str:
-    baselines = list(dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None))
-    return f"{title} by corruption, relative to {' or '.join(baselines)}"
+    return Table("summary", title, [*MODEL, *with_ends(*there.values())], rows)
 
 
 def _of_fifteen(entries: Sequence[Entry], name: str, title: str, means: Mapping[str, str]) -> Table:
-    """Return a row a model: clean error, means, and the fifteen corruptions and the extra four, as far as there are."""
+    """Return a row a model: clean error, means, the fifteen corruptions, the extra four."""
     there = [c for c in SINGLE if any(c in getattr(e.scores, name) for e in entries)]
     rows: list[list[Cell]] = [
-        [e.label, None if e.clean is None else 1 - e.clean, *(getattr(e.scores, mean) for mean in means.values())]
+        [e.label, None if e.scores.clean is None else 1 - e.scores.clean]
+        + [getattr(e.scores, mean) for mean in means.values()]
         + [getattr(e.scores, name).get(corruption) for corruption in there]
         for e in entries
         if there
     ]
-    return Table(name, title, [MODEL, Column("clean error"), *map(Column, (*means, *there))], rows)
+    return Table(name, title, [*MODEL, *columns("percent", "clean error", *means, *there)], rows)
 
 
-def by_model(
-    name: str,
-    title: str,
-    heads: Sequence[Column],
-    entries: Sequence[Entry],
-    values: Sequence[Mapping[Any, Cell]],
-    kind: Kind = "percent",
-    keys: Iterable[Any] | None = None,
-) -> Table:
-    """Return a row a key, which is the cells of `heads`, and a column a model; `values` are of each model by key."""
-    every = dict.fromkeys(key for own in values for key in own) if keys is None else keys
-    rows = [[*key, *(own.get(key) for own in values)] for key in every]
-    return Table(name, title, [*heads, *(Column(e.label, kind) for e in entries)], rows)
-
-
-def _first_below(entries: Sequence[Entry]) -> Table:
+def _first_below(scores: Scores) -> dict[tuple[str, int], Cell]:
     """Return the level at which the accuracy first falls below thresholds (Swingler 2022)."""
-    levels: list[dict[tuple[str, int], Cell]] = [
-        {
-            (name, share): "never" if (below := profile.first_below.get(threshold)) is None else below.level
-            for name, profile in profiles_of(e).items()
-            for threshold, share in THRESHOLDS.items()
-        }
-        for e in entries
-    ]
-    keys = [(name, share) for name in profile_names(entries) for share in THRESHOLDS.values()]
-    heads = [*texts("degradation"), Column("accuracy below %", "whole")]
-    return by_model(
-        "degradation", "First level at which the accuracy is below a threshold", heads, entries, levels, "whole", keys
-    )
+    return {
+        (name, share): "never" if (below := profile.first_below.get(threshold)) is None else below.level
+        for name, profile in profiles_of(scores).items()
+        for threshold, share in THRESHOLDS.items()
+    }
 
 
 def _changes(entries: Sequence[Entry]) -> Table:
@@ -139,129 +155,98 @@ def _changes(entries: Sequence[Entry]) -> Table:
         for below in profile.first_below.values()
         if below is not None
     }
-    columns = [*texts("degradation"), Column("level", "whole"), Column("pixels changed"), *texts("what the level does")]
-    return Table(
-        "degradation_levels", "What these levels do to an image", columns, [found[key] for key in sorted(found)]
-    )
+    heads = [Column("degradation", "text"), Column("level", "whole"), Column("pixels changed")]
+    heads += columns("text", "what the level does")
+    return Table("degradation_levels", "What these levels do to an image", heads, [found[key] for key in sorted(found)])
 
 
-def _two_factor(entries: Sequence[Entry]) -> Table:
+def _two_factor(entries: Sequence[Entry], reference: Reference | None) -> Table:
     """Return accuracy and its variation over sets (Dai & Berleant 2021)."""
-    reference = reference_of(entries)
-    columns = [
-        MODEL,
-        Column("clean accuracy"),
-        Column("names", "whole"),
-        *with_ends(Column("mean accuracy"), Column("CV %", "number")),
-    ]
-    columns += [
-        Column("sets", "whole"),
-        Column("mean accuracy of sets"),
-        Column("CV % of sets", "number"),
-        *texts("quadrant"),
-    ]
+    heads = [*MODEL, Column("clean accuracy"), Column("names", "whole")]
+    heads += with_ends(Column("mean accuracy"), Column("CV %", "number"))
+    heads += [Column("sets", "whole"), Column("mean accuracy of sets"), Column("CV % of sets", "number")]
     rows: list[list[Cell]] = []
     for e in entries:
         if (t := e.scores.two_factor) is not None:
-            means = [
-                t.names or None,
-                t.mean_accuracy,
-                *_ends(t.mean_accuracy_interval),
-                t.cv_percent,
-                *_ends(t.cv_percent_interval),
-            ]
+            of_names = [t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
             # not in printed tables
             of_sets = [t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent] if t.distinct else [None] * 3
-            where = (
-                None
-                if t.cv_percent is None or reference is None
-                else quadrant(t.cv_percent, t.mean_accuracy, reference[:2])
-            )
-            rows.append([e.label, e.clean, *means, *of_sets, where])
+            point = None if t.cv_percent is None else (t.cv_percent, t.mean_accuracy)
+            where = quadrant(*point, reference[:2]) if point and reference else None
+            rows.append([e.label, e.scores.clean, t.names or None, *of_names, *of_sets, where])
     if reference is not None:
-        rows.append(["reference point", None, None, reference[1], None, None, reference[0], *[None] * 6])
-    point = "mean of the models" if reference is None else reference.words
-    notes = [f"The reference point: {point}. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
-    return Table(
-        "two_factor", "Mean accuracy and its coefficient of variation over two-factor sets", columns, rows, notes
-    )
+        empty = [None, None, reference.accuracy, None, None, reference.cv_percent, *[None] * 6]
+        rows.append(["reference point", *empty])
+    words = "mean of the models" if reference is None else reference.words
+    notes = [f"The reference point: {words}. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
+    title = "Mean accuracy and its coefficient of variation over two-factor sets"
+    return Table("two_factor", title, [*heads, *columns("text", "quadrant")], rows, notes)
 
 
-def _correlations(entries: Sequence[Entry]) -> Table:
-    """Return correlations of two-factor scores over models."""
-    shown = [(t.cv_percent, t.mean_accuracy, e.clean) for e in entries if (t := e.scores.two_factor) is not None]
+def _correlations(shown: Sequence[tuple[TwoFactor, float | None]]) -> Table:
+    """Return correlations of two-factor scores over models, from these and the clean accuracy of each."""
+    scores: dict[str, list[float | None]] = {
+        "CV": [t.cv_percent for t, _ in shown],
+        "mean accuracy": [t.mean_accuracy for t, _ in shown],
+        "clean accuracy": [clean for _, clean in shown],
+    }
     rows: list[list[Cell]] = []
-    for (a, first), (b, second) in (
-        combinations(enumerate(("CV", "mean accuracy", "clean accuracy")), 2) if shown else ()
-    ):
-        pairs = [(one, other) for own in shown if (one := own[a]) is not None and (other := own[b]) is not None]
+    for first, second in combinations(scores, 2) if shown else ():
+        both = zip(scores[first], scores[second], strict=True)
+        pairs = [(a, b) for a, b in both if a is not None and b is not None]
         x, y = ([pair[place] for pair in pairs] for place in (0, 1))
         rows.append([first, second, len(pairs), pearson(x, y), spearman(x, y)])
-    columns = [
-        *texts("score", "and"),
-        Column("models", "whole"),
-        Column("Pearson", "number"),
-        Column("Spearman", "number"),
-    ]
-    return Table(
-        "correlations",
-        "Correlations over models",
-        columns,
-        rows,
-        ["Of fewer than three models, or equal scores, there is none."],
-    )
+    heads = [*columns("text", "score", "and"), *columns("whole", "models"), *columns("number", "Pearson", "Spearman")]
+    notes = ["Of fewer than three models, or equal scores, there is none."]
+    return Table("correlations", "Correlations over models", heads, rows, notes)
 
 
 def _order_effects(entries: Sequence[Entry]) -> Table:
     """Return the accuracy of A then B less that of B then A."""
     effects = [[] if e.scores.two_factor is None else e.scores.two_factor.order_effects for e in entries]
     values = [{(o.first, o.second): [o.difference, *_ends(o.interval)] for o in own} for own in effects]
-    rows = [
-        [*key, *(cell for own in values for cell in own.get(key, [None] * 3))]
-        for key in dict.fromkeys(key for own in values for key in own)
-    ]
-    columns = [*texts("first order", "second order"), *with_ends(*(Column(e.label, "points") for e in entries))]
-    return Table("order_effects", "Accuracy on the first order less that on the second", columns, rows)
+    keys = dict.fromkeys(key for own in values for key in own)
+    rows = [[*key, *(cell for own in values for cell in own.get(key, [None] * 3))] for key in keys]
+    heads = columns("text", "first order", "second order")
+    heads += with_ends(*columns("points", *(e.label for e in entries)))
+    return Table("order_effects", "Accuracy on the first order less that on the second", heads, rows)
 
 
-def _fragile(entries: Sequence[Entry]) -> list[Table]:
-    """Return fragile rates by size (Srivastava, Ben-Yosef & Boix 2019), and again with intervals, positive and negative
-    apart.
-    """
-    rates: list[dict[tuple[str, str], FragileRate]] = [
-        {
-            (group, kind.replace("_", " ")): rate
-            for group, own in e.scores.fragile.items()
-            for kind, rate in own
-            if rate is not None
-        }
-        for e in entries
-    ]
-    heads = texts("regions", "change")
-    values: list[dict[Any, Cell]] = [{key: rate.rate for key, rate in own.items()} for own in rates]
+def _rates(scores: Scores) -> dict[tuple[str, str], FragileRate]:
+    """Return fragile rates by size and change (Srivastava, Ben-Yosef & Boix 2019)."""
+    return {
+        (group, kind.replace("_", " ")): rate
+        for group, own in scores.fragile.items()
+        for kind, rate in own
+        if rate is not None
+    }
+
+
+def _fragile_parts(entries: Sequence[Entry]) -> Table:
+    """Return fragile rates with intervals, positive and negative apart."""
     rows: list[list[Cell]] = [
         [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.minimal, r.anchors]
-        for e, own in zip(entries, rates, strict=True)
-        for key, r in own.items()
+        for e in entries
+        for key, r in _rates(e.scores).items()
     ]
-    columns = [MODEL, *heads, Column("rate"), Column("low", end="low"), Column("high", end="high")]
-    columns += [Column("positive"), Column("negative"), Column("minimal images", "number")]
-    columns.append(Column("anchors", "whole"))
-    parts = Table("fragile_parts", "Fragile rates, of right (positive) and wrong (negative) regions", columns, rows)
-    return [by_model("fragile", "Fragile rates", heads, entries, values), parts]
+    heads = columns("text", "model", "regions", "change")
+    heads += [Column("rate"), Column("low", end="low"), Column("high", end="high")]
+    heads += columns("percent", "positive", "negative") + columns("number", "minimal images")
+    title = "Fragile rates, of right (positive) and wrong (negative) regions"
+    return Table("fragile_parts", title, [*heads, *columns("whole", "anchors")], rows)
 
 
-def _differences(found: Sequence[Difference]) -> Table:
+def _differences(found: Iterable[Difference]) -> Table:
     """Return the differences between models."""
-    columns = [*texts("score", "model", "less"), Column("difference", "points")]
-    columns += [Column("low", "points", "low"), Column("high", "points", "high"), *texts("exceeds")]
+    heads = [*columns("text", "score", "model", "less"), Column("difference", "points")]
+    heads += [Column("low", "points", "low"), Column("high", "points", "high"), Column("exceeds", "text")]
     said = {None: "no interval", True: "yes", False: "no"}
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
-    notes = [
+    note = (
         "A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not "
         "have 0 in it."
-    ]
-    return Table("differences", "Differences between models", columns, rows, notes)
+    )
+    return Table("differences", "Differences between models", heads, rows, [note])
 
 
 def _ends(interval: Interval) -> tuple[float | None, float | None]:

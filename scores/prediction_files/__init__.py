@@ -1,5 +1,3 @@
 """Files of predictions, which any framework writes, and what they come down to."""
 
-from .reading import read_predictions
-
-__all__ = ["read_predictions"]
+from .reading import read_predictions as read_predictions

@@ -5,29 +5,29 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import PredictionError, listed, suggest
+from ...errors import PredictionError, first_few, listed, suggest
 from ...files import file_problem, open_regular, read_text, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import told
 from ..outcomes import CLEAN, Outcome, Predictions
-from ..set_choice import choose
-from .prediction_tables import READERS, BadTable, Layout, NpzTable, Table, layout
-from .reduction import COLUMNS, reduced
+from ..set_choice import choose_predicted
+from .reduction import COLUMNS, Kind, reduced
+from .tables_on_disk import READERS, BadTable, NpzTable, Table, layout
 
 HEAD = "predictions.json"
 """Whose predictions these are, and of what data set."""
 FEW = 3
 """Rows, files or sets that are named of many."""
 BLOCK_BYTES = 1 << 20
-"""Of the widest column of a block."""
+"""Bytes of the widest column of a block."""
 
 
 def read_predictions(
@@ -37,7 +37,7 @@ def read_predictions(
     sets: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictions:
-    """Read what a model said of the images of a data set; docs/evaluate.md describes the files.
+    """Read a model's predictions of a data set; docs/evaluate.md describes the files.
 
     Parameters
     ----------
@@ -58,23 +58,16 @@ def read_predictions(
     Raises
     ------
     PredictionError
-        Lists everything that is wrong: sets and rows that are missing, double or unknown, values that cannot be
-        predictions, the digest of another data set, damaged files.
+        Lists all sets, rows and values that are missing, double, unknown or no predictions, and damaged files.
     UnknownCorruption
         No set fits a pattern of `sets`.
 
     Notes
     -----
-    Memory holds what comes out (14 bytes an image of a set), ids and names of sets of one file, and a block of its
-    values. Pickled arrays are never loaded.
+    Memory holds what comes out (14 bytes an image of a set), one file's ids and names of sets, and a block of values.
     """
     path = Path(path)
-    _refuse_other_paths(path)
-    without = sets is not None and CLEAN not in data and CLEAN in sets
-    chosen = [glob for glob in sets if glob != CLEAN] if sets is not None and without else sets
-    required = [*([CLEAN] if without else []), *([] if chosen == [] else choose(data, chosen))]
-    reader = _Reader(data, required, told(progress))
-    said = _said(path)
+    said, reader = _said(path), _Reader(data, choose_predicted(data, sets), told(progress))
     files, problems = _files(path, reader) if path.is_dir() else ({None: path}, [])
     # problem -> the files that have it
     places: dict[str, list[str]] = {problem: [] for problem in (*problems, *_head_problems(said, data))}
@@ -87,28 +80,13 @@ def read_predictions(
             for problem in problems:
                 places.setdefault(problem, []).extend([] if set_id is None else [file.relative_to(path).as_posix()])
     if places:
-        lines = [f"{few(where)}: {problem}" if where else problem for problem, where in places.items()]
+        lines = [f"{first_few(where, FEW)}: {problem}" if where else problem for problem, where in places.items()]
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n"
             f"{listed(lines)}\ndocs/evaluate.md shows how such files are written."
         )
     model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
     return Predictions(str(model), said.get("digest"), dict(sorted(outcomes.items())))
-
-
-def few(names: Iterable[object], count: int | None = None) -> str:
-    """Return the first few of some names.
-
-    Examples
-    --------
-    >>> few(["a", "b", "c", "d", "e"])
-    'a, b, c and 2 more'
-    >>> few([4, 5, 6], count=1000)
-    '4, 5, 6 and 997 more'
-    """
-    shown = [str(name) for name in names]
-    rest = (len(shown) if count is None else count) - len(shown[:FEW])
-    return ", ".join(shown[:FEW]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def read_head(path: Path) -> dict[str, Any]:
@@ -132,77 +110,76 @@ def _head_problems(said: Mapping[str, Any], data: DataSet) -> list[str]:
         for name, words in expected.items()
         if name in said and not (isinstance(said[name], str) and said[name])
     ]
-    if not problems and said.get("digest") not in (None, data.digest):
-        problems.append(
-            f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the "
-            "model was shown, or let the model predict this one"
-        )
-    return problems
-
-
-def _refuse_other_paths(path: Path) -> None:
-    """Refuse paths that are no predictions at all."""
-    if path.is_dir():
-        if (path / MANIFEST).exists():
-            raise PredictionError(
-                f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
-                "predictions of it; so does any framework: docs/evaluate.md."
-            )
-        return
-    if (problem := file_problem(path)) is not None:
-        raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
-    if path.suffix.lower() not in READERS:
-        raise PredictionError(
-            f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
-            "docs/evaluate.md shows how they are written."
-        )
+    if problems or said.get("digest") in (None, data.digest):
+        return problems
+    return [
+        f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the "
+        "model was shown, or let the model predict this one"
+    ]
 
 
 def _said(path: Path) -> Mapping[str, Any]:
-    """Return what predictions.json says, or the .json beside a single file, or its archive."""
-    beside = path / HEAD if path.is_dir() else path.with_suffix(".json")
+    """Return what predictions.json, a .json beside, or an archive says; refuse other paths."""
+    if (path / MANIFEST).exists():
+        raise PredictionError(
+            f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
+            "predictions of it; so does any framework: docs/evaluate.md."
+        )
+    beside, suffix = path / HEAD, ".json"
+    if not path.is_dir():
+        beside, suffix = path.with_suffix(".json"), path.suffix.lower()
+        if (problem := file_problem(path)) is not None:
+            raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
+        if suffix not in READERS:
+            raise PredictionError(
+                f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
+                "docs/evaluate.md shows how they are written."
+            )
     if beside.exists():
         return read_head(beside)
-    if path.suffix.lower() != ".npz" or path.is_dir():
-        return {}
     try:
-        with open_regular(path) as file:
-            return NpzTable(file).texts
+        if suffix == ".npz":
+            with open_regular(path) as file:
+                return NpzTable(file).texts
     except (BadTable, OSError) as e:
         raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
+    return {}
 
 
 def _files(folder: Path, reader: _Reader) -> tuple[dict[str | None, Path], list[str]]:
     """Return the file of each set that is read, and what is wrong with names."""
-    found: dict[str, list[Path]] = {}
-    unknown, problems = [], []
-    for file in sorted(folder.rglob("*.npz")):
-        if not file.name.startswith("."):  # what macOS puts beside a file on other disks
-            name = file.relative_to(folder).as_posix().removesuffix(".npz")
-            if (set_id := reader.ids.get(name)) is None:
-                unknown.append(name)
-            else:
-                found.setdefault(set_id, []).append(file)
-    if not found and not unknown:
+    # macOS puts hidden files beside others on foreign disks
+    names = {
+        file.relative_to(folder).as_posix(): file
+        for file in sorted(folder.rglob("*.npz"))
+        if not file.name.startswith(".")
+    }
+    if not names:
         other = sorted({file.suffix for file in folder.rglob("*") if file.is_file() and file.name != HEAD})
-        there = f" (but {few(other)})" if any(other) else ""
+        there = f" (but {first_few(other, FEW)})" if any(other) else ""
         return {}, [f"the folder holds no .npz file{there}: write <set id>.npz for each set"]
-    if unknown:
+    found: dict[str | None, list[str]] = {}
+    for name in names:
+        found.setdefault(reader.ids.get(name.removesuffix(".npz")), []).append(name)
+    problems = []
+    if unknown := found.pop(None, []):
+        are = f"{len(unknown):,} files are" if len(unknown) > 1 else "1 file is"
         problems.append(
-            f"{f'{len(unknown):,} files are' if len(unknown) > 1 else '1 file is'} of no set of the data set: "
-            f"{few(f'{name}.npz' for name in unknown)}.{suggest(unknown[0], reader.ids)} Rename or delete what is "
-            "none; a file of many sets is given itself, in place of its folder"
+            f"{are} of no set of the data set: {first_few(unknown, FEW)}."
+            f"{suggest(unknown[0].removesuffix('.npz'), reader.ids)} Rename or delete what is none; a file of many "
+            "sets is given itself, in place of its folder"
         )
-    for set_id, files in found.items():
-        if len(files) > 1:
-            twice = few(file.relative_to(folder).as_posix() for file in files)
-            problems.append(f"the set {set_id} is there {len(files)} times: {twice}. Keep one")
+    problems += [
+        f"the set {set_id} is there {len(own)} times: {first_few(own, FEW)}. Keep one"
+        for set_id, own in found.items()
+        if len(own) > 1
+    ]
     if missing := [name for name in reader.required if name not in found]:
         problems.append(
             f"{len(missing):,} of {len(reader.required):,} sets {'have' if len(missing) > 1 else 'has'} no file: "
-            f"{few(missing)}. Predict them, or choose the sets that are there (sets=, --sets)"
+            f"{first_few(missing, FEW)}. Predict them, or choose the sets that are there (sets=, --sets)"
         )
-    return {name: files[0] for name, files in found.items() if name in reader.wanted and len(files) == 1}, problems
+    return {name: names[own[0]] for name, own in found.items() if name in reader.wanted and len(own) == 1}, problems
 
 
 class _Reader:
@@ -210,27 +187,25 @@ class _Reader:
 
     def __init__(self, data: DataSet, required: list[str], tell: Callable[..., None]) -> None:
         self.required, self.total, self._done, self._tell = required, 0, 0, tell
+        # a build without a clean set has predictions of it too
         self.ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
-        """Name of a set -> its id."""
         self.wanted = sorted({*required, CLEAN})
-        """Sets that are read: also ``clean``, which a build without a clean set has predictions of too."""
         self._samples = [sample.id for sample in data.samples]
-        self._row_of = {name: row for row, name in enumerate(self._samples)}
         self._labels = np.array([sample.class_index for sample in data.samples], np.int64)
         self._classes = len(data.classes)
 
     def read(self, file: Path, set_id: str | None) -> tuple[dict[str, Outcome], list[str]]:
-        """Return the outcomes in a file, by set, and what is wrong with it.
-
-        It is of `set_id`, or of the sets that its column of that name names.
-        """
+        """Return the outcomes in a file, by set, and what is wrong with it."""
         sets, count = self.wanted if set_id is None else [set_id], len(self._samples)
+        problems: list[str] = []
         try:
             with open_regular(file) as stream:
                 table = READERS[file.suffix.lower()](stream)
-                found = layout(table.columns, self._classes, count, set_id, len(self.ids))
-                places, problems = self._places(table, found, sets, alone=set_id is not None)
-                fields, faults = self._fields(table, found, places, len(sets))
+                kind, key = layout(table, self._classes, count, set_id, len(self.ids))
+                numbers = self._numbers(table, kind, set_id, problems)
+                places = self._places(table, key, numbers, problems)
+                problems += self._missing(places, sets, set_id)
+                fields = self._fields(table, kind, places, len(sets), problems)
         except BadTable as e:
             return {}, list(e.args)
         except OSError as e:
@@ -241,58 +216,61 @@ class _Reader:
             for number, name in enumerate(sets)
             if number in there
         }
-        return outcomes, [*problems, *faults]
+        return outcomes, problems
+
+    def _numbers(self, table: Table, kind: Kind, set_id: str | None, problems: list[str]) -> NDArray[np.intp]:
+        """Return the number of each row's set; -1 where it is not read."""
+        if set_id is not None:
+            return np.zeros(table.columns[COLUMNS[kind][0]].shape[0], np.intp)
+        names, number_of = _whole(table, "set_id").tolist(), {name: n for n, name in enumerate(self.wanted)}
+        if strange := Counter(name for name in names if name not in self.ids):
+            problems.append(
+                f"has {strange.total():,} rows of sets that the data set does not have: {first_few(list(strange), FEW)}"
+            )
+        return np.array([number_of.get(self.ids.get(name, ""), -1) for name in names], np.intp)
 
     def _places(
-        self, table: Table, found: Layout, sets: list[str], *, alone: bool
-    ) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the place of each row, and what is wrong with the rows.
-
-        A place is the set's number times the images plus the image's; -1 where the row is not read.
-        """
-        count, problems = len(self._samples), []
-        numbers = np.zeros(table.columns[COLUMNS[found.kind][0]].shape[0], np.intp)
-        if not alone:
-            names = _whole(table, "set_id").tolist()
-            known = dict.fromkeys(self.ids, -1) | {name: sets.index(id) for name, id in self.ids.items() if id in sets}
-            numbers = np.array([known.get(name, -1) for name in names], np.intp)
-            if strange := Counter(name for name in names if name not in known):
-                problems.append(f"has {strange.total():,} rows of sets that the data set does not have: {few(strange)}")
-        read = numbers >= 0
-        if found.key == "index":
+        self, table: Table, key: str | None, numbers: NDArray[np.intp], problems: list[str]
+    ) -> NDArray[np.intp]:
+        """Return the place of each row, set after set; -1 where it is not read."""
+        count = len(self._samples)
+        if key == "index":
             given, problem = _whole(table, "index"), f"with an index outside 0 to {count - 1:,}"
             images = given.astype(np.int64)  # an unsigned number beyond its range becomes a negative one
-        elif found.key == "id":
+        elif key == "id":
             given, problem = _whole(table, "id"), "whose id is of no sample"
-            images = np.array([self._row_of.get(name, -1) for name in given.tolist()], np.int64)
+            row_of = {name: row for row, name in enumerate(self._samples)}
+            images = np.array([row_of.get(name, -1) for name in given.tolist()], np.int64)
         else:
-            images = np.zeros(len(numbers), np.int64)
-            for number in range(len(sets)):
+            given = images = np.zeros(len(numbers), np.int64)
+            for number in set(numbers.tolist()):
                 own = np.flatnonzero(numbers == number)
                 images[own] = np.arange(len(own))
-            given, problem = images, f"too many: a set has {count:,}"
-        outside = np.flatnonzero(read & ((images < 0) | (images >= count)))
-        read[outside] = False
-        places = np.where(read, numbers * count + images, -1)
-        times = np.bincount(places[read], minlength=len(sets) * count).reshape(len(sets), count)
-        twice = [f"{sets[n]} {row} ({self._samples[row]})" for n, row in np.argwhere(times > 1).tolist()]
+            problem = f"too many: a set has {count:,}"
+        outside = (numbers >= 0) & ((images < 0) | (images >= count))
         problems += _of_rows(problem, [repr(one) for one in given[outside].tolist()])
-        problems += _of_rows("twice", twice)
-        required = [number for number, name in enumerate(sets) if alone or name in self.required]
-        if absent := [sets[number] for number in required if not times[number].any()]:
-            problems.append(f"lacks {len(absent):,} of {len(required):,} sets: {few(absent)}")
-        for name, missing in ((sets[number], np.flatnonzero(times[number] == 0)) for number in range(len(sets))):
+        return np.where((numbers < 0) | outside, -1, numbers * count + images)
+
+    def _missing(self, places: NDArray[np.intp], sets: list[str], set_id: str | None) -> Iterator[str]:
+        """Yield which images are there twice, and which sets and images are missing."""
+        count = len(self._samples)
+        times = np.bincount(places[places >= 0], minlength=len(sets) * count).reshape(len(sets), count)
+        named = [f"{row} ({name})" for row, name in enumerate(self._samples)] if (times != 1).any() else []
+        yield from _of_rows("twice", [f"{sets[n]} {named[row]}" for n, row in np.argwhere(times > 1).tolist()])
+        required = sets if set_id is not None else self.required
+        if absent := [name for name, of_set in zip(sets, times, strict=True) if name in required and not of_set.any()]:
+            yield f"lacks {len(absent):,} of {len(required):,} sets: {first_few(absent, FEW)}"
+        for name, of_set in zip(sets, times, strict=True):
+            missing = [named[row] for row in np.flatnonzero(of_set == 0).tolist()]
             if 0 < len(missing) < count:
-                named = few((f"{row} ({self._samples[row]})" for row in missing[:FEW].tolist()), len(missing))
-                of = "" if alone else f" of {name}"
-                problems.append(f"lacks {len(missing):,} of {count:,} rows{of}: {named}")
-        return places, problems
+                of = f" of {name}" if set_id is None else ""
+                yield f"lacks {len(missing):,} of {count:,} rows{of}: {first_few(missing, FEW)}"
 
     def _fields(
-        self, table: Table, found: Layout, places: NDArray[np.intp], sets: int
-    ) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """Return the fields of the outcomes, set after set, and what is wrong with values."""
-        names = COLUMNS[found.kind]
+        self, table: Table, kind: Kind, places: NDArray[np.intp], sets: int, problems: list[str]
+    ) -> dict[str, NDArray[Any]]:
+        """Return the fields of the outcomes, set after set."""
+        names = COLUMNS[kind]
         widest = max(math.prod(table.columns[name].shape[1:]) * table.columns[name].dtype.itemsize for name in names)
         most = max(1, BLOCK_BYTES // widest)
         labels = self._labels[np.where(places < 0, 0, places) % len(self._labels)]
@@ -301,8 +279,7 @@ class _Reader:
         blocks = zip(*(table.blocks(name, most) for name in names), strict=True)
         for first, block in zip(range(0, len(places), most), blocks, strict=True):
             part = slice(first, first + most)
-            values_of = dict(zip(names, block, strict=True))
-            outcome, faults = reduced(found.kind, values_of, labels[part], self._classes)
+            outcome, faults = reduced(kind, dict(zip(names, block, strict=True)), labels[part], self._classes)
             for problem, which in faults.items():
                 rows = first + np.flatnonzero(which & (places[part] >= 0)) + table.first_row
                 faulty.setdefault(problem, []).extend(f"{table.row_word} {row:,}" for row in rows.tolist())
@@ -313,7 +290,8 @@ class _Reader:
                     whole[places[part]] = values
             self._done += len(places[part])
             self._tell("reading predictions", self._done, self.total)
-        return fields, [line for problem, rows in faulty.items() for line in _of_rows(problem, rows)]
+        problems += [line for problem, rows in faulty.items() for line in _of_rows(problem, rows)]
+        return fields
 
 
 def _whole(table: Table, name: str) -> NDArray[Any]:
@@ -321,5 +299,5 @@ def _whole(table: Table, name: str) -> NDArray[Any]:
 
 
 def _of_rows(problem: str, rows: Sequence[str]) -> list[str]:
-    """Return a problem that some rows have, with the first few of them; nothing where none has it."""
-    return [f"has {len(rows):,} row{'s' * (len(rows) > 1)} {problem}: {few(rows)}"] if rows else []
+    """Return a problem with the first few rows that have it; nothing where none has."""
+    return [f"has {len(rows):,} row{'s' * (len(rows) > 1)} {problem}: {first_few(rows, FEW)}"] if rows else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,12 +12,7 @@ from ..outcomes import Outcome
 
 Kind = Literal["logits", "probs", "top", "rank"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "logits": ("logits",),
-    "probs": ("probs",),
-    "top": ("top",),
-    "rank": ("rank_true", "p_true"),
-}
+COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"rank": ("rank_true", "p_true")}
 """The arrays of each kind."""
 FIRST = 5
 """Classes that `top5` counts."""
@@ -28,55 +23,48 @@ ROUNDING = 1e-3
 SAFE_EXPONENT = 60.0
 """Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
 
+NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
+
 Faults = Mapping[str, NDArray[np.bool_]]
 """What is wrong, in words that follow a number of rows, and with which rows."""
-
-NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
 
 
 def reduced(
     kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
 ) -> tuple[Outcome, Faults]:
-    """Return what a block of predictions comes down to, and what is wrong with it; the outcome of a faulty row means
-    nothing.
+    """Return the outcome of a block of predictions, and its faults.
+
+    The outcome of a faulty row means nothing.
 
     Parameters
     ----------
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
-        ``logits`` or ``probs`` (n, K) of float16, float32 or float64; ``top`` (n, k) whole numbers, classes from the
-        most likely down; ``rank_true`` (n,) whole numbers, how many classes are above the true one, and ``p_true`` (n,)
-        of a float type.
+        ``logits`` or ``probs`` (n, K) of a float type; ``top`` (n, k), classes from the most likely down; ``rank_true``
+        (n,), how many classes are above the true one, and ``p_true`` (n,).
     labels : (n,) ndarray of integers
         The true classes, 0..K-1.
     classes : int
         K.
     """
     with np.errstate(all="ignore"):
-        if kind in ("logits", "probs"):
-            values = block[kind].astype(np.float32) if block[kind].dtype == np.float16 else block[kind]
-            predicted = values.argmax(axis=1)
-            shares = (
-                _softmax(values, labels)
-                if kind == "logits"
-                else np.minimum(_own(values, labels).astype(np.float32), np.float32(1))
-            )
-            faults: Faults = (
-                {NOT_FINITE: ~np.isfinite(values).all(axis=1)} if kind == "logits" else dict(_unlikely(values))
-            )
-            outcome = Outcome(
-                predicted == labels, *_rank(values, labels, predicted), shares, predicted.astype(np.int32)
-            )
-        elif kind == "top":
-            outcome, faults = _from_top(block["top"], labels, classes)
+        if kind == "top":
+            return _from_top(block["top"], labels, classes)
+        if kind == "rank":
+            return _from_rank(block["rank_true"], block["p_true"], classes)
+        values = block[kind].astype(np.float32) if block[kind].dtype == np.float16 else block[kind]
+        finite = np.isfinite(values).all(axis=1)
+        faults = {NOT_FINITE: ~finite}
+        if kind == "logits":
+            probability = _softmax(values, labels)
         else:
-            outcome, faults = _from_rank(block["rank_true"], block["p_true"], classes)
-    return outcome, faults
-
-
-def _own(values: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[Any]:
-    own: NDArray[Any] = values[np.arange(len(labels)), labels]
-    return own
+            probability = np.minimum(values[np.arange(len(labels)), labels].astype(np.float32), np.float32(1))
+            outside = finite & ((values < 0) | (values > 1 + ROUNDING)).any(axis=1)
+            sums = np.einsum("ij->i", values.astype(np.float32))
+            others = finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE)
+            faults["with values outside 0 to 1"] = outside
+            faults[f"whose values do not sum to 1 (within {SUM_TOLERANCE})"] = others
+        return _from_values(values, labels, probability), faults
 
 
 def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -84,38 +72,19 @@ def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.fl
     if not np.abs(logits).max(initial=0) <= SAFE_EXPONENT:
         logits = logits - logits.max(axis=1, keepdims=True)
     powers = np.exp(logits.astype(np.float32))
-    return np.asarray(_own(powers, labels) / np.einsum("ij->i", powers))
+    return np.asarray(powers[np.arange(len(labels)), labels] / np.einsum("ij->i", powers))
 
 
-def _rank(
-    values: NDArray[Any], labels: NDArray[np.integer], predicted: NDArray[np.intp]
-) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Return whether the true class is among the first five, and its rank.
-
-    Of equal classes the lower number is first.
-    """
+def _from_values(values: NDArray[Any], labels: NDArray[np.integer], probability: NDArray[np.float32]) -> Outcome:
+    predicted = values.argmax(axis=1)
     rank, before = np.zeros(len(labels), np.int32), np.zeros(len(labels), np.int32)
-    # nothing is above the true class, or before it, where it is the predicted one
+    # nothing is above the true class, or before it, where it is the predicted one; of equal classes the lower is first
     wrong = np.flatnonzero(predicted != labels)
-    values, labels = values[wrong], labels[wrong]
-    own = _own(values, labels)[:, None]
+    values, labels_of_wrong = values[wrong], labels[wrong][:, None]
+    own = np.take_along_axis(values, labels_of_wrong, axis=1)
     rank[wrong] = np.count_nonzero(values > own, axis=1)
-    close = np.flatnonzero(rank[wrong] < FIRST)
-    ties = (values[close] == own[close]) & (np.arange(values.shape[1]) < labels[close][:, None])
-    before[wrong[close]] = np.count_nonzero(ties, axis=1)
-    return rank + before < FIRST, rank
-
-
-def _unlikely(probabilities: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    finite = np.isfinite(probabilities).all(axis=1)
-    outside = finite & ((probabilities < 0) | (probabilities > 1 + ROUNDING)).any(axis=1)
-    sums = np.einsum("ij->i", probabilities.astype(np.float32))
-    yield NOT_FINITE, ~finite
-    yield "with values outside 0 to 1", outside
-    yield (
-        f"whose values do not sum to 1 (within {SUM_TOLERANCE})",
-        finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE),
-    )
+    before[wrong] = np.count_nonzero((values == own) & (np.arange(values.shape[1]) < labels_of_wrong), axis=1)
+    return Outcome(predicted == labels, rank + before < FIRST, rank, probability, predicted.astype(np.int32))
 
 
 def _from_top(top: NDArray[Any], labels: NDArray[np.integer], classes: int) -> tuple[Outcome, Faults]:

@@ -1,1 +1,1 @@
-"""The page of results: models side by side on one data set, as one HTML file."""
+"""The page of results: models side by side on one data set."""

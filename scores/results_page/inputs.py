@@ -1,4 +1,4 @@
-"""What a report is made of: scores and predictions, read, checked, and found to belong together."""
+"""The scores and predictions of a report: read, checked, found to belong together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ..outcomes import Predictions
 from ..prediction_files.reading import HEAD, read_predictions
 from ..records import Scores
 
-GivenPredictions = Sequence[str | Path | Predictions] | Mapping[str, str | Path | Predictions]
-_SAME = 1e-6
+Given = str | Path | Predictions
+GivenPredictions = Sequence[Given] | Mapping[str, Given]
+SAME = 1e-6
 """By how much an accuracy differs at most from the scores file's."""
 
 
 def checked_inputs(
     data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models, and the predictions of those that have some by label: given, or in the folder of their scores.
+    """Return the models, and predictions by label: given, or found beside their scores.
 
     Raises
     ------
@@ -32,12 +33,16 @@ def checked_inputs(
         All that is wrong with any of them.
     """
     entries, problems = read_entries(scores)
-    problems += _other_data(data, entries)
+    here = f"{data.manifest.name} {data.manifest.version} ({data.digest})"
+    problems += [
+        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
+        "score the model on this one"
+        for e in entries
+        if e.scores.digest != data.digest
+    ]
     predicted = dict[str, Predictions]()
-    named = (
-        list(predictions.items()) if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
-    )
-    for name, given in named:
+    pairs = predictions.items() if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
+    for name, given in pairs:
         try:
             entry, read = _predictions_of(data, entries, name, given, tell)
         except CorruptsetError as e:
@@ -47,20 +52,20 @@ def checked_inputs(
             problems.append(f"the predictions of {entry.label!r} are there twice: give those of each model once")
         problems += _not_scored(entry, read)
         predicted[entry.label] = read
-    for entry in entries if not problems else ():
+    if problems:
+        raise ScoreError(f"The report cannot be made:\n{listed(problems)}")
+    for entry in entries:
         folder = Path(entry.file) if os.path.isdir(entry.file) else Path(entry.file).parent
         if entry.label not in predicted and os.path.exists(entry.file) and (folder / HEAD).is_file():
             with suppress(CorruptsetError):  # nobody asked for them: another model's, another data set's, damaged
                 read = _predictions_of(data, [entry], None, folder, tell)[1]
                 if not _not_scored(entry, read):
                     predicted[entry.label] = read
-    if problems:
-        raise ScoreError(f"The report cannot be made:\n{listed(problems)}")
     return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}
 
 
-def _named(given: str | Path | Predictions, entries: Sequence[Entry]) -> tuple[str | None, str | Path | Predictions]:
-    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name may have an equals sign in it."""
+def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
+    """Return the name and the path of ``NAME=PATH``; a name may have an equals sign."""
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
         return None, given
     names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]
@@ -68,58 +73,36 @@ def _named(given: str | Path | Predictions, entries: Sequence[Entry]) -> tuple[s
     return name, given[len(name) + 1 :]
 
 
-def _other_data(data: DataSet, entries: Sequence[Entry]) -> list[str]:
-    here = f"{data.manifest.name} {data.manifest.version} ({data.digest})"
-    return [
-        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
-        "score the model on this one"
-        for e in entries
-        if e.scores.digest != data.digest
-    ]
-
-
 def _predictions_of(
-    data: DataSet,
-    entries: Sequence[Entry],
-    name: str | None,
-    given: str | Path | Predictions,
-    tell: Callable[..., None],
+    data: DataSet, entries: Sequence[Entry], name: str | None, given: Given, tell: Callable[..., None]
 ) -> tuple[Entry, Predictions]:
     """Return whose predictions these are, and them."""
-    entry = None if name is None else _entry(entries, name)
-    if name is not None and entry is None:
-        raise PredictionError(f"there are predictions of {name!r}, which is none of the models: {_models(entries)}")
-    if isinstance(given, Predictions):
-        read = given
-    else:
+    by_name = {e.scores.model: e for e in reversed(entries)} | {e.label: e for e in entries}
+    models = ", ".join(e.label for e in entries) or "none"
+    if name is not None and name not in by_name:
+        raise PredictionError(f"there are predictions of {name!r}, which is none of the models: {models}")
+    read = given
+    if not isinstance(read, Predictions):
         # the sets that were scored; whose predictions they are is not known before they are read
-        sets = sorted({id for e in ([entry] if entry else entries) for id in e.scores.sets if id in data})
-        read = read_predictions(given, data, sets=sets, progress=tell)
-    entry = entry or _entry(entries, read.model)
-    if entry is None:
+        scored = entries if name is None else [by_name[name]]
+        sets = sorted({id for e in scored for id in e.scores.sets if id in data})
+        read = read_predictions(read, data, sets=sets, progress=tell)
+    if name is None and read.model not in by_name:
         where = "the predictions" if isinstance(given, Predictions) else given
         raise PredictionError(
-            f"{where} are of {read.model!r}, which is none of the models ({_models(entries)}): name it, as NAME=PATH"
+            f"{where} are of {read.model!r}, which is none of the models ({models}): name it, as NAME=PATH"
         )
-    return entry, read
-
-
-def _entry(entries: Sequence[Entry], name: str) -> Entry | None:
-    by_label = [e for e in entries if e.label == name]
-    return next(iter([*by_label, *(e for e in entries if e.scores.model == name)]), None)
-
-
-def _models(entries: Sequence[Entry]) -> str:
-    return ", ".join(e.label for e in entries) or "none"
+    return by_name[read.model if name is None else name], read
 
 
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
-    """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other
-    images.
+    """Return that predictions are not those that were scored, where their accuracy differs.
+
+    With a condition nobody knows, as other images count.
     """
     scored = entry.scores.sets
     accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}
-    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > _SAME]
+    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > SAME]
     if entry.scores.condition is not None or not differing:
         return []
     id = differing[0]

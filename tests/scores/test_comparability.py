@@ -1,4 +1,4 @@
-"""When a note says that a score may not be laid beside a published one, and when none does."""
+"""Notes that a score may not be laid beside a published one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notes(
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory) -> Callable[..., DataSet]:
-    """Return a function that gives CIFAR-10-C with its records changed; it has as many images as were published."""
+    """Return what gives CIFAR-10-C, as large as published, with its records changed."""
     data = unbuilt.data_set(tmp_path_factory.mktemp("data"), "cifar10-c", 10_000)
 
     def changed(**fields: Any) -> DataSet:

@@ -21,7 +21,7 @@ def samples(tmp_path_factory):
 @settings(deadline=None, max_examples=8)
 @given(st.lists(st.booleans(), min_size=11, max_size=11), st.integers(0, 2**53 - 1))
 def test_all_images_first_and_then_each_resample(samples, flags, seed):
-    images = images_of(samples, np.ones(11, bool), seed)
+    images = images_of(samples, seed)
     (estimate,) = images.estimates({"x": np.array(flags)}).values()
     assert estimate.shape == (1001,)
     assert estimate[0] == pytest.approx(sum(flags) / 11)
@@ -30,17 +30,10 @@ def test_all_images_first_and_then_each_resample(samples, flags, seed):
         assert estimate[1 + resample] == pytest.approx(sum(flags[row] for row in rows) / 11)
 
 
-def test_only_chosen_images_with_a_value_count(samples):
-    chosen = np.arange(11) % 2 == 0
-    values = np.where(chosen, np.arange(11), 1e6).astype(np.float32)
-    (estimate,) = images_of(samples, chosen, 3).estimates({"x": values}).values()
-    assert estimate[0] == 5
-    assert estimate.max() <= 10
-    rows = plain_scores.drawn(3, 6, 5)
-    assert estimate[6] == pytest.approx(np.mean([2 * row for row in rows]))
+def test_only_images_with_a_value_count(samples):
     values = np.arange(11, dtype=np.float32)
     values[:8] = np.nan
-    (estimate,) = images_of(samples, np.ones(11, bool), 0).estimates({"x": values}).values()
+    (estimate,) = images_of(samples, 0).estimates({"x": values}).values()
     assert estimate[0] == 9
     for resample in range(20):
         there = [values[row] for row in plain_scores.drawn(0, 11, resample) if row >= 8]
@@ -54,7 +47,7 @@ def test_regions_are_drawn_with_their_image(tmp_path):
     rows = [{"region": place | {"source": f"photo {source}", "x": x}} for source, x in sizes]
     data = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows)
     flags = np.array([1, 0, 1, 0, 0, 1, 1], bool)
-    images = images_of(data.samples, np.ones(7, bool), 5)
+    images = images_of(data.samples, 5)
     assert images.bootstrap.units == 3
     (estimate,) = images.estimates({"x": flags}).values()
     assert estimate[0] == pytest.approx(4 / 7)
@@ -63,15 +56,15 @@ def test_regions_are_drawn_with_their_image(tmp_path):
         together = [flag for source in plain_scores.drawn(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
     # of the chosen ones, too
-    images = images_of(data.samples, np.array([0, 1, 1, 1, 1, 1, 0], bool), 5)
+    images = images_of(data.samples[1:6], 5)
     assert images.bootstrap.units == 2
-    assert images.estimates({"x": flags})["x"][0] == pytest.approx(2 / 5)
+    assert images.estimates({"x": flags[1:6]})["x"][0] == pytest.approx(2 / 5)
 
 
 def test_every_set_and_every_model_has_the_same_resamples(samples):
     rng = np.random.default_rng(0)
     values = {i: rng.random(11) < 0.5 for i in range(COLUMNS + 3)}
-    images = images_of(samples, np.ones(11, bool), 0)
+    images = images_of(samples, 0)
     together = images.estimates(values)
     assert list(together) == list(values)
     for i in (0, COLUMNS - 1, COLUMNS, COLUMNS + 2):
@@ -80,20 +73,6 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
     assert (one.means(columns) != Bootstrap(50, seed=5).means(columns)).any()
     # no resample is drawn twice, as it would be if all blocks began alike
     assert len(set(one.means(columns)[:, 0].tolist())) > 990
-
-
-def test_an_interval_holds_the_score_and_shrinks_with_the_images(tmp_path):
-    widths = []
-    for count in (40, 4000):
-        data = unbuilt.data_set(tmp_path / str(count), count=count)
-        flags = np.arange(count) % 4 > 0
-        (estimate,) = images_of(data.samples, np.ones(count, bool), 0).estimates({"x": flags}).values()
-        low, high = interval_of(estimate)
-        assert low < value(estimate) == 0.75 < high
-        widths.append(high - low)
-        # that of a binomial proportion, for so many images
-        assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / count), rel=0.12)
-    assert widths[0] > 8 * widths[1]
 
 
 def test_what_has_no_value_and_seeds_that_are_none(samples):
@@ -107,4 +86,4 @@ def test_what_has_no_value_and_seeds_that_are_none(samples):
     assert replicates(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
     for seed in (-1, 2**53, 1.5, True, "0"):
         with pytest.raises(ParameterError, match="seed is"):
-            images_of(samples, np.ones(11, bool), seed)
+            images_of(samples, seed)

@@ -79,6 +79,10 @@ def test_regions_that_lack_others():
     records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
     found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
     assert (found.loose_shift.anchors, found.loose_shift.rate) == (2, 0)
+    # nor are the last of a row and the first of the next
+    records = [region("a", 3, 0, 2), region("a", 3, 1, 0)]
+    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True, False])})["s3"]
+    assert found.loose_shift is None
 
 
 def test_the_published_definition_by_hand():

@@ -101,7 +101,7 @@ def test_maps_are_written_by_image(tmp_path):
 
 
 def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
-    """By hand: 1x4 positions; the first model has the two on the left right, the second the one on the left."""
+    """Two models by hand, on 1x4 positions: right are two on the left, and one."""
     records = [region("a", 3, 0, x) for x in range(4)] + [region("b", 3, 0, x) for x in range(4)]
     data = data_of(records, kind="embed")
     one, other = (Outcome(np.array([x < most for x in range(4)] + [False] * 4)) for most in (2, 1))

@@ -1,4 +1,4 @@
-"""RobustBench's own corruption metrics and timm's accuracy, on the same predictions; each where it is installed.
+"""RobustBench's corruption metrics and timm's accuracy, where these are installed.
 
 RobustBench asks a model about images: here an image is its number, and the model has the logits of each set by heart.
 """
@@ -31,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def write_logits(data: Any, folder: Path, seed: int) -> dict[str, np.ndarray]:
-    """Write logits of every set, and return them; the true class is raised by another amount in each set."""
+    """Write logits of every set, the true class raised by an amount; return them."""
     rng = np.random.default_rng(seed)
     logits = {}
     for name in data:

@@ -1,5 +1,6 @@
-"""What a model says of a data set: files, kinds, resuming, and what is refused. The model is numpy's, but for the tests
-marked ci.
+"""Predictions of a data set: files, kinds, resuming, and what is refused.
+
+The model is numpy's, but for the tests marked ci.
 """
 
 from __future__ import annotations

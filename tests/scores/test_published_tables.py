@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corruptset.scores.comparison.correlations import pearson, spearman
+from corruptset.scores.comparison.statistics import pearson, spearman
 from corruptset.scores.error_curves import ErrorCurves
 from corruptset.scores.published import FIFTEEN, published
 
@@ -54,7 +54,7 @@ def rows(table: str) -> list[tuple[str, float, list[float]]]:
 
 
 def mean_of(values: list[float]) -> float:
-    """Return the mean over the fifteen, as scores take it; the tables have the corruptions in the same order."""
+    """Return the mean over the fifteen, as scores take it."""
     curves = ErrorCurves("m", None, {}, frozenset(FIFTEEN))
     mean = curves.mean({name: np.array([one]) for name, one in zip(FIFTEEN, values, strict=True)})
     assert mean is not None
@@ -82,7 +82,7 @@ def networks(name: str) -> dict[str, list[float]]:
     """Return the columns of a table of 27 networks."""
     rows = list(csv.DictReader((Path(__file__).parent / name).read_text("utf-8").splitlines()))
     assert len(rows) == 27
-    return {key: [float(row[key]) for row in rows] for key in ("cv_percent", "mean_accuracy", "clean_accuracy")}
+    return {key: [float(row[key]) for row in rows] for key in ("cv", "mean", "clean")}
 
 
 PAPER = networks("two_factor_paper_table3.csv")
@@ -93,9 +93,9 @@ PREPRINT = networks("two_factor_preprint_2021.csv")
 
 # Table 2 of the paper, Spearman and Pearson; then as they follow from its Table 3, and from the preprint's
 CORRELATIONS = [
-    ("cv_percent", "mean_accuracy", (0.202, 0.096), (0.203, 0.326), (0.180, 0.295)),
-    ("cv_percent", "clean_accuracy", (0.345, 0.365), (0.338, 0.366), (0.383, 0.440)),
-    ("mean_accuracy", "clean_accuracy", (0.057, 0.052), (-0.057, 0.052), (0.821, 0.889)),
+    ("cv", "mean", (0.202, 0.096), (0.203, 0.326), (0.180, 0.295)),
+    ("cv", "clean", (0.345, 0.365), (0.338, 0.366), (0.383, 0.440)),
+    ("mean", "clean", (0.057, 0.052), (-0.057, 0.052), (0.821, 0.889)),
 ]
 
 
@@ -110,8 +110,8 @@ def test_the_correlations_follow_from_each_table():
 
 
 def test_the_printed_spearman_of_cv_and_clean_accuracy_ranks_ties_highest():
-    """Equation 1 of the paper gives the printed .345 where equal values all have the highest place."""
-    columns = (PAPER["cv_percent"], PAPER["clean_accuracy"])
+    """Equation 1 of the paper gives .345 where equal values have the highest place."""
+    columns = (PAPER["cv"], PAPER["clean"])
     places = [np.array([sum(other <= one for other in column) for one in column]) for column in columns]
     n = len(places[0])
     assert 1 - 6 * float(((places[0] - places[1]) ** 2).sum()) / (n * (n * n - 1)) == pytest.approx(0.345, abs=0.0005)

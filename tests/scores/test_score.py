@@ -185,10 +185,11 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     assert (scores.maude, scores.aude, scores.rb_index) == (None, {}, None)
     assert scores.mean_accuracy is not None
     assert any("add clean.npz" in note for note in scores.notes)
-    train = [record.model_copy(update={"role": "train"}) for record in part.manifest.sets]
-    part.manifest = part.manifest.model_copy(update={"sets": train})
-    trained = corruptset.score(part, replace(predictions, outcomes=of_part))
-    assert (trained.mean_accuracy, trained.rb_index, trained.families) == (None, None, {})
+    whole = corruptset.open(data.path)
+    train = [record.model_copy(update={"role": "train"}) for record in whole.manifest.sets]
+    whole.manifest = whole.manifest.model_copy(update={"sets": train})
+    trained = corruptset.score(whole, predictions)
+    assert (trained.maude, trained.mean_accuracy, trained.rb_index, trained.families) == (None, None, None, {})
     assert any("role train" in note for note in trained.notes)
 
 

@@ -60,7 +60,7 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
     assert one.families["noise"].mean is not None
     assert one.missing == [*(f"snow/{s}" for s in range(1, 6)), "fog/3"]
     assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in range(1, 6)), "frost/2", "fog/3"]
-    assert scores.notes[0] == "AP: no mPC: 6 sets have no value: snow/1-5, fog/3."
+    assert scores.notes[0] == "AP: no mPC: 6 sets have no value: snow/1, snow/2, snow/3, snow/4, snow/5, fog/3."
     without = score_table({k: v for k, v in WHOLE.items() if k != "clean"})
     assert without.metrics["AP"].mpc is not None
     assert without.metrics["AP"].rpc is None

@@ -88,7 +88,6 @@ def test_values_that_cannot_be_are_refused(tmp_path):
     for path, new, says in (
         (("resamples", "values", "maude"), [0.2], r"has 1 values of maude, 1,000 values of rb_index; expected as many"),
         (("sets", "fog/1", "accuracy"), 1.2, r"sets\.fog/1\.accuracy: .*less than or equal to 1"),
-        (("intervals", "maude"), [0.9, 0.1], r"is \[0\.9, 0\.1\]; expected the lower end first"),
         (("profiles", "fade_black", "accuracy"), [0.5], r"accuracy has 1 values for \d+ levels"),
     ):
         whole = value = made_scores.full(0)

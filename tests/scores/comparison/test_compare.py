@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from corruptset import compare
 from corruptset.errors import ScoreError
-from corruptset.scores.comparison.correlations import pearson, quadrant, spearman
+from corruptset.scores.comparison.statistics import pearson, quadrant, spearman
 from corruptset.scores.records import Scores
 
 DRAWS = np.random.default_rng(0).normal(0, 0.05, 1000)
@@ -151,7 +151,7 @@ def test_a_model_on_a_line_counts_as_low_in_cv_and_high_in_accuracy():
 
 
 def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
-    """Table 3 of Dai & Berleant 2021: the networks that were trained on clean images, and one of one's own."""
+    """Table 3 of Dai & Berleant 2021: its networks of clean images, and one's own."""
     printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
     own = made_scores.full(0, "own")
     own["two_factor"] |= {"cv_percent": 1.0, "mean_accuracy": 0.95}

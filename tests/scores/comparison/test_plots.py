@@ -1,4 +1,4 @@
-"""Every plot that models have scores for, and none other; the same bytes for the same scores."""
+"""Plots: those that models have scores for; the same bytes for the same scores."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import corruptset
 from corruptset.pages.charts import Shape
 from corruptset.pages.drawing import COLOURS, Figure, png
 from corruptset.scores.comparison import figures
-from corruptset.scores.comparison.entries import Entry, gather
+from corruptset.scores.comparison.entries import Entry, gather, reference_point
 from corruptset.scores.comparison.figures import short
-from corruptset.scores.comparison.plots import figures as plots_of
-from corruptset.scores.comparison.plots import write_plots
 from corruptset.scores.records import Scores
 
 PLOTS = {
@@ -37,11 +36,10 @@ import sys
 sys.path.insert(0, {tests!r})
 import made_scores
 from pathlib import Path
-from corruptset.scores.comparison.entries import gather
-from corruptset.scores.comparison.plots import write_plots
+import corruptset
 from corruptset.scores.records import Scores
 made = [Scores.model_validate(made_scores.small(i, {name!r} + str(i))) for i in range(2)]
-write_plots(gather(made), Path({folder!r}))
+corruptset.compare(made, Path({folder!r}))
 """
 NAME = "<script>\u202e & \u0007é"
 
@@ -50,11 +48,16 @@ def entries(*compared) -> list[Entry]:
     return gather([Scores.model_validate(one) for one in compared])
 
 
+def plots_of(*compared) -> dict[str, Figure]:
+    models = entries(*compared)
+    return figures.figures(models, reference_point(models))
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("plots")
-    write_plots(entries(*(made_scores.small(i, f"{NAME}{i}") for i in range(2))), folder)
-    return folder
+    corruptset.compare([Scores.model_validate(made_scores.small(i, f"{NAME}{i}")) for i in range(2)], folder)
+    return folder / "plots"
 
 
 def test_every_plot_is_an_svg_and_a_png_in_which_names_are_text(drawn):
@@ -71,7 +74,7 @@ def test_every_plot_is_an_svg_and_a_png_in_which_names_are_text(drawn):
             assert np.array(picture.convert("L")).std() > 5
     whole = made_scores.full()
     for field, plots in {**PLOTS, "style": []}.items():
-        assert sorted(plots_of(entries(made_scores.bare(**{field: whole[field]})))) == plots
+        assert sorted(plots_of(made_scores.bare(**{field: whole[field]}))) == plots
 
 
 @pytest.mark.ci
@@ -79,7 +82,8 @@ def test_two_processes_write_the_same_bytes(drawn, tmp_path):
     code = DRAW.format(tests=str(Path(made_scores.__file__).parent), folder=str(tmp_path), name=NAME)
     subprocess.run([sys.executable, "-c", code], check=True)
     digests = [
-        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} for folder in (drawn, tmp_path)
+        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
+        for folder in (drawn, tmp_path / "plots")
     ]
     assert digests[0] == digests[1]
 
@@ -87,19 +91,20 @@ def test_two_processes_write_the_same_bytes(drawn, tmp_path):
 def test_values_lie_where_scores_say():
     made = [made_scores.full(i) for i in (1, 0, 2)]
     wanted = [(one["two_factor"]["cv_percent"], 100 * one["two_factor"]["mean_accuracy"]) for one in made]
-    (chart,) = figures.quadrant_charts(entries(*made))
+    models = entries(*made)
+    (chart,) = figures.quadrant_charts(models, reference_point(models))
     np.testing.assert_allclose([line.points[0][:2] for line in chart.lines], wanted)
     np.testing.assert_allclose(chart.middle, np.mean(wanted, axis=0))
     place = {shape.text: shape.points[0] for shape in chart.shapes() if shape.kind.startswith("corner")}
     assert place["I"][0] == place["III"][0] < place["II"][0] == place["IV"][0]
     assert place["I"][1] == place["II"][1] < place["III"][1] == place["IV"][1]
-    bars = [shape for shape in plots_of(entries(*made))["maude"].shapes if shape.kind == "bar"]
+    bars = [shape for shape in plots_of(*made)["maude"].shapes if shape.kind == "bar"]
     assert [bar.model for bar in bars] == [1, 0, 2]
     widths = [bar.points[1][0] - bar.points[0][0] for bar in bars]
     areas = sorted(one["maude"] for one in made)
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array(areas) / areas[0])
     del made[0]["sets"]["fog/3"]
-    titles = {chart.title for chart in figures.severity_charts(entries(made[0]))}
+    titles = {chart.title for chart in figures.course_charts(entries(made[0]), figures.ERRORS)}
     assert not {"fog", "mean of the fifteen"} & titles
 
 

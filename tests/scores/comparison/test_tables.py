@@ -1,10 +1,11 @@
-"""Tables: how they are written, and what stands in those of a comparison, against values worked out here."""
+"""Tables: how they are written, and what stands in those of a comparison."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+import string
 import sys
 
 import made_scores
@@ -75,15 +76,14 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
     assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"])))
+@given(st.text(alphabet=[*string.punctuation.replace("'", ""), *"aZ0 éß…☃"]))
 def test_escaped_text_says_what_the_text_says(text):
     written = latex_text(text)
     plain = re.sub(r"\{([\[\]*])\}", r"\1", written).replace(r"\textbackslash{}", "\x00").replace("''", '"')
     for command, letter in [("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"), ("greater", ">"), ("bar", "|")]:
         plain = plain.replace(f"\\text{command}{{}}", letter)
     plain = re.sub(r"\\([{}&%$#_])", r"\1", plain).replace("\x00", "\\")
-    if text.isprintable() and "''" not in text:
-        assert plain == text
+    assert plain == text
     assert not re.search(r"(?<!\\)[&%$#_~^]", written)
     assert not written.startswith(("[", "*"))
     assert not re.search(r"(?<!\\)(?:\\\\)*[|*`<>#]", re.sub(r"\\.", "", markdown_text(text)))

@@ -1,6 +1,4 @@
-"""docs/evaluate.md's lines for each framework, on a small build and small networks: what they write is what the network
-says.
-"""
+"""Lines of docs/evaluate.md for each framework write what a small network says."""
 
 from __future__ import annotations
 
@@ -32,14 +30,14 @@ def lines(word: str) -> str:
 
 @pytest.fixture
 def shared_names(shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names of the lines that all frameworks share, in a folder with a build under the page's name."""
+    """The names of the lines that all frameworks share, beside a build."""
     (tmp_path / "imagenet-c-1.1.0").symlink_to(shared.build(sets=SETS))
     monkeypatch.chdir(tmp_path)
     return run(SHARED)
 
 
 def check(names: dict[str, Any], logits: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Hold what a framework's lines wrote against the logits of a set's images, (n, height, width, 3) of uint8."""
+    """Hold what a framework's lines wrote against the logits of a set's images."""
     data = corruptset.open("imagenet-c-1.1.0")
     found = read_predictions("predictions", data)
     assert (found.model, found.digest) == ("ResNet-50", data.digest)
@@ -150,7 +148,7 @@ def test_jax(shared_names):
 
 @pytest.mark.long
 def test_transformers(shared_names, tmp_path):
-    """In an environment with the extra ``frameworks``; the checkpoint's name is that of a folder here."""
+    """With the extra ``frameworks``; the checkpoint's name is that of a folder here."""
     kept = let_torchvision_be_imported()
     import torch
     from transformers import ResNetConfig, ResNetForImageClassification, ViTImageProcessor

@@ -1,4 +1,4 @@
-"""Reading predictions: every kind, type, order and container gives the outcome that a plain loop gives."""
+"""Predictions of every kind, type, order and container, against a plain loop."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
+import unbuilt
 from predictions import Arrays, joined, kinds, logits_of, plain_outcome, write_csv, write_folder
 
 import corruptset
@@ -23,8 +23,8 @@ TOLERANCE = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-5}
 
 
 @pytest.fixture(scope="module")
-def data(shared: layouts.Shared) -> DataSet:
-    return corruptset.open(shared.build(sets=SETS))
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    return unbuilt.small(tmp_path_factory.mktemp("data"), *SETS)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def labels_of(data: DataSet) -> np.ndarray:
 
 
 def of_kind(predicted: Mapping[str, np.ndarray], labels: np.ndarray, kind: str, dtype: str) -> dict[str, Arrays]:
-    """Return the arrays of each set, floats and whole numbers of types with this number of bits."""
+    """Return the arrays of each set, of types with this number of bits."""
     bits = dtype.removeprefix("float")
     return {
         name: {
@@ -52,7 +52,7 @@ def of_kind(predicted: Mapping[str, np.ndarray], labels: np.ndarray, kind: str, 
 def check(
     found: Mapping[str, Outcome], kind: str, sets: Mapping[str, Arrays], labels: np.ndarray, tolerance: float = 1e-5
 ) -> None:
-    """Hold outcomes against the plain loop; the rows of `sets` stand in the data set's order."""
+    """Hold outcomes against the plain loop; rows stand in the data set's order."""
     assert found.keys() == sets.keys()
     for name, arrays in sets.items():
         for row, label in enumerate(labels.tolist()):
@@ -68,7 +68,7 @@ def check(
 
 
 def shuffled(sets: Mapping[str, Arrays], keys: Mapping[str, Any], seed: int = 7) -> dict[str, dict[str, np.ndarray]]:
-    """Return each set's rows in an order of its own, with columns that say which rows they are."""
+    """Return each set's rows in an order of its own, with columns that name them."""
     rng = np.random.default_rng(seed)
     mixed = {}
     for name, arrays in sets.items():
@@ -121,11 +121,11 @@ def test_whole_numbers_of_any_type(data, predicted, tmp_path):
             read_predictions(write_folder(tmp_path / "spoilt", typed), data)
 
 
-def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
+def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
     more = (
         '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
     )
-    data = corruptset.open(shared.build(recipe={"name": "named", "more": more}))
+    data = unbuilt.small(tmp_path / "data", more=more)
     labels = labels_of(data)
     logits = logits_of(len(labels), len(data.classes))
     both = {"type 0": kinds(logits, labels)["logits"], "SP0.1GA0.2": kinds(logits, labels)["rank"]}
@@ -190,8 +190,8 @@ def test_chosen_sets_and_clean(data, predicted, tmp_path):
     assert list(read_predictions(folder, data, sets=["brightness/1"]).outcomes) == ["brightness/1"]
 
 
-def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp_path):
-    data = corruptset.open(shared.build(sets=["brightness/1"]))
+def test_clean_predictions_of_a_build_without_a_clean_set(predicted, tmp_path):
+    data = unbuilt.small(tmp_path / "data", "brightness/1")
     labels = labels_of(data)
     sets = {
         name: arrays

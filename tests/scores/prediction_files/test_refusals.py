@@ -1,6 +1,4 @@
-"""What is refused of predictions: all of it at once, with counts, the first few and the next step; and what files may
-not do.
-"""
+"""Refused predictions: all problems at once, with counts and the next step."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import numpy as np
 import pytest
+import unbuilt
 from predictions import joined, kinds, logits_of, write_csv, write_folder
 from score_data import set_ids, write_data_set
 
@@ -32,8 +30,8 @@ Sets = dict[str, dict[str, np.ndarray]]
 
 
 @pytest.fixture(scope="module")
-def data(shared: layouts.Shared) -> DataSet:
-    return corruptset.open(shared.build(sets=SETS))
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    return unbuilt.small(tmp_path_factory.mktemp("data"), *SETS)
 
 
 @pytest.fixture
@@ -78,11 +76,10 @@ def test_names_of_sets(data, sets, tmp_path):
     ]
 
 
-def test_a_set_that_is_there_twice(shared, sets, tmp_path):
-    recipe = {"name": "twice", "more": '[[sets]]\nclean = true\naliases = ["type 0"]\n'}
-    data = corruptset.open(shared.build(recipe=recipe))
-    write_folder(tmp_path, {"clean": sets["clean"], "type 0": sets["clean"]})
-    assert refusal(tmp_path, data)[1] == "the set clean is there 2 times: clean.npz, type 0.npz. Keep one"
+def test_a_set_that_is_there_twice(sets, tmp_path):
+    data = unbuilt.small(tmp_path / "data", more='[[sets]]\nclean = true\naliases = ["type 0"]\n')
+    write_folder(tmp_path / "p", {"clean": sets["clean"], "type 0": sets["clean"]})
+    assert refusal(tmp_path / "p", data)[1] == "the set clean is there 2 times: clean.npz, type 0.npz. Keep one"
     together = joined({"clean": sets["clean"], "type 0": sets["clean"]}) | {"index": np.tile(np.arange(20), 2)}
     np.savez(tmp_path / "one.npz", **together)
     assert refusal(tmp_path / "one.npz", data)[1].startswith("has 20 rows twice: clean 0 (00_class/im.0), clean 1 (")
@@ -115,8 +112,8 @@ def test_rows_without_an_index(data, sets, count, tmp_path):
     assert lines == [few if count == 19 else many]
 
 
-def test_of_another_data_set_and_of_a_part_of_this_one(data, shared, sets, tmp_path):
-    other = corruptset.open(shared.build(sets=["clean"]))
+def test_of_another_data_set_and_of_a_part_of_this_one(data, sets, tmp_path):
+    other = unbuilt.small(tmp_path / "other", "clean", digest=f"sha256:{1:064}")
     (write_folder(tmp_path, sets) / "predictions.json").write_text(json.dumps({"model": "m", "digest": other.digest}))
     (line,) = refusal(tmp_path, data)[1:-1]
     assert line.startswith(f"they are of another data set: {other.digest}; DIR is {data.digest}. Give the data set")

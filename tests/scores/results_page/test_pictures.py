@@ -13,7 +13,7 @@ import numpy as np
 import predictions
 import pytest
 from html_tree import Node, read_html
-from result_pages import build, full, picture, scored, section, tables
+from result_pages import build, full, pictures, scored, section, tables
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
@@ -36,13 +36,14 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips: tuple[Node, lis
             assert row[3 * number : 3 * number + 3] == [str(lost), f"{100 * lost / was.sum():.2f}", str(won)]
     figures = {node.attributes["id"]: node for node in failures.all("figure")}
     assert {id.split("-")[1] for id in figures} == set(rows)
-    shown: dict[str, list[int]] = {}
+    pixels, shown = pictures(page), dict[str, list[int]]()
+    arrays = {name: data[name].array().astype(np.float32) for name in rows}
     for id, figure in figures.items():
         if id.endswith("-clean"):
             continue
         clean, name = figures[f"{id}-clean"].one("figcaption").text, id.split("-")[1]
         sample = next(s for s in data.samples if clean.startswith(f"{s.id}, clean: {s.class_}"))
-        distances = [np.abs(picture(page, figure).astype(float) - image).mean() for image in data[name].images()]
+        distances = np.abs(pixels[id] - arrays[name]).mean(axis=(1, 2, 3))
         assert int(np.argmin(distances)) == sample.index
         shown.setdefault(name, []).append(int(times[name][sample.index]))
         for one in predicted:
@@ -91,12 +92,14 @@ def test_panels_show_the_image_at_the_level_of_the_profile(
             expected.append(f"{name}, level {below.level}: {below.change}, {changed}; {accuracy}")
     captions = [node.one("figcaption").text for node in panels.all("figure")]
     assert captions == expected
-    pictured = [node for node in panels.all("figure") if list(node.all("use"))]
+    pixels = pictures(page)
+    pictured = [node for node in panels.all("figure") if node.attributes["id"] in pixels]
+    firsts = {name: data[name].image(0).astype(np.float32) for name in data}
     assert len(pictured) == sum(caption.startswith(("black_lines", "fade_black")) for caption in captions)
     for figure in pictured:
         name, level = re.match(r"(\w+), level (\d+):", figure.one("figcaption").text).groups()  # type: ignore[union-attr]
-        shown = picture(page, figure).astype(float)
-        distances = {n: np.abs(shown - data[f"{name}/{n:02d}" if n else "clean"].image(0)).mean() for n in range(31)}
+        shown = pixels[figure.attributes["id"]]
+        distances = {n: np.abs(shown - firsts[f"{name}/{n:02d}" if n else "clean"]).mean() for n in range(31)}
         assert min(distances, key=lambda n: distances[n]) == int(level)
         assert f"level {level}" in figure.one("svg").attributes["aria-label"]
     never = [p.text for p in panels.all("p") if p.text.startswith("Never below")]
@@ -112,7 +115,7 @@ def test_the_sample_of_the_panels(data: DataSet, tmp_path: Path) -> None:
     captions = {node.one("figcaption").text: node for node in section(page, "panels").all("figure")}
     caption, figure = next(pair for pair in captions.items() if pair[0].startswith("fade_black"))
     level = int(re.search(r"level (\d+)", caption).group(1))  # type: ignore[union-attr]
-    assert np.abs(picture(page, figure).astype(float) - data[f"fade_black/{level:02d}"].image(7)).mean() < 4
+    assert np.abs(pictures(page)[figure.attributes["id"]] - data[f"fade_black/{level:02d}"].image(7)).mean() < 4
     with pytest.raises(ParameterError, match="has no sample '00_class/im'"):
         corruptset.report(data, scores, tmp_path / "none.html", sample="00_class/im")
     assert not (tmp_path / "none.html").exists()

@@ -1,6 +1,4 @@
-"""The page of results: every number of the scores is on it, figures lie where their table says, and what a stranger
-writes comes out as text.
-"""
+"""The page of results: its numbers, figures and tables, and strangers' text."""
 
 from __future__ import annotations
 

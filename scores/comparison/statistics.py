@@ -1,0 +1,124 @@
+"""Statistics over models: correlations of their scores, the quadrants of accuracy and variation, and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..estimates import interval
+from ..evaluation import CORRECT
+from ..records import Scores
+from .entries import Entry
+
+LEAST_MODELS = 3
+"""Models that have a correlation: two always lie on a line."""
+PERCENT = ("cv_percent", "distinct_cv_percent")
+"""Scores that are no fractions."""
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Return the correlation of two scores over models.
+
+    None of fewer than three models, or where one score is the same for all.
+
+    Examples
+    --------
+    >>> pearson([1, 2, 3], [2, 4, 6])
+    1.0
+    >>> pearson([1, 2], [2, 4]) is None
+    True
+    """
+    if len(x) < LEAST_MODELS or len(set(x)) == 1 or len(set(y)) == 1:
+        return None
+    a, b = (np.asarray(values, np.float64) - np.mean(values) for values in (x, y))
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Return the correlation of models' places; equal scores share the mean of theirs.
+
+    Examples
+    --------
+    >>> spearman([1, 2, 30], [5, 6, 7])
+    1.0
+    """
+    return pearson(_places(x), _places(y))
+
+
+def _places(values: Sequence[float]) -> list[float]:
+    array = np.asarray(values, np.float64)
+    return [float((array < one).sum() + ((array == one).sum() + 1) / 2) for one in array]
+
+
+def quadrant(cv_percent: float, accuracy: float, reference: tuple[float, float]) -> str:
+    """Return a model's quadrant; one on a line is low in CV, high in accuracy.
+
+    Examples
+    --------
+    >>> [quadrant(cv, a, (3.0, 0.9)) for cv, a in [(2, 0.95), (4, 0.95), (2, 0.8), (4, 0.8), (3.0, 0.9)]]
+    ['I', 'II', 'III', 'IV', 'I']
+
+    References
+    ----------
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation": I is high
+    accuracy and low CV, II high and high, III low and low, IV low accuracy and high CV.
+    """
+    is_low_cv, is_high = cv_percent <= reference[0], accuracy >= reference[1]
+    return ("I" if is_low_cv else "II") if is_high else ("III" if is_low_cv else "IV")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One score of two models."""
+
+    score: str
+    first: str
+    second: str
+    difference: float
+    """That of the first less that of the second."""
+    low: float | None
+    """The middle 95 % of the difference over paired resamples of the images; None where the two are not paired."""
+    high: float | None
+    exceeds: bool | None
+    """Whether the interval is on one side of 0."""
+
+
+def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
+    """Return the differences of every two models in their scores, and notes on them.
+
+    Differences have an interval where both models were scored on the same resamples of the same images.
+    """
+    found, notes = list[Difference](), list[str]()
+    for a, b in combinations(entries, 2):
+        reason = why_not_paired(a.scores, b.scores)
+        if reason is not None:
+            notes.append(
+                f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}."
+            )
+        first, second = a.scores.numbers(), b.scores.numbers()
+        resampled = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
+        for name in [name for name in first if name in second]:
+            unit = 100 if name.endswith(PERCENT) else 1
+            values = [np.array(own[name]) / unit for own in resampled if name in own]
+            low, high = (interval(values[0] - values[1]) if len(values) == 2 else None) or (None, None)
+            exceeds = None if low is None or high is None else low > 0 or high < 0
+            difference = first[name] / unit - second[name] / unit
+            found.append(Difference(name, a.label, b.label, difference, low, high, exceeds))
+    return found, notes
+
+
+def why_not_paired(a: Scores, b: Scores) -> str | None:
+    """Return why two models do not have the same resamples; None where they have."""
+    if a.digest != b.digest:
+        return "they are of different data sets"
+    if a.condition != b.condition:
+        return "different images count"
+    if a.condition == CORRECT:
+        return f"{CORRECT} counts other images for each model; {CORRECT}=PREDICTIONS counts the same"
+    if a.resamples is None or b.resamples is None:
+        return "scores without resamples; `corruptset score --out FOLDER` writes them, --json alone does not"
+    drawn = [(r.seed, r.units, {len(values) for values in r.values.values()}) for r in (a.resamples, b.resamples)]
+    return None if drawn[0] == drawn[1] else "their resamples are of other seeds or of other numbers of images"
