@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .arithmetic import double_over_255, gaussian_weights
 from .kernels import inlined, inner, kernel
+from .lanes import SUMS, weigh_inwards, weigh_outwards, weigh_two_inwards
 from .registry import Images, choice
 
 TRUNCATE = 4.0
@@ -19,7 +20,7 @@ TRUNCATE = 4.0
 AXES = choice(
     "axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does"
 )
-_AT_ONCE = 1024  # sums, which stay in the first-level cache from the first pair to the last
+_AT_ONCE = 1024  # sums, which stay in the first-level cache
 _LEAST_ROWS = 32  # of a band
 
 
@@ -48,39 +49,19 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
         Not `source`.
     """
     radius = weights.size - 1
-    for first in range(0, out.size, _AT_ONCE):
-        total = out[first : first + _AT_ONCE]
-        size = total.size
-        at = start + first
-        centre, w = source[at : at + size], weights[0]
-        k = radius % 2
-        if k == 1:
-            near = radius if inwards else 1
-            a, b = (
-                source[at - near * step : at - near * step + size],
-                source[at + near * step : at + near * step + size],
-            )
-            v = weights[near]
-            for j in range(size):
-                total[j] = centre[j] * w + (a[j] + b[j]) * v
-        elif radius == 0:
-            for j in range(size):
-                total[j] = centre[j] * w
-        while k < radius:
-            near, far = (radius - k, radius - k - 1) if inwards else (k + 1, k + 2)
-            a, b = (
-                source[at - near * step : at - near * step + size],
-                source[at + near * step : at + near * step + size],
-            )
-            c, d = source[at - far * step : at - far * step + size], source[at + far * step : at + far * step + size]
-            v, z = weights[near], weights[far]
-            if k == 0:
-                for j in range(size):
-                    total[j] = (centre[j] * w + (a[j] + b[j]) * v) + (c[j] + d[j]) * z
-            else:
-                for j in range(size):
-                    total[j] = (total[j] + (a[j] + b[j]) * v) + (c[j] + d[j]) * z
-            k += 2
+    whole = out.size - out.size % SUMS
+    for to in range(0, whole, SUMS):
+        if inwards:
+            weigh_inwards(source, start + to, step, weights, radius, out, to, to)
+        else:
+            weigh_outwards(source, start + to, step, weights, radius, out, to, to)
+    for to in range(whole, out.size):
+        at = start + to
+        total = source[at] * weights[0]
+        for i in range(radius):
+            k = radius - i if inwards else i + 1
+            total += (source[at - k * step] + source[at + k * step]) * weights[k]
+        out[to] = total
 
 
 @inlined
@@ -97,9 +78,27 @@ def block_rows(wide):  # type: ignore[no-untyped-def]
     return max(1, _AT_ONCE // wide)
 
 
-@inlined
-def _whole(value, half):  # type: ignore[no-untyped-def]
-    return np.uint8(np.int32(min(value, 1.0) * 255.0 + half))
+@inner
+def _blur_rows(tall, weights, channels, across, half, rows, down, both, out):  # type: ignore[no-untyped-def]
+    """Blur rows of a flat image with room for the radius above and below, into rows of `out`, two at a time."""
+    n, radius = out.shape[1], weights.size - 1
+    pad, wide = radius * channels, down.size // 2
+    for y in range(0, rows, 2):
+        for x in range(0, n, SUMS):
+            to = pad + x
+            weigh_two_inwards(tall, (radius + y) * n + x, n, weights, radius, down, to, wide + to)
+        for k in range(min(2, rows - y)):
+            line, target = down[k * wide : (k + 1) * wide], out[y + k]
+            blurred = line[pad:]
+            if across:
+                for x in range(pad):
+                    line[pad - 1 - x] = line[pad - 1 - x + channels]
+                    line[pad + n + x] = line[pad + n + x - channels]
+                for x in range(0, n, SUMS):
+                    weigh_inwards(line, pad + x, channels, weights, radius, both, x, x)
+                blurred = both
+            for x in range(n):
+                target[x] = np.uint8(np.int32(min(blurred[x], 1.0) * 255.0 + half))
 
 
 @kernel
@@ -108,36 +107,20 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
     out = np.empty_like(images)
     radius = weights.size - 1
     n = width * channels
-    pad = radius * channels
-    wide = n + 2 * pad
     band = band_rows(height, radius)
-    block = block_rows(wide)
-    tall = np.empty((band + 2 * radius) * wide, np.float64)
-    down = np.empty(block * wide, np.float64)
-    both = np.empty(block * wide, np.float64)
+    tall = np.empty((band + 2 * radius + 1) * n + SUMS, np.float64)
+    down = np.empty(2 * (n + 2 * radius * channels + SUMS), np.float64)
+    both = np.empty(n + SUMS, np.float64)
     for i in range(count):
         for top in range(0, height, band):
             rows = min(band, height - top)
-            for k in range(rows + 2 * radius):
+            for k in range(rows + 2 * radius + 1):
                 source = images[i, min(max(top + k - radius, 0), height - 1)].reshape(n)
-                line = tall[k * wide : (k + 1) * wide]
-                middle = line[pad : pad + n]
+                line = tall[k * n : (k + 1) * n]
                 for x in range(n):
-                    middle[x] = double_over_255(source[x])
-                for x in range(pad):
-                    line[pad - 1 - x] = line[pad - 1 - x + channels]
-                    line[pad + n + x] = line[pad + n + x - channels]
-            for first in range(0, rows, block):
-                last = min(first + block, rows)
-                size = (last - first) * wide
-                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
-                if across:
-                    weigh(down, pad, channels, weights, True, both[: size - 2 * pad])
-                for y in range(last - first):
-                    blurred = both[y * wide : y * wide + n] if across else down[y * wide + pad : y * wide + pad + n]
-                    target = out[i, top + first + y].reshape(n)
-                    for x in range(n):
-                        target[x] = _whole(blurred[x], half)
+                    line[x] = double_over_255(source[x])
+            target = out[i, top : top + rows].reshape((rows, n))
+            _blur_rows(tall, weights, channels, across, half, rows, down, both, target)
     return out
 
 

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, kernel
-from ..lanes import mix
+from ..kernels import inlined, inner, kernel
+from ..lanes import blend, mix
 from ..levels import ROUNDING, half
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
-from .fields import smooth, smoother
+from .fields import reflected, smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
-_FAR_PIXELS = 1e9
 _STEPS = 1024.0
 _HALF_STEP = 16
-# What is reflected about; not True and False, each of which numba would compile `_corners` for
-_EDGES, _CENTRES = np.int32(0), np.int32(1)
+_UNSURE = np.float32(16 * 255 * 2.0**-24)
+"""Levels: float32 takes at most 13 roundings of 255 levels away from doubles (eight of the interpolation, two of
+the level; and three of the doubles' own sample and level, which are float32)."""
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 
@@ -57,15 +57,16 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _fold(i, n, mirror):  # type: ignore[no-untyped-def]
-    """Reflect an int32 index at either end, once: about the centres of the outermost pixels (dcb|abcd|cba) with
-    `mirror` 1, about the outer edges (cba|abcd|dcb) with 0. An index further out stays outside."""
-    once = np.int32(mirror - np.int32(1) - i) if i < 0 else i
-    return once if once < n else np.int32(np.int32(2) * n - np.int32(1) - mirror - once)
+def _fold(i, n):  # type: ignore[no-untyped-def]
+    """Reflect an int32 index at either end, once, about the centres of the outermost pixels (dcb|abcd|cba). An index
+    further out stays outside.
+    """
+    once = np.int32(-i) if i < 0 else i
+    return once if once < n else np.int32(np.int32(2) * n - np.int32(2) - once)
 
 
 @kernel
-def _corners(ix, iy, mirror, height, width, channels, near, at):  # type: ignore[no-untyped-def]
+def _corners(ix, iy, height, width, channels, near, at):  # type: ignore[no-untyped-def]
     """Turn upper left pixels, int32, into where all four begin in a flat image: rows of `at`, uint32.
 
     Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates
@@ -84,8 +85,8 @@ def _corners(ix, iy, mirror, height, width, channels, near, at):  # type: ignore
         for x in range(np.uint64(ix.size)):
             left, top = columns[x], rows[x]
             touched |= np.int32((left < 0) | (top < 0) | (left >= right) | (top >= bottom))
-            x0, y0 = _fold(left, wide, mirror), _fold(top, high, mirror)
-            x1, y1 = _fold(np.int32(left + np.int32(1)), wide, mirror), _fold(np.int32(top + np.int32(1)), high, mirror)
+            x0, y0 = _fold(left, wide), _fold(top, high)
+            x1, y1 = _fold(np.int32(left + np.int32(1)), wide), _fold(np.int32(top + np.int32(1)), high)
             far |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
             upper, lower = np.uint32(np.uint32(y0) * line), np.uint32(np.uint32(y1) * line)
             before, behind = np.uint32(np.uint32(x0) * step), np.uint32(np.uint32(x1) * step)
@@ -96,42 +97,20 @@ def _corners(ix, iy, mirror, height, width, channels, near, at):  # type: ignore
         if far != 0:
             # So far out that one reflection does not do: bring the coordinates near first.
             columns, rows = near[0], near[1]
-            half_x, half_y = width - np.int64(mirror), height - np.int64(mirror)
             for x in range(ix.size):
-                columns[x] = (ix[x] + half_x) % (2 * half_x) - half_x
-                rows[x] = (iy[x] + half_y) % (2 * half_y) - half_y
+                columns[x] = (ix[x] + width - 1) % (2 * width - 2) - width + 1
+                rows[x] = (iy[x] + height - 1) % (2 * height - 2) - height + 1
     return touched == 0
 
 
 @kernel
-def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-def]
-    """Take the weight from pixels outside: those are black. With `whole`, a sum that has some of one is black too."""
+def _blacken(ix, iy, height, width, weights):  # type: ignore[no-untyped-def]
+    """Take the weight from pixels outside: those are black."""
     for x in range(ix.size):
-        lost = False
         for k in range(4):
             column, row = ix[x] + (k & 1), iy[x] + (k >> 1)
-            if (column < 0 or row < 0 or column >= width or row >= height) and weights[k, x] != 0.0:
+            if column < 0 or row < 0 or column >= width or row >= height:
                 weights[k, x] = 0.0
-                lost = True
-        if whole and lost:
-            weights[:, x] = 0.0
-
-
-@inlined
-def _interpolate(flat, at, weights, channels, count, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels of a flat image, for `count` pixels. Of three channels, both arrays have
-    room for one more.
-    """
-    a, b, c, d = at[0], at[1], at[2], at[3]
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    if channels == 3:
-        for x in range(np.uint64(count)):
-            p, q, r, s = np.uint64(a[x]), np.uint64(b[x]), np.uint64(c[x]), np.uint64(d[x])
-            mix(flat, p, q, r, s, w0[x], w1[x], w2[x], w3[x], out, np.uint64(3) * x)
-    else:
-        for x in range(np.uint64(count)):
-            upper = flat[np.uint64(a[x])] * w0[x] + flat[np.uint64(b[x])] * w1[x]
-            out[x] = (upper + flat[np.uint64(c[x])] * w2[x]) + flat[np.uint64(d[x])] * w3[x]
 
 
 @inlined
@@ -151,7 +130,7 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
     outside.
 
     Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2),
-    `warped` float32 (N, H * W * C + 1), 0..1.
+    `warped` float32 (N, H * W * C and more), 0..1.
     """
     count, height, width, channels = images.shape
     plain = np.empty(height * width * channels + 1, np.float32)
@@ -195,63 +174,126 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                 u = np.float32(np.int32(sx[p] & 31)) * np.float32(0.03125)
                 v = np.float32(np.int32(sy[p] & 31)) * np.float32(0.03125)
                 w0[p], w1[p], w2[p], w3[p] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = _corners(ix[:size], iy[:size], _CENTRES, height, width, channels, near, at)
+            inside = _corners(ix[:size], iy[:size], height, width, channels, near, at)
             if black and not inside:
-                _blacken(ix[:size], iy[:size], False, height, width, weights)
-            _interpolate(plain, at, weights, channels, size, warped[i, top * width * channels :])
+                _blacken(ix[:size], iy[:size], height, width, weights)
+            a, b, c, d, target = at[0], at[1], at[2], at[3], warped[i, top * width * channels :]
+            for p in range(np.uint64(size)):
+                q, r, s, t = np.uint64(a[p]), np.uint64(b[p]), np.uint64(c[p]), np.uint64(d[p])
+                if channels == 3:
+                    mix(plain, q, r, s, t, w0[p], w1[p], w2[p], w3[p], target, np.uint64(3) * p)
+                else:
+                    target[p] = ((plain[q] * w0[p] + plain[r] * w1[p]) + plain[s] * w2[p]) + plain[t] * w3[p]
 
 
 @inlined
-def _whole(values, half, out):  # type: ignore[no-untyped-def]
-    """Write samples (0..1, but for rounding) as the published code stores them: floored; or, with one half, rounded."""
-    for p in range(np.uint64(out.size)):
-        out[p] = np.uint8(np.int32(min(values[p], np.float32(1.0)) * np.float32(255.0) + half))
+def _mirrored(i, move, n, beyond):  # type: ignore[no-untyped-def]
+    """Return the two pixels of a row between which pixel `i` is read, beyond its edges their reflection (cba|abcd|dcb):
+    the first, the second's share, and whether one lies further than `beyond` pixels beyond the row.
+    """
+    whole = np.floor(move)
+    share = move - whole
+    first = np.int32(i + np.int32(whole))
+    folded = max(first, np.int32(np.int32(-2) - first))
+    last = np.int32(n - np.int32(2))
+    far = np.uint32(first + beyond) > np.uint32(last + np.int32(np.int32(2) * beyond))
+    folded = min(folded, np.int32(np.int32(last + n) - folded))
+    share = share if folded == first else np.float32(1.0) - share
+    # The edge itself lies between two that are the same pixel.
+    share = np.float32(0.0) if folded < 0 else np.float32(1.0) if folded > last else share
+    return min(max(folded, np.int32(0)), last), share, far
+
+
+@inlined
+def _level(sample, half):  # type: ignore[no-untyped-def]
+    """Return a sample, 0..1 but for rounding, as the published code stores it: floored; or, with one half, rounded."""
+    return np.uint8(np.int32(min(sample, np.float32(1.0)) * np.float32(255.0) + half))
+
+
+@inlined
+def _exact(warped, x, y, move_x, move_y, height, width, channels, black, sample):  # type: ignore[no-untyped-def]
+    """Write one pixel of a warped image, displaced, as doubles sample it."""
+    sx, sy = np.float64(x) + np.float64(move_x), np.float64(y) + np.float64(move_y)
+    fx, fy = np.floor(sx), np.floor(sy)
+    u, v = sx - fx, sy - fy
+    x0, y0 = np.int64(fx), np.int64(fy)
+    x1, y1 = x0 + 1, y0 + 1
+    nw, ne, sw, se = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
+    if (x0 < 0) | (x1 >= width) | (y0 < 0) | (y1 >= height):
+        if black and ((sx < 0.0) | (sx > width - 1) | (sy < 0.0) | (sy > height - 1)):
+            nw = ne = sw = se = 0.0
+        x0, x1, y0, y1 = reflected(x0, width), reflected(x1, width), reflected(y0, height), reflected(y1, height)
+    a, b = np.uint64((y0 * width + x0) * channels), np.uint64((y0 * width + x1) * channels)
+    c, d = np.uint64((y1 * width + x0) * channels), np.uint64((y1 * width + x1) * channels)
+    if channels == 3:
+        mix(warped, a, b, c, d, nw, ne, sw, se, sample, np.uint64(0))
+    else:
+        sample[0] = ((warped[a] * nw + warped[b] * ne) + warped[c] * sw) + warped[d] * se
+
+
+@inner
+def _displace_one(image, moves_x, moves_y, black, half, work, at, marks, out):  # type: ignore[no-untyped-def]
+    height, width, channels = out.shape
+    step = np.uint64(channels)
+    line = np.uint64(width) * step
+    sampled, u, v, sample = work[0], work[1], work[2], work[3]
+    doubtful, outside = marks[: -(-(width * channels) // 8) * 8], marks[marks.size - -(-width // 8) * 8 :]
+    doubtful_8, outside_8 = doubtful.view(np.uint64), outside.view(np.uint64)
+    wide, high = np.int32(width), np.int32(height)
+    beyond_x, beyond_y = (np.int32(0), np.int32(0)) if black else (wide, high)
+    for y in range(height):
+        move_x, move_y, target = moves_x[y], moves_y[y], out[y].reshape(width * channels)
+        # An axis at a time: with more arrays than these LLVM does not vectorise.
+        for x in range(np.uint32(width)):
+            left, u[x], outside[x] = _mirrored(np.int32(x), move_x[x], wide, beyond_x)
+            at[x] = np.uint32(left) * np.uint32(step)
+        for x in range(np.uint32(width)):
+            top, v[x], far = _mirrored(np.int32(y), move_y[x], high, beyond_y)
+            outside[x] |= far
+            at[x] += np.uint32(top) * np.uint32(line)
+        for x in range(np.uint64(width)):
+            upper = np.uint64(at[x])
+            lower = upper + line
+            if channels == 3:
+                blend(image, upper, lower, u[x], v[x], sampled, np.uint64(3) * x)
+            else:
+                left = image[upper] + v[x] * (image[lower] - image[upper])
+                behind = image[upper + step] + v[x] * (image[lower + step] - image[upper + step])
+                sampled[x] = left + u[x] * (behind - left)
+        for j in range(np.uint64(target.size)):
+            value = sampled[j] * np.float32(255.0) + half
+            low = np.int32(max(value - _UNSURE, np.float32(0.0)))
+            target[j] = np.uint8(min(low, np.int32(255)))
+            doubtful[j] = (np.int32(value + _UNSURE) != low) & (low < np.int32(255))
+        for k in range(np.uint64(doubtful_8.size)):
+            if doubtful_8[k] != 0:
+                for j in range(np.uint64(8) * k, min(np.uint64(8) * k + np.uint64(8), np.uint64(target.size))):
+                    if doubtful[j] != 0:
+                        outside[j // np.uint64(3) if channels == 3 else j] = 1
+        for k in range(np.uint64(outside_8.size)):
+            if outside_8[k] != 0:
+                for x in range(8 * k, min(8 * k + 8, width)):
+                    if outside[x] != 0:
+                        _exact(image, x, y, move_x[x], move_y[x], height, width, channels, black, sample)
+                        for c in range(channels):
+                            target[x * channels + c] = _level(sample[c], half)
 
 
 @kernel
-def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the
-    outermost centres.
+def _displace(warped, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
+    """Sample images at the grid plus their moves, bilinearly; reflected about the edges, or black beyond the outermost
+    centres.
 
-    `warped` is float32 (N, H * W * C + 1), the fields are (N, H, W), `out` is uint8 (N, H, W, C).
+    `warped` is that of `_warp`, the moves float32 (N, H, W), `out` is uint8 (N, H, W, C). The result is that of
+    doubles; but those work only where a step of levels is so near that float32 cannot tell, and far outside.
     """
-    count, height, width, channels = out.shape
-    band = _band(height, width)
-    across = np.empty(band * width, np.float64)
-    down = np.empty(band * width, np.float64)
-    for p in range(band * width):
-        across[p], down[p] = p % width, p // width
-    ix = np.empty(band * width, np.int32)
-    iy = np.empty(band * width, np.int32)
-    weights = np.empty((4, band * width), np.float64)
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    near = np.empty((2, band * width), np.int32)
-    at = np.empty((4, band * width), np.uint32)
-    sampled = np.empty(band * width * channels + 1, np.float32)
+    count, _, width, channels = out.shape
+    size = -(-(width * channels + 1) // 8) * 8
+    work = np.empty((4, size), np.float32)
+    at = np.empty(width, np.uint32)
+    marks = np.zeros(2 * size, np.uint8)
     for i in range(count):
-        if alpha == 0.0:
-            _whole(warped[i], half, out[i].reshape(-1))
-            continue
-        field_x, field_y = fields_x[i], fields_y[i]
-        for top in range(0, height, band):
-            bottom = min(top + band, height)
-            size = (bottom - top) * width
-            move_x, move_y = field_x[top:bottom].reshape(-1), field_y[top:bottom].reshape(-1)
-            first = np.float64(top)
-            for p in range(np.uint64(size)):
-                sx = across[p] + np.float64(np.float32(move_x[p] * alpha))
-                sy = (first + down[p]) + np.float64(np.float32(move_y[p] * alpha))
-                fx = np.floor(min(max(sx, -_FAR_PIXELS), _FAR_PIXELS))
-                fy = np.floor(min(max(sy, -_FAR_PIXELS), _FAR_PIXELS))
-                ix[p] = np.int32(fx)
-                iy[p] = np.int32(fy)
-                u, v = sx - fx, sy - fy
-                w0[p], w1[p], w2[p], w3[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            inside = _corners(ix[:size], iy[:size], _EDGES, height, width, channels, near, at)
-            if black and not inside:
-                _blacken(ix[:size], iy[:size], True, height, width, weights)
-            _interpolate(warped[i], at, weights, channels, size, sampled)
-            _whole(sampled, half, out[i, top:bottom].reshape(-1))
+        _displace_one(warped[i], moves_x[i], moves_y[i], black, half, work, at, marks, out[i])
 
 
 def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
@@ -316,9 +358,11 @@ def elastic_transform(
     Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document
     Analysis.
     """
-    kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
+    height, width = images.shape[1:3]
+    kit = smoother(height, width, float(sigma if alpha else 0.0))
     black, out = border == "black", np.empty_like(images)
-    warped = np.empty((len(images), images[0].size + 1), np.float32)
+    warped = np.empty((len(images), images[0].size + 2), np.float32)
     _warp(images, points, float(affine), black, warped)
-    _displace(warped, smooth(field_x, kit), smooth(field_y, kit), float(alpha), black, np.float32(half(rounding)), out)
+    moves = (smooth(field, kit, float(alpha)) for field in (field_x, field_y))
+    _displace(warped, *moves, black, np.float32(half(rounding)), out)
     return out

@@ -15,6 +15,7 @@ from specification import plain
 
 import corruptset
 from corruptset.corruptions.calibrations import shipped
+from corruptset.corruptions.digital.elastic import _displace
 from corruptset.corruptions.digital.fields import smooth, smoother
 from corruptset.errors import ImageError, ParameterError
 from pictures import painted, photograph
@@ -207,10 +208,40 @@ def test_the_fields_of_elastic_transform_are_smoothed_as_scipy_does():
         ((500, 130), 9.0), ((64, 70), 0.1),
     ):  # fmt: skip
         field = np.random.default_rng(3).uniform(-1, 1, shape)
-        got = smooth(field[None], smoother(*shape, sigma))[0]
+        got = smooth(field[None], smoother(*shape, sigma), 1.0)[0]
         assert np.abs(got - gaussian_filter(field, sigma, mode="reflect", truncate=3)).max() < 1e-6 * max(
             1.0, 20.0 / sigma
         )
+
+
+def test_elastic_transform_is_that_of_doubles_to_the_last_level():
+    """Single precision decides nearly all levels; flat areas, steps, edges and far moves are where it cannot."""
+    height, width, rng = 40, 53, np.random.default_rng(8)
+    flat = np.repeat(rng.integers(0, 256, (8, 11, 3)).astype(np.uint8), 5, 0).repeat(5, 1)[:, :width]
+    ramp = np.broadcast_to(np.arange(width, dtype=np.uint8)[None, :, None] * 4, (height, width, 3))
+    for picture in (painted(height, width), flat, ramp, np.full((height, width, 1), 255, np.uint8), flat[..., :1]):
+        channels = picture.shape[2]
+        warped = np.append((picture / np.float32(255)).astype(np.float32), np.zeros(2, np.float32))
+        for reach, black, half in ((0.4, False, 0.0), (9.0, True, 0.0), (9.0, False, 0.5), (170.0, False, 0.0)):
+            moves = (reach * rng.uniform(-1, 1, (2, height, width))).astype(np.float32)
+            moves[0, ::7] = np.floor(moves[0, ::7])
+            got = np.empty((1, height, width, channels), np.uint8)
+            _displace(warped[None], moves[:1], moves[1:], black, np.float32(half), got)
+            sx, sy = np.arange(width) + moves[0].astype(float), np.arange(height)[:, None] + moves[1].astype(float)
+            left, top = np.floor(sx).astype(int), np.floor(sy).astype(int)
+            u, v = (sx - left)[..., None], (sy - top)[..., None]
+            columns, rows = (
+                [np.pad(np.arange(n), n * 5, "symmetric")[first + k + n * 5] for k in (0, 1)]
+                for n, first in ((width, left), (height, top))
+            )
+            corners = [warped[:-2].reshape(picture.shape)[r, c].astype(float) for r in rows for c in columns]
+            weights = (1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v
+            a, b, c, d = (corner * weight for corner, weight in zip(corners, weights, strict=True))
+            sample = (((a + b) + c) + d).astype(np.float32)
+            if black:
+                sample[(sx < 0) | (sx > width - 1) | (sy < 0) | (sy > height - 1)] = 0
+            want = np.minimum(sample, np.float32(1)) * np.float32(255) + np.float32(half)
+            np.testing.assert_array_equal(got[0], want.astype(np.uint8), err_msg=f"{channels} {reach}")
 
 
 def test_elastic_transform_moves_corners_where_points_say_and_each_draw_by_itself():
