@@ -105,7 +105,7 @@ def test_list_names_everything(run):
 def test_show_prints_documentation_tables_and_reference(run):
     text = run("show motion_blur")
     assert text.code == 0
-    for wanted in ("motion_blur", "angle_deg", "calibration cifar", "radius", "sigma", "Reference"):
+    for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
         assert wanted in text.out
     shown = run("show motion_blur --json").json
     assert shown["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
