@@ -1,6 +1,4 @@
-"""Site hook: the pages of the corruptions are made from the registry: pictures, tables, parameters, oddities,
-source.
-"""
+"""Site hook: the pages of the corruptions, made from the registry."""
 
 from __future__ import annotations
 
@@ -162,7 +160,10 @@ def _value(value: Any) -> str:
 
 
 def _pictures(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a corruption's pictures, as `corruptset.corrupt` makes them; a model's are not made here."""
+    """Yield the files of a corruption's pictures.
+
+    They are made by `corruptset.corrupt`; those of a model are not made here.
+    """
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
     given: dict[str, Any] = {}
