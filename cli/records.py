@@ -14,12 +14,10 @@ NARROWEST = 20
 """Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
 
 
-def put_facts(facts: Mapping[str, Any], *, aligned: bool = True) -> None:
+def put_facts(facts: Mapping[str, Any]) -> None:
     """Write a line for each fact: what it is called, and what it is."""
     there = {name: fact for name, fact in facts.items() if fact not in (None, "")}
-    if not there:
-        return
-    width = max(map(len, there)) + 2 if aligned else 0
+    width = max(map(len, there), default=0) + 2
     for name, fact in there.items():
         put(f"{name + ': ':{width}}{fact}")
 
@@ -116,7 +114,7 @@ def put_records(rows: Sequence[Any] | Mapping[str, Any]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     right = [c for c in columns if all(isinstance(row.get(c), int | float | None) for row in rows)]
     cells = [["-" if row.get(c) is None else _cell(c, row[c]) for c in columns] for row in rows]
-    long = [max(map(len, column)) > NARROWEST for column in zip(*cells, strict=True)]
+    long = [any(len(cell) > NARROWEST and " " in cell for cell in column) for column in zip(*cells, strict=True)]
     wrapped = [c for c, is_long in zip(columns[1:], long[1:], strict=True) if is_long]
     put_rows(columns, cells, right, spare=[c for c in SPARE if c in columns[1:]], wrapped=wrapped or columns[-1:])
 
