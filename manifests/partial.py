@@ -20,7 +20,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A run of a unit's sorted files that are there: `count` of them, from `first` on."""
+    """A run of a unit's sorted files: `count` of them, from `first` on."""
 
     first: Count
     count: Count
