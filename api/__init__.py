@@ -108,7 +108,10 @@ if not TYPE_CHECKING:  # else every misspelt name would pass as Any
 
 
 def _found(home: str, name: str) -> Any:
-    """Return something of a room, or raise an error that names the extra of the installation that has what it needs."""
+    """Return a name of a room.
+
+    What is missing raises an error that names the extra of the installation that has it.
+    """
     try:
         return getattr(importlib.import_module(f".{home}", __name__), name)
     except ModuleNotFoundError as e:
@@ -118,7 +121,7 @@ def _found(home: str, name: str) -> Any:
 
 
 class _Later:
-    """A function of another room, which is imported when it is first called; it may be pickled."""
+    """A function of another room, imported when it is first called; it may be pickled."""
 
     def __init__(self, home: str, name: str) -> None:
         self.home, self.name = home, name

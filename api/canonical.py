@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785): the one byte string of a value, under every key and digest."""
+"""Canonical JSON (RFC 8785), the bytes under every digest; and how digests are written."""
 
 from __future__ import annotations
 

@@ -53,8 +53,9 @@ PATTERNS = {
 
 
 def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return each mistake as a line: the key, what was given, what was expected; a near name among the model's keys is
-    suggested.
+    """Return each mistake as a line: the key, what was given, what was expected.
+
+    A near name among the model's keys is suggested.
     """
     # a list whose items are all wrong is also called too short; its items have their own lines
     shown = [details for details in error.errors() if details["type"] != "too_short" or not details["input"]]
@@ -105,7 +106,7 @@ def _place(keys: list[str | int]) -> str:
 
 
 def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool) -> tuple[list[str | int], list[str]]:
-    """Return a location without the names of union branches, and the keys that are known at its end."""
+    """Return a location without union branches, and the keys known at its end."""
     keys: list[str | int] = []
     models: list[type[BaseModel]] = [model]
     known = models

@@ -1,4 +1,4 @@
-"""The errors that people see: what was given, what was expected, where, and the next step."""
+"""The errors that people see, and the words that they are made of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MOST_CALLS = 20
 
 
 class CorruptsetError(Exception):
-    """Base of every error that corruptset raises on purpose; `exit_code` is what the command line returns for it."""
+    """Base of every error that corruptset raises on purpose.
+
+    `exit_code` is what the command line returns for it.
+    """
 
     exit_code = 2
 
@@ -34,7 +37,7 @@ class ParameterError(CorruptsetError, ValueError):
 
 
 class ImageError(CorruptsetError, ValueError):
-    """An array that is not an image as corruptset takes them (uint8, 1 or 3 channels, at least 8x8)."""
+    """An array that is no image: uint8, 1 or 3 channels, at least 8x8."""
 
 
 class RecipeError(CorruptsetError, ValueError):
@@ -46,11 +49,11 @@ class SourceError(CorruptsetError, ValueError):
 
 
 class ModelError(CorruptsetError, ValueError):
-    """A model that cannot be loaded, that does not fit what it is asked for, or that fails its checks."""
+    """A model that cannot be loaded, does not fit, or fails its checks."""
 
 
 class PredictionError(CorruptsetError, ValueError):
-    """Predictions that are not those of the model or of the data set that is asked for."""
+    """Predictions of another model or data set than the one asked for."""
 
 
 class ScoreError(CorruptsetError, ValueError):
@@ -62,7 +65,7 @@ class StudyError(CorruptsetError, ValueError):
 
 
 class PluginError(CorruptsetError, ValueError):
-    """A module of one's own with corruptions that cannot be loaded, has changed, or does what a corruption must not.
+    """A module of one's own whose corruptions cannot be loaded or break the contract.
 
     `position` is the image of a batch that it failed on, where that is known.
     """
@@ -77,7 +80,7 @@ class BuildError(CorruptsetError):
 
 
 class StoreError(CorruptsetError):
-    """An object store whose URL cannot be used, that is not there, or that refuses what is asked of it."""
+    """An object store that is not there, or that refuses what is asked."""
 
 
 class IncompleteBuild(CorruptsetError):
@@ -94,7 +97,7 @@ class MissingParts(IncompleteBuild):
         super().__init__(self.with_calls([f"part=({job}, {of})" for job in jobs], "finish=True"))
 
     def with_calls(self, calls: Sequence[str], finish: str) -> str:
-        """Return the message with the calls that make what is missing, and the one that ends the build then."""
+        """Return the message with the calls that make what is missing, and the last one."""
         jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
         return f"{self.what} {jobs} of {self.of} will make them:\n{listed(calls, MOST_CALLS)}\nThen finish:\n  {finish}"
 
@@ -110,13 +113,19 @@ class ReleaseError(CorruptsetError):
 
 
 class MachineError(CorruptsetError):
-    """The machine failed (disk, memory, workers); what was committed stands and the build can be resumed."""
+    """The machine failed (disk, memory, workers).
+
+    What was committed stands, and the build can be resumed.
+    """
 
     exit_code = 3
 
 
 class Interrupted(CorruptsetError):
-    """The build was stopped from outside; what was committed stands and the build can be resumed."""
+    """The build was stopped from outside.
+
+    What was committed stands and the build can be resumed.
+    """
 
     exit_code = 130
 
@@ -130,7 +139,7 @@ NEAR = 3
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the nearest known name, and the next two; or an empty string.
+    """Return `` Did you mean 'x'?`` for the nearest known names, or an empty string.
 
     A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone; else names that begin with what
     was given, then those spelled alike, then those of which it is a word.
@@ -217,8 +226,9 @@ class NotInstalled(CorruptsetError, ImportError):
 
 
 def not_installed(error: BaseException) -> NotInstalled | None:
-    """Return what is said of a failed import of something that the extra ``build`` brings; None for all else,
-    half-installed ones too.
+    """Return the error of a failed import of something in the extra ``build``, or None.
+
+    It is None for what is half installed, too.
     """
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return NotInstalled(name) if name in BUILD and find_spec(name) is None else None

@@ -1,4 +1,4 @@
-"""Files that a user names: read where they are regular files, and up to a limit; TOML that a person writes.
+"""Files that a user names, read up to a limit; TOML that a person writes.
 
 A pipe would hang whoever waits for it, and ``/dev/zero`` fills the memory. A link to a regular file is one.
 """
@@ -26,14 +26,20 @@ NUL = "it has a NUL character in its name, which no file has"
 
 
 class UnfitFile(CorruptsetError, OSError):
-    """What a path names is not a regular file, or is too large; `strerror` says which, as the end of a sentence."""
+    """A path that names no regular file, or one that is too large.
+
+    `strerror` says which, as the end of a sentence.
+    """
 
     def __str__(self) -> str:
         return f"{self.filename} cannot be read: {self.strerror}."
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file to read its bytes; UnfitFile or another OSError says why it cannot be read."""
+    """Open a regular file to read its bytes.
+
+    UnfitFile or another OSError says why it cannot be read.
+    """
     if "\0" in os.fspath(path):
         raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
     _refuse_special(path.stat().st_mode, path)  # even to open a device may have an effect
@@ -47,8 +53,9 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file that has at most so many; UnfitFile or another OSError says why it cannot be
-    read.
+    """Return the bytes of a regular file of limited size.
+
+    UnfitFile or another OSError says why it cannot be read.
     """
     with open_regular(path) as file:
         data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
@@ -58,8 +65,9 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines; else as
-    `read_regular`.
+    """Return the text of a regular file, UTF-8, with newlines as line ends.
+
+    A byte-order mark is left out; errors are those of `read_regular`.
     """
     try:
         text = read_regular(path, most).decode("utf-8-sig")
@@ -69,7 +77,10 @@ def read_text(path: Path, most: int = MOST_TEXT) -> str:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return the values of a TOML text; `where` is what the `RecipeError` of a mistake calls it."""
+    """Return the values of a TOML text.
+
+    `where` is what the `RecipeError` of a mistake calls it.
+    """
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -79,12 +90,12 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def reason(error: OSError) -> str:
-    """Return why a file cannot be read, as the end of a sentence that names it."""
+    """Return why a file cannot be read, to end a sentence that names it."""
     return error.strerror or str(error)
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a path is neither a regular file nor a link to one, or None."""
+    """Return why a path is no regular file, and no link to one, or None."""
     if "\0" in os.fspath(path):
         return f"cannot be read: {NUL}"
     try:

@@ -1,4 +1,4 @@
-"""Code that is not ours, of a plugin or a model: ``sys.exit()`` in it is an error, and what it says is cut."""
+"""Code of a plugin or a model: how it ends, and what its errors say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ class Ended(Exception):
 
 
 class Foreign:
-    """Run foreign code, as a context: what would end the process becomes `Ended`; Ctrl-C stays what it is."""
+    """Run foreign code, as a context that turns what would end the process into `Ended`.
+
+    Ctrl-C stays what it is.
+    """
 
     def __enter__(self) -> None:
         pass
@@ -30,7 +33,9 @@ class Foreign:
 
 
 def described(error: BaseException) -> str:
-    """Return the kind of a foreign error and what it says; of an error of ours, what it says.
+    """Return the kind of a foreign error and what it says.
+
+    Of an error of ours, what it says.
 
     Examples
     --------

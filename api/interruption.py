@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one stops what runs, and those that follow do not disturb the clean-up.
+"""Ctrl-C and SIGTERM: the first stops what runs, later ones do not disturb the clean-up.
 
 The command imports this module before any other, so that Ctrl-C prints a traceback for as short a time as can be.
 """
@@ -25,8 +25,9 @@ _current: Interruption | None = None
 
 
 class Interruption:
-    """What SIGINT and SIGTERM do while this is entered: the first raises KeyboardInterrupt in the main thread, clean-up
-    is not disturbed.
+    """What SIGINT and SIGTERM do while this is entered.
+
+    The first raises KeyboardInterrupt in the main thread; clean-up is not disturbed.
 
     A signal that is ignored (in a background job, under ``nohup``), or that the program handles itself, is left alone.
     `own` says that the process is the command's: then a signal ends it at once before this is entered, and is ignored
@@ -68,8 +69,9 @@ class Interruption:
                 signal.signal(number, self._on_signal)
 
     def forget(self) -> None:
-        """Give the signals back, or have the system ignore them: at its very end Python would let them kill the
-        command.
+        """Give the signals back, or have the system ignore them.
+
+        At its very end Python would let them kill the command.
         """
         global _current
         _current = None
@@ -109,7 +111,10 @@ class Interruption:
             raise KeyboardInterrupt
 
     def _unraisable(self, failure: sys.UnraisableHookArgs) -> None:
-        """Print what a destructor raises, unless the interruption did it; send a signal again that one swallowed."""
+        """Print what a destructor raises, unless the interruption did it.
+
+        A signal that one swallowed is sent again.
+        """
         assert self._hooks is not None
         if self.came is None:
             self._hooks[0](failure)
@@ -124,14 +129,12 @@ class Interruption:
 
 
 def interruption() -> Interruption:
-    """Return what handles the signals, to be entered: the command's, or that of a call around this one, or a
-    new one.
-    """
+    """Return what handles the signals: the command's, an outer call's, or a new one."""
     return main_thread_interruption() or Interruption()
 
 
 def command_interruption() -> Interruption:
-    """Handle the signals in a process of the command's own: until work begins, the first one ends the process."""
+    """Handle the signals of the command's process; before work begins, one ends it."""
     handler = Interruption(own=True)
     handler.listen()
     return handler

@@ -1,4 +1,4 @@
-"""The hash of an image's pixels: what a data set records of an image, and what keys an image that was given no name."""
+"""The hash of an image's pixels, which data sets record and which keys unnamed images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
-    """Return the hexadecimal part of the pixel digests of an (N, H, W, C) batch of uint8, C-contiguous."""
+    """Return the hexadecimal pixel digests of an (N, H, W, C) batch of uint8, C-contiguous."""
     height, width, channels = images.shape[1:]
     hashes = [blake3(f"{height},{width},{channels}\n".encode()) for _ in images]
     for digest, image in zip(hashes, images, strict=True):
@@ -17,7 +17,7 @@ def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
 
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:
-    """Return ``blake3:<hex>`` of ``H,W,C\\n`` and the C-order bytes of an (H, W, C) image of uint8.
+    """Return ``blake3:<hex>`` of ``H,W,C\\n`` and the bytes of an (H, W, C) image.
 
     Examples
     --------

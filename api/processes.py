@@ -1,6 +1,4 @@
-"""The processes of corruptset's own: the command, and the workers that are started, which get no Ctrl-C and end with
-their parent.
-"""
+"""The command's process and its workers, which get no Ctrl-C and end with their parent."""
 
 from __future__ import annotations
 
@@ -59,7 +57,9 @@ def fill_standard_descriptors() -> None:
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread, and raise it at the end; processes that start meanwhile never get it.
+    """Hold Ctrl-C back in this thread, and raise it at the end.
+
+    Processes that start meanwhile never get it.
 
     A process inherits which signals are blocked. Its own code could not block them before it has imported for a second,
     and an interrupt in that second would print a traceback.
@@ -79,8 +79,9 @@ def interrupts_held_back() -> Iterator[None]:
 
 @contextmanager
 def loky_workers_starting() -> Iterator[None]:
-    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`. Standard streams may be closed,
-    or None.
+    """Hold Ctrl-C back while joblib or loky start workers.
+
+    See `interrupts_held_back`. Standard streams may be closed, or None.
 
     Raises
     ------
@@ -113,8 +114,9 @@ def loky_workers_starting() -> Iterator[None]:
 
 
 def worker_pool(count: int) -> ProcessPoolExecutor:
-    """Return an executor with so many worker processes; its first task starts them, and belongs into
-    `loky_workers_starting`.
+    """Return an executor with so many worker processes.
+
+    Its first task starts them, and belongs into `loky_workers_starting`.
     """
     from joblib.externals.loky import ProcessPoolExecutor
 
@@ -126,8 +128,9 @@ def worker_pool(count: int) -> ProcessPoolExecutor:
 
 
 def start_worker(parent: int) -> None:
-    """Set up a worker, before it imports what its tasks need. It ends soon after its parent is gone, also where it
-    waits for a task.
+    """Set up a worker, before it imports what its tasks need.
+
+    It ends soon after its parent is gone, also where it waits for a task.
     """
     prepare_process()
     # a thread that a plugin left would keep the worker, and with it the command, from ending
@@ -137,7 +140,7 @@ def start_worker(parent: int) -> None:
 
 
 def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lambda: True) -> None:
-    """Have a thread end this process soon after its parent is gone, or `works` no more."""
+    """Have a thread end this process once its parent is gone or `works` no more."""
 
     def watch() -> None:
         while os.getppid() == parent and works():
@@ -148,8 +151,9 @@ def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lam
 
 
 def workers_at_most(wanted: int) -> int:
-    """Return how many processes to use of those that are wanted: one, with a warning, where the system has no
-    semaphores.
+    """Return how many processes to use of those that are wanted.
+
+    It is one, with a warning, where the system has no semaphores.
     """
     if wanted < 2 or (problem := _semaphore_problem()) is None:
         return wanted

@@ -1,4 +1,4 @@
-"""How far something is, for a person who watches: a line on a terminal or in a notebook, nothing elsewhere."""
+"""Progress for a person who watches: a line on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ProgressEvent:
 
 
 def in_notebook() -> bool:
-    """Say whether this is a notebook's kernel, whose standard error is no terminal and is watched all the same."""
+    """Whether this is a notebook's kernel, watched although its standard error is no terminal."""
     if "IPython" not in sys.modules:
         return False
     from rich.console import Console
@@ -61,7 +61,9 @@ def watched() -> bool:
 
 
 def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function that takes `progress` show a person how far it is, unless the caller gives a callable or False.
+    """Have a function that takes `progress` show a person how far it is.
+
+    A caller that gives a callable or False shows it otherwise, or not.
 
     The function gets a callable, or None where nothing is shown.
     """
@@ -81,12 +83,14 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def told(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return what a function tells how far it is: the callable that `shows_progress` gave it, or nothing."""
+    """Return the callable that `shows_progress` gave a function, or one that does nothing."""
     return progress if callable(progress) else lambda *_: None
 
 
 class ProgressDisplay:
-    """Shows how far a command is, in one line; a callable, to be used as a context manager.
+    """Shows how far a command is, in one line.
+
+    A callable, to be used as a context manager.
 
     On a terminal the line has a bar and moves, in a notebook it is an output of its cell; both are taken away at the
     end. Elsewhere a plain line is written to standard error now and then.
@@ -150,7 +154,7 @@ class ProgressDisplay:
             self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, event: ProgressEvent | str, done: int = 0, total: int = 0) -> None:
-        """Show an event of a build, or the name of another command's step, what is done of it and its total."""
+        """Show an event of a build, or another command's step: done and total."""
         if isinstance(event, str):
             self._show(event, done, total)
         elif event.phase == "compiling":
@@ -205,7 +209,7 @@ def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: fl
 
 
 def _cell(line: str, share: float | None = None) -> dict[str, str]:
-    """Return a line, and which share of the work is done, as a notebook shows them."""
+    """Return a line, and the share of work done, as a notebook shows them."""
     bar = "<progress></progress>" if share is None else f'<progress value="{share:.3f}"></progress>'
     return {"text/plain": line, "text/html": f"{bar} {escape(line)}"}
 
@@ -217,5 +221,8 @@ def _console() -> Console:
 
 
 def say_line(line: str) -> None:
-    """Write a line for a person; a notebook shows standard error as if something had failed."""
+    """Write a line for a person.
+
+    A notebook shows standard error as if something had failed.
+    """
     print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)

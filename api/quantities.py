@@ -39,7 +39,7 @@ def duration(seconds: float) -> str:
 
 
 def spans(numbers: Iterable[float]) -> str:
-    """Return numbers in rising order as a person writes them: whole ones that follow each other as a span.
+    """Return rising numbers as a person writes them, with spans of whole ones.
 
     Examples
     --------
@@ -53,3 +53,14 @@ def spans(numbers: Iterable[float]) -> str:
         else:
             runs.append([number])
     return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def plural(count: int, name: str) -> str:
+    """Return how many of something there are.
+
+    Examples
+    --------
+    >>> plural(1, "set"), plural(3, "set")
+    ('1 set', '3 sets')
+    """
+    return f"{count} {name}{'s' * (count != 1)}"

@@ -1,4 +1,4 @@
-"""The papers: the one list that docstrings, tables, `show`, pages and docs take their citations from."""
+"""The papers: the list that docstrings, tables, `show`, pages and docs cite from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that take the fields of a dataclass as ``**options``: what their signatures and the command line show."""
+"""Functions that take a dataclass's fields as ``**options``: their signatures and sentences."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def showing(options: type) -> Callable[[F], F]:
-    """Return a decorator: `inspect.signature`, `help` and notebooks show the fields of a dataclass in place of
-    ``**options``.
+    """Return a decorator that shows a dataclass's fields in place of ``**options``.
+
+    `inspect.signature`, `help` and notebooks see them.
     """
 
     def shown(function: F) -> F:

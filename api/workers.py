@@ -1,4 +1,4 @@
-"""The worker processes of one call: the same ones check the source, compile, make parts and draw the page."""
+"""The worker processes of one call, from its first check to its last page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class WorkersKilled(MachineError):
 
 
 class Workers:
-    """Worker processes, which are started when there is something to share out; as a context, they are gone at its end.
+    """Worker processes, started when there is something to share out.
+
+    As a context they are gone at its end.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class Workers:
         *,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do tasks, here or in workers, in their order; those of a worker that is killed are handed out again.
+        """Do tasks here or in workers, those of a killed worker again.
 
         Parameters
         ----------
@@ -183,7 +185,7 @@ class Workers:
 
 @contextmanager
 def _without_loky_traceback() -> Iterator[None]:
-    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
+    """Keep loky's manager thread from printing a traceback while its workers are killed.
 
     When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a
     task submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand

@@ -1,5 +1,4 @@
-"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out":
-...}'``.
+"""The time that any generator needs: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
 The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build,
 `like`, with no corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the

@@ -1,5 +1,4 @@
-"""One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., "source": ..., "out": ...}'`` prints
-JSON.
+"""One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., ...}'`` prints JSON.
 
 The other benchmarks run it in a process of its own. `what` is build (the default) or export. Start and imports are left
 out.

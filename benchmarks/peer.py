@@ -1,5 +1,6 @@
-"""The peer: imagecorruptions-imaug, the one published generator that installs and runs today, in an environment of its
-own.
+"""The peer, imagecorruptions-imaug, in an environment of its own.
+
+It is the one published generator that installs and runs today.
 
 It pulls in another build of OpenCV, so it never shares an environment with corruptset; it is run through a subprocess.
 """
@@ -32,7 +33,7 @@ def peer_python() -> Path:
 
 
 def run_peer(task: str, **arguments: Any) -> Any:
-    """Run a task of `peer_tasks.py` in the peer's environment and return what it printed as JSON."""
+    """Run a task of `peer_tasks.py` in the peer's environment; return its JSON."""
     done = subprocess.run(
         [peer_python(), str(Path(__file__).with_name("peer_tasks.py")), task, json.dumps(arguments)],
         check=True,

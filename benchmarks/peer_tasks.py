@@ -1,4 +1,4 @@
-"""Runs inside the peer's environment: times its corruptions, or its way to the 75 files of an image."""
+"""The tasks of the peer, inside its environment: corruptions, and an image's 75 files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ cv2.setNumThreads(1)
 
 
 def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | None]:
-    """Return the mean over severities of the median milliseconds of each corruption, None where it fails."""
+    """Return each corruption's median milliseconds, averaged over severities; None where it fails."""
     pictures = np.load(images)
     out: dict[str, float | None] = {}
     for name in names:
@@ -41,7 +41,7 @@ def kernels(images: str, names: list[str], repeats: int) -> dict[str, float | No
 
 
 def pipeline(files: list[str], names: list[str], folder: str) -> dict[str, float]:
-    """Return the seconds for reading, corrupting, encoding (JPEG 85) and writing all outputs of each file."""
+    """Return the seconds for all outputs of each file: read, corrupt, encode, write."""
     times = []
     for number, file in enumerate(files):
         start = time.perf_counter()

@@ -1,6 +1,4 @@
-"""Sources made for benchmarks from the sample photographs: JPEGs of an ImageNet image's size, and archives as CIFAR's
-and MNIST's.
-"""
+"""Sources for benchmarks, made of the sample photographs: JPEGs, and archives of CIFAR and MNIST."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 
 
 def photographs(folder: Path, count: int) -> str:
-    """Write `count` JPEGs of 500x375 cut from the sample photographs, in 4 class folders; return the source."""
+    """Write `count` JPEGs of 500x375 in 4 class folders; return the source."""
     source = open_source("sample")
     pictures = [Image.fromarray(source.load(sample).image) for sample in source.samples]
     for i in range(count):
@@ -36,8 +34,9 @@ def photographs(folder: Path, count: int) -> str:
 
 
 def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
-    """Return crops of the sample photographs in turn, (count, side, side, 3); no place comes up again before all others
-    did.
+    """Return crops of the sample photographs in turn, (count, side, side, 3).
+
+    No place comes up again before all others did.
     """
     source = open_source("sample")
     pictures = [source.load(sample).image for sample in source.samples]
@@ -72,7 +71,10 @@ def cifar(folder: Path, count: int) -> str:
 
 
 def mnist(folder: Path, count: int) -> str:
-    """Write `count` grey images as MNIST's four files, the training files with one image; return the source."""
+    """Write `count` grey images as MNIST's four files; return the source.
+
+    The training files have one image.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     grey = crops(count, 28).mean(axis=3).astype(np.uint8)
     for split, images in (("train", grey[:1]), ("t10k", grey)):

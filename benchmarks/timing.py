@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, processes of their own for what is measured, medians, memory, tables."""
+"""Shared parts of the benchmarks: options, child processes, medians, memory, tables."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def processor_seconds() -> float:
 
 
 def child(module: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a module of benchmarks with a task, in a process of its own, and return the JSON that it prints last."""
+    """Run a module of benchmarks in a process of its own; return its JSON."""
     command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
     # an installed package has its bytecode
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

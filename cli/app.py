@@ -17,10 +17,8 @@ from .export import export, page
 from .failures import fail, guarded, stop
 from .hints import HintedCommand
 from .output import prepare_streams, silence, unwritable
-from .pack import pack, unpack
-from .publish import fetch, publish
-from .score import predict, score
-from .score_table import score_table
+from .release import fetch, pack, publish, unpack
+from .score import predict, score, score_table
 from .show import list_, show
 from .verify import rebuild, verify
 
@@ -76,8 +74,9 @@ for name, command in OWN.items():
 
 
 def add_installed(arguments: list[str]) -> None:
-    """Add the commands of the packages installed beside corruptset, unless one of its own is asked for; they are
-    imported for it.
+    """Add the commands of the installed add-ons, unless one of corruptset's own is asked for.
+
+    They are imported for it.
     """
     asked = next((word for word in arguments if not word.startswith("-")), None)
     if asked in OWN:

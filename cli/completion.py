@@ -65,7 +65,10 @@ def views(incomplete: str) -> list[str]:
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a set of the data set, or of the recipe, that the command names; in a list the last one."""
+    """Complete a set of the command's data set or recipe.
+
+    In a list the last one is completed.
+    """
     with suppress(CorruptsetError, OSError, ValueError, KeyError, TypeError):
         return _last(incomplete, _sets(ctx.params))
     return []

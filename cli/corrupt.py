@@ -1,25 +1,25 @@
-"""`corruptset corrupt`, `preview` and `check-corruption`: a picture under a corruption or under all; whether one keeps
-its contract.
-"""
+"""`corruptset corrupt`, `preview` and `check-corruption`: one picture, and the contract of one corruption."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
+from .command import runs
 from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option
-from .output import progress_of, put, put_json, say
+from .output import put_json, say
+from .records import put_record
 
-Picture = Annotated[
-    str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")
-]
+if TYPE_CHECKING:
+    from ..generate.preview import Preview
+
 Key = Annotated[
     str | None,
     option(
@@ -31,7 +31,7 @@ Key = Annotated[
 
 
 def corrupt(
-    image: Picture,
+    image: str = argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'."),
     name: str = argument(
         "NAME",
         "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').",
@@ -49,11 +49,11 @@ def corrupt(
     out: Path | None = option(
         "--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None
     ),
-    param: list[str] | None = option(
+    param: list[str] = option(
         "--param -p NAME=VALUE",
         "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, "
         "points=points.npy). Can be repeated.",
-        None,
+        [],
     ),
     seed: Seed = 0,
     key: Key = None,
@@ -89,18 +89,10 @@ def corrupt(
         from ..corruptions.plugins import load_plugins
 
         load_plugins(plugins)
-    parameters = parse_parameters(param or [])
+    parameters = parse_parameters(param)
     if frost_textures is not None:
-        from ..corruptions.registry import corruption_names, get_corruption
-
-        if name not in corruption_names() or "textures" not in get_corruption(name).resources:
-            raise ParameterError(
-                f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}."
-            )
-        from ..corruptions.weather.textures import load_textures
-
-        parameters["textures"] = load_textures(frost_textures)
-    target = out if out is not None else default_name(image, name, severity if level is None else level)
+        parameters["textures"] = _textures(frost_textures, name)
+    target = out or default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
     from ..corruptions.call import corrupt as run
     from ..generate.pixels.encoding import parse_encoding
@@ -110,32 +102,29 @@ def corrupt(
     from ..pixels import pixel_digest
 
     pixels, own_key = load(image)
-    used_key = own_key if key is None else key
-    loaded = None if recipe is None else load_recipe(recipe)
-    if loaded is not None:
+    if recipe is not None:
+        loaded = load_recipe(recipe)
         pixels = preprocess(pixels, loaded.preprocessing)
-    result = run(
-        pixels,
-        name,
-        severity=severity,
-        level=level,
-        calibration=calibration or (loaded.calibration if loaded else None),
-        ladder=ladder,
-        scale=scale or (loaded.scale if loaded else "none"),
-        coupling=coupling,
-        seed=seed,
-        key=used_key,
-        surrogate=surrogate,
-        label=label,
-        **parameters,
-    )
+        calibration, scale = calibration or loaded.calibration, scale or loaded.scale
+    key = own_key if key is None else key
+    drawn: dict[str, Any] = {"seed": seed, "key": key, "coupling": coupling, "surrogate": surrogate, "label": label}
+    table: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale or "none"}
+    result = run(pixels, name, severity=severity, level=level, **table, **drawn, **parameters)
     write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
     height, width, channels = result.shape
-    if as_json:
-        shape = {"width": width, "height": height, "channels": channels}
-        put_json({"ok": True, "path": target, **shape, "key": used_key, "seed": seed, "pixels": pixel_digest(result)})
-    else:
-        put(f"{target}: {width}x{height}, key {used_key!r}, seed {seed}, pixels {pixel_digest(result)}")
+    shape = {"width": width, "height": height, "channels": channels}
+    put_done = put_json if as_json else put_record
+    put_done({"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result)})
+
+
+def _textures(folder: Path, name: str) -> Any:
+    """Return a user's own textures for frost, the one corruption that takes them."""
+    from ..corruptions.registry import corruption_names, get_corruption
+    from ..corruptions.weather.textures import load_textures
+
+    if name not in corruption_names() or "textures" not in get_corruption(name).resources:
+        raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
+    return load_textures(folder)
 
 
 def default_name(image: str, name: str, severity: float | None) -> Path:
@@ -147,12 +136,16 @@ def default_name(image: str, name: str, severity: float | None) -> Path:
     cat-fog-3.png astronaut-fog-3.png
     """
     stem = image.removeprefix("sample:") if image.startswith("sample:") else Path(image).stem
-    return Path("-".join([stem, name.replace("/", "-")] + ([] if severity is None else [f"{severity:g}"])) + ".png")
+    strength = [] if severity is None else [f"{severity:g}"]
+    return Path("-".join([stem, name.replace("/", "-"), *strength]) + ".png")
+
+
+# The names that the public call keeps for itself.
+_RESERVED = set("image name severity level calibration ladder scale coupling seed key surrogate label labels".split())
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` texts as keyword arguments: whole and other numbers, true and false, arrays from ``.npy``
-    files, words.
+    """Return ``NAME=VALUE`` texts as keywords: numbers, true and false, words, arrays from ``.npy`` files.
 
     Examples
     --------
@@ -161,20 +154,15 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not equals or not name.isidentifier() or not value.strip():
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not name.isidentifier() or not value:
             raise ParameterError(f"--param {text!r} is not of the form NAME=VALUE, such as sigma=0.1.")
         if name in _RESERVED:
             raise ParameterError(f"--param {text!r}: {name!r} is not a parameter; it has an option of its own.")
         if name in values:
             raise ParameterError(f"--param {name} is given twice.")
-        values[name] = _value(name, value.strip())
+        values[name] = _value(name, value)
     return values
-
-
-# The names that the public call keeps for itself.
-_RESERVED = set("image name severity level calibration ladder scale coupling seed key surrogate label labels".split())
 
 
 def _value(name: str, text: str) -> Any:
@@ -193,6 +181,12 @@ def _value(name: str, text: str) -> Any:
     return text if isinstance(number, float) and not math.isfinite(number) else number
 
 
+def _previewed(shown: Preview) -> dict[str, Any]:
+    names = {"sets": list(shown.images)} if shown.images else {}
+    return {"ok": True, "path": str(shown.path), "recipe": shown.recipe, **names, "key": shown.key, "seed": shown.seed}
+
+
+@runs(json=_previewed)
 def preview(
     image: str = argument("IMAGE", "A picture file, or one of the sample source's photographs.", "sample:astronaut"),
     out: Path = option("--out -o FILE", "Where to write the contact sheet (.png).", Path("preview.png")),
@@ -217,7 +211,6 @@ def preview(
     ),
     plugins: Plugins = None,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Write a contact sheet: one picture under every corruption at every severity.
 
@@ -225,64 +218,31 @@ def preview(
     tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10
     and so on.
     """
-    with progress_of("preview") as progress:
-        from ..generate.preview import preview as run
-
-        shown = run(
-            image,
-            recipe,
-            sets=sets,
-            out=out,
-            force=force,
-            seed=seed,
-            key=key,
-            calibration=calibration,
-            coupling=coupling,
-            scale=scale,
-            frost_textures=frost_textures,
-            regions=regions,
-            plugins=plugins,
-            progress=progress,
-        )
-    names = {"sets": list(shown.images)} if shown.images else {}
-    if as_json:
-        put_json({"ok": True, "path": str(out), "recipe": shown.recipe, **names, "key": shown.key, "seed": seed})
-    else:
-        what = f"{len(shown.images)} sets of {shown.recipe} on" if names else f"regions of {shown.recipe} of"
-        put(f"{out}: {what} {shown.key!r}")
 
 
 def check_corruption(
     name: str = argument(
         "NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions
     ),
-    param: list[str] | None = option(
+    param: list[str] = option(
         "--param -p NAME=VALUE",
         "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated.",
-        None,
+        [],
     ),
     large: bool = option("--large/--no-large", "Also look at one image of 4000x6000.", True),
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a corruption to its contract: pure, alike in any batch and process, drawn from the keys alone, any size,
-    uint8.
+    """Hold a corruption to its contract: pure, alike in any batch, any size, uint8.
 
-    Prints one sentence a failure, and leaves with 1 where there is one.
+    Its draws follow from the keys alone. Prints one sentence a failure, and leaves with 1 where there is one.
     """
     from ..generate.contract import check_corruption as run
 
-    checked = run(name, parameters=parse_parameters(param or []), plugins=plugins, large=large)
-    if as_json:
-        record = {"ok": checked.ok, "corruption": name, "plugin": checked.plugin, "failures": list(checked.failures)}
-        put_json(
-            record | {"checks": list(checked.checks), "seconds": round(checked.seconds, 6) if checked.ok else None}
-        )
-    elif checked.ok:
-        for check in checked.checks:
-            put(f"  {check}")
-        put(f"{name} keeps the contract; {checked.seconds:.2g} s an image of 224x224", style="green")
+    checked = run(name, parameters=parse_parameters(param), plugins=plugins, large=large)
+    record = {"ok": checked.ok, **vars(checked), "seconds": round(checked.seconds, 6) if checked.ok else None}
+    if as_json or checked.ok:
+        (put_json if as_json else put_record)(record)
     else:
-        for failure in checked.failures:
-            say(failure, style="red")
+        say("\n".join(checked.failures), style="red")
     raise typer.Exit(0 if checked.ok else 1)

@@ -1,18 +1,20 @@
-"""`corruptset export` and `corruptset page`: a finished data set in the layout that a loader opens, and its page made
-again.
-"""
+"""`corruptset export` and `corruptset page`: a data set in a loader's layout, and its page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..quantities import size
 from . import completion
-from .options import REMAKE_OPTIONS, AnyShape, AsJson, FinishedBuild, Sets, argument, option, with_options
-from .output import progress_of, put, put_json, put_notes
+from .command import json_of, runs
+from .options import REMAKE_OPTIONS, AnyShape, AsJson, FinishedBuild, Sets, argument, option
+from .output import progress_of, put_json
+from .records import put_record
+
+if TYPE_CHECKING:
+    from ..generate.reproduction.page import PageMade
 
 
 def export(
@@ -43,7 +45,9 @@ def export(
     any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a finished data set in the exact layout that a loader opens: image folders, arrays, tars, lists.
+    """Write a finished data set in the exact layout that a loader opens.
+
+    Layouts are image folders, arrays, tars and lists.
 
     Images are hard links to the build's files where that can be, and decode to the very same pixels everywhere.
     """
@@ -52,49 +56,27 @@ def export(
     if build is None or (layout is not None and directory is not None):
         first = "VIEW" if layout is None else "--layout FILE"
         raise typer.BadParameter(f"expected {first}, and then one DIR, the directory of a finished build.")
+    given: dict[str, Any] = {"sets": sets, "severities": severities, "images": images, "any_shape": any_shape}
     with progress_of("export") as progress:
         from ..generate.views.export import export as run
 
-        done = run(
-            chosen,
-            build,
-            out,
-            sets=sets,
-            severities=severities,
-            images=images,
-            allow_missing_classes=allow_missing_classes,
-            any_shape=any_shape,
-            progress=progress,
-        )
-    if as_json:
-        return put_json({"ok": True, **vars(done)})
-    links = f", {done.linked} of them hard links to the build's files" if done.linked else ""
-    put(f"{done.images} images, {size(done.bytes)}{links}")
-    put_notes(done.notes)
-    put(f"Path:   {done.top}")
-    put(f"Digest: {done.digest}")
+        done = run(chosen, build, out, allow_missing_classes=allow_missing_classes, progress=progress, **given)
+    (put_json if as_json else put_record)(json_of(done))
 
 
-@with_options({name: REMAKE_OPTIONS[name] for name in ("source", "labels", "images", "groups")})
+def _page(made: PageMade) -> dict[str, Any]:
+    record = {"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest}
+    none = "it shows no clean images: the data set stores none, and no --source was named"
+    return record | {"notes": [] if made.clean else [none]}
+
+
+@runs({name: REMAKE_OPTIONS[name] for name in ("source", "labels", "images", "groups")}, json=_page)
 def page(
     directory: FinishedBuild,
     out: Path | None = option("--out -o FILE", "Write the page there, and leave the data set as it is.", None),
-    as_json: AsJson = False,
-    **given: Any,
 ) -> None:
-    """Make the page of a finished data set, index.html: what it is, every set with pictures and curves, how to load it.
+    """Make the page of a finished data set, index.html: every set with pictures and curves.
 
-    A build has one already, unless it was made with --no-page. The data set's digest stays.
+    It says what the data set is, and how to load it. A build has one already, unless it was made with --no-page. The
+    data set's digest stays.
     """
-    with progress_of("page") as progress:
-        from ..generate.reproduction.page import page as make_page
-
-        made = make_page(directory, out=out, progress=progress, **given)
-    if as_json:
-        return put_json(
-            {"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest}
-        )
-    if not made.clean:
-        put_notes(["it shows no clean images: the data set stores none, and no --source was named"])
-    put(f"Page:   {made.path} ({size(made.bytes)})")
-    put(f"Digest: {made.digest}")

@@ -1,4 +1,4 @@
-"""How the command line fails: one message, one exit code, no traceback for a mistake that is not ours."""
+"""How the command line fails: one message, one exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDI
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that turns exceptions into a message on standard error and an exit code.
+    """Return a command whose exceptions become a message and an exit code.
 
     With ``--json`` the error is also the one object on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
     """
@@ -109,7 +109,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 
 def _resume() -> str:
-    """Return the command that resumes, on a line of its own; nothing for a command that cannot be resumed."""
+    """Return the command that resumes, on a line of its own, where there is one."""
     return (
         f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
         if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])

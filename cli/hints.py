@@ -1,4 +1,4 @@
-"""How a command explains itself: its help, in panels where it has many options, and what newcomers' mistakes meant."""
+"""How a command explains itself: help in panels, and hints for newcomers' mistakes."""
 
 from __future__ import annotations
 
@@ -51,13 +51,14 @@ class HintedCommand(TyperCommand):
     """A command whose help fits 80 columns, and whose usage errors say the next step."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help as click does: rich's tables leave 20 of 80 columns to what an option means, and cut
-        its name.
+        """Write the help as click does.
+
+        Rich's tables leave 20 of 80 columns to what an option means, and cut its name.
         """
         super(TyperCommand, self).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, under the headings of `PANELS` where there are many; then the settings."""
+        """Write arguments and options under the headings of `PANELS`, then the settings."""
         panel_of = {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()}
         rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS, WRITTEN)}
         shown = [parameter for parameter in self.get_params(ctx) if not getattr(parameter, "hidden", False)]
@@ -73,7 +74,10 @@ class HintedCommand(TyperCommand):
                     formatter.write_dl(found, col_max=LONGEST)
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
-        """Parse the arguments, settings behind a question mark as options; a usage error gets a hint."""
+        """Parse the arguments; those behind a question mark are options.
+
+        A usage error gets a hint.
+        """
         taken = "|".join(name for names in settings(self).values() for name in names)
         given: list[str] = []
         for word in args:
@@ -92,7 +96,7 @@ def is_setting(name: str) -> bool:
 
 
 def settings(command: TyperCommand) -> dict[str, list[str]]:
-    """Return what a command takes behind a question mark: of its source, its recipe, its surrogate."""
+    """Return the settings that a command takes behind a question mark, by source, recipe, surrogate."""
     hidden = [parameter for parameter in command.params if getattr(parameter, "hidden", False)]
     takes = {name.removeprefix("--") for parameter in hidden for name in parameter.opts}
     found = {of: [name for name in names.split() if name in takes] for of, names in SETTINGS.items()}

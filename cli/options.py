@@ -1,13 +1,14 @@
-"""Options that several commands share; those of a build have their defaults and sentences from `BuildOptions`."""
+"""Options: how a command declares them, those that several share, and those of `BuildOptions`."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
@@ -16,6 +17,9 @@ from ..signatures import sentences
 from . import completion
 from .hints import is_setting
 
+Declared = dict[str, tuple[Any, Any]]
+"""Parameter -> its annotation with the option, and its default."""
+Command = Callable[..., None]
 EXAMPLE = "corruptset build 'pairs?first-stages=fog,rotate&second-stages=gaussian_noise&severities=1,3,5'"
 SAID = sentences(BuildOptions)
 """Field of `BuildOptions` -> its sentence in every help."""
@@ -23,8 +27,9 @@ LISTED, REPEATED = " Repeated, or separated by commas.", " Can be repeated."
 
 
 def option(words: str, help: str | None = None, default: Any = ..., **more: Any) -> Any:
-    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a
-    default.
+    """Return an option written as names and what stands for its value, ``--out -o DIR``.
+
+    Without a default it is required.
     """
     names = [word for word in words.split() if word.startswith("-")]
     value = [word for word in words.split() if word not in names]
@@ -37,7 +42,7 @@ def argument(name: str, help: str, default: Any = ..., **more: Any) -> Any:
 
 
 def split_globs(given: Iterable[str] | None) -> list[str] | None:
-    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
+    """Return patterns that are repeated or separated by commas; None where there are none.
 
     Examples
     --------
@@ -54,7 +59,7 @@ def split_globs(given: Iterable[str] | None) -> list[str] | None:
 
 
 def count_or_all(text: str | None) -> int | str | None:
-    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
+    """Return a whole number, ``"all"`` or None; refuse any other text."""
     if text is None or text == "all":
         return text
     if text.isascii() and text.isdigit():
@@ -63,7 +68,7 @@ def count_or_all(text: str | None) -> int | str | None:
 
 
 def numbers(text: str | None) -> list[int] | None:
-    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
+    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; refuse any other text.
 
     Examples
     --------
@@ -85,11 +90,7 @@ def first_samples(text: str) -> int:
     """Return the number of samples that ``--first`` asks for."""
     if text.isascii() and text.isdigit() and int(text):
         return int(text)
-    pairs = (
-        f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}"
-        if text[:1].isalpha()
-        else ""
-    )
+    pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" * text[:1].isalpha()
     raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}")
 
 
@@ -146,8 +147,8 @@ class _Build:
     optimize: Annotated[bool, option("--optimize")]
     skip_bad: Annotated[bool, option("--skip-bad")]
     calibration: Calibration
-    coupling: Annotated[Literal["independent", "severity"], option("--coupling")]
-    scale: Annotated[Literal["none", "side"] | None, option("--scale")]
+    coupling: Coupling
+    scale: Scale
     metrics: Annotated[str | None, option("--metrics N|all", callback=count_or_all)]
     labels: Annotated[Path | None, option("--labels LABELS")]
     split: Annotated[Literal["test", "train", "all"] | None, option("--split")]
@@ -164,17 +165,12 @@ class _Build:
     store: Annotated[Literal["images", "table"] | None, option("--store")]
     page: Annotated[bool, option("--page/--no-page")]
     plugins: Plugins
-
-
-class _BuildAlone:
-    """Those that `plan` has not."""
-
     disjoint_from: Annotated[list[Path] | None, option("--disjoint-from DIR")]
     scheduler: Annotated[str | None, option("--scheduler ADDRESS")]
 
 
 class _Pairs:
-    """What the recipe `pairs` is made of."""
+    """The options of the recipe ``pairs``."""
 
     first_stages: list[str] | None = option(
         "--first-stages STAGES",
@@ -183,7 +179,6 @@ class _Pairs:
         None,
         autocompletion=completion.corruptions,
         callback=split_globs,
-        hidden=True,
     )
     second_stages: list[str] | None = option(
         "--second-stages STAGES",
@@ -191,63 +186,72 @@ class _Pairs:
         None,
         autocompletion=completion.corruptions,
         callback=split_globs,
-        hidden=True,
     )
     severities: str | None = option(
-        "--severities LIST",
-        "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.",
-        None,
-        callback=numbers,
-        hidden=True,
+        "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
     )
     levels: str | None = option(
-        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers, hidden=True
+        "--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers
     )
     orders: Literal["both", "given"] | None = option(
-        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None, hidden=True
+        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
     )
 
 
-def options_of(group: type) -> dict[str, tuple[Any, Any]]:
-    """Return the options that a class body declares, with what `BuildOptions` says: name -> annotation and default."""
+def options_of(group: type) -> Declared:
+    """Return the options of a class body, with sentences and defaults of `BuildOptions`."""
     defaults = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
     options = {}
-    for name, kind in get_type_hints(group, include_extras=True).items():
-        (info,) = kind.__metadata__
+    for name, annotation in get_type_hints(group, include_extras=True).items():
+        kind, info = get_args(annotation)
+        info = copy.copy(info)  # other commands share it, and show it in their help
         info.help = info.help or SAID[name] + REPEATED * ("list[" in str(kind))
         info.hidden = is_setting(name)
-        options[name] = kind, None if defaults[name] == () else defaults[name]
+        options[name] = Annotated[kind, info], None if defaults[name] == () else defaults[name]
     return options
 
 
-def declared(group: type) -> dict[str, tuple[Any, Any]]:
-    """Return the options that a class body declares with their words: name -> annotation and default."""
+def declared(group: type) -> Declared:
+    """Return the options that a class body declares with their words."""
     return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
 
 
 BUILD_OPTIONS = options_of(_Build)
-ALONE_OPTIONS = options_of(_BuildAlone)
+ALONE = ("disjoint_from", "scheduler")
+"""Options of `build` that `plan` has not."""
+PLAN_OPTIONS = {name: declared for name, declared in BUILD_OPTIONS.items() if name not in ALONE}
 PAIR_OPTIONS = declared(_Pairs)
+for _, info in PAIR_OPTIONS.values():
+    info.hidden = True
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
-REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {
-    name: BUILD_OPTIONS[name] for name in _AGAIN
-}
+REMAKE_OPTIONS: Declared = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}
 
 
-def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command many options in place of its ``**`` parameter, before the last of the others."""
+def with_options(added: Declared) -> Callable[[Command], Command]:
+    """Give a command many options in place of its ``**`` parameter.
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    They stand before the last of the others.
+    """
+
+    def decorate(command: Command) -> Command:
         *first, last, _ = inspect.signature(command, eval_str=True).parameters.values()
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        more = [
-            inspect.Parameter(name, kind, default=default, annotation=option)
-            for name, (option, default) in added.items()
-        ]
-        parameters = [*first, *more, last]
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        set_parameters(command, [*first, *as_parameters(added), last])
         return command
 
     return decorate
+
+
+def as_parameters(options: Declared) -> list[inspect.Parameter]:
+    """Return options as parameters of a function."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [
+        inspect.Parameter(name, kind, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
+    ]
+
+
+def set_parameters(command: Command, parameters: list[inspect.Parameter]) -> None:
+    """Have typer see these parameters as a command's."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}

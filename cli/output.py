@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import MachineError
 from ..manifests.records.report import printable
@@ -16,17 +16,19 @@ from ..progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
-NARROWEST = 20
-"""Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console that takes text as it is, but for control characters, and does not mind a reader that
-    leaves.
+    """Return a rich console that takes text as it is.
+
+    It does not mind a reader that leaves; control characters become escapes.
+
+    Control characters become escapes.
     """
     from rich.console import Console
 
@@ -45,7 +47,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def visible(text: str) -> str:
-    """Return lines with control characters as escapes: names in a stranger's file may hold what a terminal obeys.
+    """Return lines with control characters as escapes, since a terminal would obey them.
 
     Examples
     --------
@@ -65,15 +67,19 @@ def put(text: str = "", *, style: str | None = None, stderr: bool = False) -> No
             stream.write(visible(text) + "\n")
 
 
+def put_rich(table: Table) -> None:
+    """Write one of rich's tables to standard output."""
+    with _writing(sys.stdout):
+        console().print(table)
+
+
 def say(text: str, *, style: str | None = None) -> None:
     """Write lines for a person to standard error, unwrapped."""
     put(text, style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
-    """Return what shows how far a command is: a live bar where standard error is a terminal, a plain line now and then
-    elsewhere.
-    """
+    """Return what shows how far a command is: a bar on a terminal, elsewhere lines."""
     return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
 
 
@@ -81,50 +87,6 @@ def put_notes(notes: Iterable[str]) -> None:
     """Write what a user should know of the result, a paragraph a note."""
     for note in notes:
         put(f"Note: {note}", style="yellow")
-
-
-def put_rows(
-    columns: Sequence[str],
-    rows: Iterable[Iterable[str]],
-    right: Collection[str] = (),
-    *,
-    spare: Sequence[str] = (),
-    wrapped: Collection[str] = (),
-) -> None:
-    """Write a table to standard output.
-
-    Columns named in `right` are aligned to the right. Where the table is too wide, cells of the columns in `wrapped`
-    (by default the last) take several lines, then the columns in `spare` are left out one after the other; nothing is
-    cut.
-    """
-    from rich.table import Table
-
-    wrapped = wrapped or {columns[-1]} - set(right)
-    lines = [list(row) for row in rows]
-    out = console()
-
-    def width(i: int) -> int:
-        longest = max(len(line[i]) for line in [columns, *lines])
-        return min(longest, NARROWEST) if columns[i] in wrapped else longest
-
-    kept = list(range(len(columns)))
-    for name in spare:
-        if sum(width(i) + 2 for i in kept) - 2 > out.width:
-            kept.remove(columns.index(name))
-    table = Table(box=None, pad_edge=False)
-    for i in kept:
-        justify: Literal["left", "right"] = "right" if columns[i] in right else "left"
-        table.add_column(columns[i], justify=justify, no_wrap=columns[i] not in wrapped, overflow="fold")
-    for line in lines:
-        table.add_row(*(line[i] for i in kept))
-    with _writing(sys.stdout):
-        out.print(table)
-
-
-def put_table(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()) -> None:
-    """Write a table to standard output as `put_rows` does, and an empty line."""
-    put_rows(columns, rows, right)
-    put()
 
 
 def put_json(value: Any) -> None:
@@ -157,7 +119,7 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Return the error for a standard output that takes no more; what else is written there is dropped."""
+    """Return the error of a standard output that takes no more, and silence it."""
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where "
@@ -166,9 +128,7 @@ def unwritable(error: OSError) -> MachineError:
 
 
 def prepare_streams() -> None:
-    """Make both streams writable whatever they are: closed ones go nowhere, and a name that the encoding lacks is
-    escaped.
-    """
+    """Make both streams writable: closed ones go nowhere, and unknown characters are escaped."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -178,50 +138,6 @@ def prepare_streams() -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Drop what is still to be written to a standard stream: its reader has left, or its disk is full."""
+    """Drop what is still to be written to a stream that takes no more."""
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), stream.fileno())
-
-
-def value(number: Any) -> str:
-    """Return a parameter's value as it stands in tables and ids: no trailing zeros.
-
-    Examples
-    --------
-    >>> value(0.080), value(10.0), value("bilinear"), value(170.8)
-    ('0.08', '10', 'bilinear', '170.8')
-    """
-    return (
-        f"{number:.10g}"
-        if isinstance(number, float)
-        else str(number).lower()
-        if isinstance(number, bool)
-        else str(number)
-    )
-
-
-def settings(values: Mapping[str, Any]) -> str:
-    """Return settings as they stand in a line: ``resize=256, crop=224``; what is None is left out."""
-    return ", ".join(
-        f"{k}={', '.join(v) if isinstance(v, list) else value(v)}" for k, v in values.items() if v is not None
-    )
-
-
-def chain(stages: Iterable[Mapping[str, Any]]) -> str:
-    """Return stages, as a manifest has them, for people: each with its parameters, one after the other.
-
-    Examples
-    --------
-    >>> chain([{"corruption": "fade_black", "level": 7, "parameters": {"factor": 0.9}}])
-    'fade_black(factor=0.9, level 7)'
-    >>> chain([{"corruption": "fog", "level": None, "parameters": {"weight": 1.5, "wibble_decay": 2.0}}] * 2)
-    'fog(weight=1.5, wibble_decay=2) + fog(weight=1.5, wibble_decay=2)'
-    >>> chain([])
-    '(the preprocessed image)'
-    """
-    texts = []
-    for stage in stages:
-        inside = [settings(stage["parameters"])] * bool(stage["parameters"])
-        inside += [] if stage["level"] is None else [f"level {stage['level']}"]
-        texts.append(f"{stage['corruption']}({', '.join(inside)})")
-    return " + ".join(texts) or "(the preprocessed image)"

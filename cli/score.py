@@ -1,31 +1,41 @@
-"""`corruptset predict` and `corruptset score`: what a model says of a data set, and from that to the numbers of
-papers.
-"""
+"""`corruptset predict`, `score` and `score-table`: predictions, and the numbers of papers from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ParameterError
-from ..quantities import duration
-from .options import AsJson, FinishedBuild, Sets, argument, option
-from .output import progress_of, put, put_json, put_notes, put_rows, put_table
+from ..quantities import plural
+from .command import runs
+from .options import AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .output import progress_of, put, put_json, put_notes
+from .records import put_facts, put_table
 
 if TYPE_CHECKING:
-    from ..scores.records import Interval, Profile, Scores
+    from ..scores.records import Scores
+    from ..scores.score_table import TableScores
     from ..scores.tables import Cell, Table
 
-Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]
+SHOWN = (
+    "aude_others", "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor",
+    "order_effects", "fragile", "style",
+)  # fmt: skip
+"""Tables of a comparison that are printed of its one model, below those by severity and by level."""
+SEVERITIES = range(1, 6)
+SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
+"""Levels of a degradation profile that are printed; --json has all."""
+MOST_ROWS = 40
 
 
+@runs()
 def predict(
     directory: FinishedBuild,
     model: Path = option("--model FILE", "The model file (TOML); docs/models.md describes it."),
     out: Path = option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes."),
     sets: Sets = None,
-    device: Device = "cpu",
+    device: str = option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.", "cpu"),
     batch: int = option("--batch N", "Images that go through the model at once.", 64, min=1),
     kind: Literal["logits", "probs", "top", "rank"] = option(
         "--kind",
@@ -33,35 +43,12 @@ def predict(
         "class.",
         "logits",
     ),
-    as_json: AsJson = False,
 ) -> None:
     """Ask a model about every image of a data set, and write what it says.
 
     Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The
     same command resumes one that was stopped.
     """
-    with progress_of("predict") as progress:
-        from ..scores.predict import predict as run
-
-        done = run(directory, model, out, sets=sets, device=device, batch=batch, kind=kind, progress=progress)
-    if as_json:
-        return put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
-    put_rows(["set", "accuracy"], [[name, f"{accuracy:.1%}"] for name, accuracy in done.accuracy.items()])
-    kept = f"; {len(done.kept)} set{'s were' if len(done.kept) > 1 else ' was'} there already" if done.kept else ""
-    put(f"{len(done.accuracy)} sets; {done.images} images in {duration(done.seconds)}{kept}")
-    put(f"Model:     {done.model}")
-    put(f"Digest:    {done.digest}")
-    put(f"Directory: {done.directory}")
-
-
-SHOWN = (
-    "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor", "order_effects",
-    "fragile", "style",
-)  # fmt: skip
-"""Tables of a comparison that are printed of its one model, below those by severity and by level."""
-SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
-"""Of a degradation profile; --json has all."""
-MOST_SETS = 40
 
 
 def score(
@@ -98,38 +85,28 @@ def score(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Score a model's predictions of a data set by the measures of the papers that its sets come from.
+    """Score a model's predictions by the measures of the papers that the sets come from.
 
     Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a
     published one.
     """
-
     if maps is not None and out is None:
         raise ParameterError("--maps needs --out FOLDER, in which the pictures go to FOLDER/maps.")
+    given: dict[str, Any] = {"baseline": baseline, "condition": condition, "sets": sets, "seed": seed, "out": out}
     with progress_of("score") as progress:
         from .. import score as run
 
-        drawn = _write_maps(directory, predictions, baseline, out / "maps", maps) if maps and out is not None else 0
-        scores = run(
-            directory,
-            predictions,
-            baseline=baseline,
-            condition=condition,
-            sets=sets,
-            profile_over=profile_over,
-            seed=seed,
-            out=out,
-            progress=progress,
-        )
+        drawn = _write_maps(directory, predictions, baseline, out / "maps", maps) if maps and out else 0
+        scores = run(directory, predictions, profile_over=profile_over, progress=progress, **given)
     if as_json:
         return put_json(scores.as_json() | {"resamples": None})
     put_scores(scores)
     if out is not None:
-        put(f"Written:   {out}" + (f", maps of {drawn} image{'s' * (drawn > 1)}" if drawn else ""))
+        put_facts({"Written": f"{out}, maps of {plural(drawn, 'image')}" if drawn else out})
 
 
 def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder: Path, images: int) -> int:
-    """Draw the maps of the first images, with those of the baseline if there is one, and return how many there are."""
+    """Draw the maps of the first images, also of a baseline, and count them."""
     from ..manifests.reader import open as open_data_set
     from ..scores.fragile_maps import write_maps
     from ..scores.prediction_files import read_predictions
@@ -143,22 +120,50 @@ def _write_maps(directory: Path, predictions: Path, baseline: str | None, folder
 
 def put_scores(scores: Scores) -> None:
     """Print scores as tables that fit 80 columns."""
+    from ..scores.compare import compare
+
     put(f"{scores.model} on {scores.name}", style="bold")
     counted = next(iter(scores.sets.values())).n if scores.sets else 0
     only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
-    put(f"{len(scores.sets)} set{'s' * (len(scores.sets) != 1)} of {scores.samples} images{only}\n")
-    from ..scores.compare import compare
-
+    put(f"{plural(len(scores.sets), 'set')} of {scores.samples} images{only}\n")
     tables = {table.name: table for table in compare([scores], plots=False).tables}
     _put_of_one(tables["summary"], scores.model)
-    _put_corruptions(scores)
-    _put_profiles(scores)
+    at_one = [name.removesuffix("/1") for name in scores.sets if name.endswith("/1") and "+" not in name]
+    curves = {name: [scores.sets.get(f"{name}/{s}") for s in SEVERITIES] for name in at_one}
+    curves = {name: sets for name, sets in curves.items() if None not in sets}
+    measures = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
+    measures = {title: of for title, of in measures.items() if of}
+    _put_numbers(
+        ["accuracy %", *map(str, SEVERITIES), *measures],
+        {
+            name: [*(one.accuracy for one in sets if one), *(of.get(name) for of in measures.values())]
+            for name, sets in curves.items()
+        },
+    )
+    profiles = dict(scores.profiles)
+    if scores.mean_profile is not None and len(profiles) > 1:
+        profiles["mean"] = scores.mean_profile
+    by_level = {name: dict(zip(one.levels, one.accuracy, strict=True)) for name, one in profiles.items()}
+    levels = [level for level in SHOWN_LEVELS if any(level in own for own in by_level.values())]
+    rows = {name: [own.get(level) for level in levels] for name, own in by_level.items()}
+    _put_numbers(["accuracy % at level", *map(str, levels)], rows)
     for name in SHOWN:
         if name in tables:
             _put_of_one(tables[name], scores.model)
-    _put_other_sets(scores)
+    # the sets that stand in no table above
+    above = {*curves, *profiles}
+    others = {n: one for n, one in scores.sets.items() if n != "clean" and n.rpartition("/")[0] not in above}
+    rows = {name: [one.accuracy, *(one.interval or (None, None)), one.top5] for name, one in others.items()}
+    _put_numbers(["set", "accuracy %", "low", "high", "top-5 %"], rows)
     put_notes(scores.notes)
-    put(f"Digest:    {scores.digest}")
+    put_facts({"Digest": scores.digest})
+
+
+def _put_numbers(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
+    """Print a table of shares in per cent, where it has any rows."""
+    if rows:
+        cells = [[name, *("-" if one is None else f"{100 * one:.1f}" for one in own)] for name, own in rows.items()]
+        _put_first(columns, cells, columns[1:])
 
 
 def _put_of_one(table: Table, model: str) -> None:
@@ -170,12 +175,26 @@ def _put_of_one(table: Table, model: str) -> None:
         pairs = zip(headings, lines[0], strict=True)
         return put_table([table.name.replace("_", " "), "value"], [pair for pair in pairs if pair[1] != "-"])
     right = [heading for heading, column in zip(headings, columns, strict=True) if column.kind != "text"]
-    put_rows(headings, lines[:MOST_SETS], right=right)
-    _put_more(len(lines))
+    _put_first(headings, lines, right)
+
+
+def put_cells(table: Table) -> None:
+    """Print a table of scores without the ends of intervals."""
+    kept = [(i, column) for i, column in enumerate(table.columns) if column.end is None]
+    right = [column.heading for _, column in kept if column.kind != "text"]
+    rows = [[column.shown(row[i]) for i, column in kept] for row in table.rows]
+    put_table([column.heading for _, column in kept], rows, right=right)
+
+
+def _put_first(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
+    """Print the first rows of a table, and how many more there are."""
+    put_table(columns, rows[:MOST_ROWS], right=right)
+    if len(rows) > MOST_ROWS:
+        put(f"... and {len(rows) - MOST_ROWS} more (all of them with --json)\n")
 
 
 def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
-    """Return a row's cells, each interval behind its score; the name of the model is left out."""
+    """Return a row's cells but the model's name, each interval behind its score."""
     cells: list[str] = []
     for column, cell in zip(table.columns, row, strict=True):
         if column.end == "low" and cell is not None:
@@ -187,81 +206,32 @@ def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
     return cells
 
 
-def _put_corruptions(scores: Scores) -> None:
-    """Print the accuracy of each corruption at its severities, its AUDE and CE."""
-    curves = {name: [scores.sets[f"{name}/{s}"] for s in range(1, 6)] for name in _single_curves(scores)}
-    if curves:
-        columns = ["accuracy %", "1", "2", "3", "4", "5", "AUDE", "CE", "rel. CE"]
-        tables = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
-        columns = [c for c in columns if tables.get(c, columns)]
-        rows = [
-            [
-                name,
-                *(_short(one.accuracy) for one in at),
-                *(_short(t[name]) if name in t else "-" for t in tables.values() if t),
-            ]
-            for name, at in curves.items()
-        ]
-        put_table(columns, rows, right=columns[1:])
-    chains = {name: area for name, area in scores.aude.items() if name not in curves}
-    if chains:
-        put_rows(
-            ["AUDE of chains", "%"],
-            ([name, _short(area)] for name, area in list(chains.items())[:MOST_SETS]),
-            right=["%"],
-        )
-        _put_more(len(chains))
+def _put_table_scores(done: TableScores) -> None:
+    put_cells(done.table())
+    put_notes(done.notes)
 
 
-def _single_curves(scores: Scores) -> list[str]:
-    names = [name.rpartition("/")[0] for name in scores.sets if name.endswith("/1") and "+" not in name]
-    return [name for name in names if all(f"{name}/{s}" in scores.sets for s in range(1, 6))]
+@runs(json=lambda done: done.as_json(), put=_put_table_scores, watched=False)
+def score_table(
+    table: Path = argument(
+        "FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."
+    ),
+    corruptions: list[str] | None = option(
+        "--corruptions LIST",
+        "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
+        None,
+        callback=split_globs,
+    ),
+    lower_is_better: list[str] = option(
+        "--lower-is-better METRICS",
+        "Metrics such as errors: their RB-index has the other sign. Repeated, or separated by commas.",
+        [],
+        callback=lambda given: split_globs(given) or [],
+    ),
+    out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
+) -> None:
+    """Score any metric from its value on each set: mPC, rPC and robustness index.
 
-
-def _put_profiles(scores: Scores) -> None:
-    profiles: dict[str, Profile] = dict(scores.profiles)
-    if scores.mean_profile is not None and len(profiles) > 1:
-        profiles["mean"] = scores.mean_profile
-    if not profiles:
-        return
-    levels = [level for level in SHOWN_LEVELS if any(level in profile.levels for profile in profiles.values())]
-    columns = ["accuracy % at level", *map(str, levels)]
-    put_table(
-        columns,
-        ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()),
-        right=columns[1:],
-    )
-
-
-def _at(levels: Sequence[int], values: Sequence[float], wanted: Iterable[int]) -> list[str]:
-    return [_short(values[levels.index(level)]) if level in levels else "-" for level in wanted]
-
-
-def _put_other_sets(scores: Scores) -> None:
-    """Print the sets that stand in no table above."""
-    shown = {f"{name}/{s}" for name in _single_curves(scores) for s in range(1, 6)} | {"clean"}
-    shown |= {name for name in scores.sets if name.rpartition("/")[0] in scores.profiles}
-    others = {name: one for name, one in scores.sets.items() if name not in shown}
-    if others:
-        rows = (
-            [name, _percent(one.accuracy), _interval(one.interval), "-" if one.top5 is None else _percent(one.top5)]
-            for name, one in list(others.items())[:MOST_SETS]
-        )
-        put_rows(["set", "accuracy", "95 % interval", "top-5"], rows, right=["accuracy", "top-5"])
-        _put_more(len(others))
-
-
-def _put_more(count: int, shown: int = MOST_SETS) -> None:
-    put(f"... and {count - shown} more (all of them with --json)\n" if count > shown else "")
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
-
-
-def _short(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _interval(interval: Interval | None) -> str:
-    return "" if interval is None else f"{_percent(interval[0])} to {_percent(interval[1])}"
+    mPC and rPC are the mean and the relative performance under corruption. The metrics come from pycocotools,
+    mmdetection or any other evaluation, in any unit. Missing sets are named.
+    """

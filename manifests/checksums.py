@@ -29,7 +29,7 @@ def sums_bytes(sums: Mapping[str, str]) -> bytes:
 
 
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
-    """Return what is wrong with the hash of a file; None where it is as recorded."""
+    """Return what is wrong with a file's hash; None where it is as recorded."""
     try:
         sha256 = sha256_file(root / record.path)
     except OSError as e:

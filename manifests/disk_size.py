@@ -1,4 +1,4 @@
-"""How much a data set takes on the disk: the one meaning of its size that commands tell."""
+"""The size of a data set on disk, the same in all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .records.models import ImageRecord, Manifest, SetRecord
 
 @dataclass(frozen=True)
 class DiskSize:
-    """The sum of the sizes of a data set's files, as `du --apparent-size` counts them, without folders."""
+    """The sum of a data set's file sizes, as `du --apparent-size` counts them."""
 
     bytes: int
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class DiskSize:
 
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
-    """Return how much a whole data set takes, from its records: its images are not looked at."""
+    """Return how much a whole data set takes, from its records alone."""
     containers, files = manifest.encoding["containers"], manifest.files
     listed = sum(f.bytes for f in files) + len(manifest_bytes(manifest))
     listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS
@@ -39,8 +39,9 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
 
 
 def _in_shards(root: Path, one: SetRecord) -> int:
-    """Return how many of a set's bytes are in shards, where it is in files too: half, or as many for each image where
-    they are pixels.
+    """Return how many of a set's bytes are in shards, beside those in files.
+
+    It is half, or as many for each image where they are pixels.
     """
     first = next(read_jsonl(root / set_path(one.id), ImageRecord), None)
     files = [] if first is None else first.files

@@ -70,7 +70,7 @@ def set_path(set_id: str) -> str:
 
 
 def image_folder(set_id: str) -> str:
-    """Return the folder of a set's single images, where the build is no view: ``images/<set id>``."""
+    """Return the folder of a set's single images: ``images/<set id>``."""
     return f"{IMAGES}{set_id}"
 
 
@@ -97,7 +97,7 @@ def is_begun(directory: Path) -> bool:
 
 
 def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are, as the manifest's view says it where the build wrote one.
+    """Return set id -> where its images are, by the view that the build wrote.
 
     That is the folder of its single images, or the arrays (.npy) that hold rows of it.
     """
@@ -108,9 +108,7 @@ def set_places(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def is_own(path: str) -> bool:
-    """Return whether a path is one that a data set, or an archive of it, has for itself; capitals aside, as on some
-    disks.
-    """
+    """Return whether a path is one of a data set's own; capitals aside."""
     return path.partition("/")[0].casefold() in _OWN_FOLDED
 
 
@@ -120,9 +118,7 @@ def own_names(manifest: Manifest) -> bool:
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where
-    it is.
-    """
+    """Return which corruptions of its sets move content that annotations may locate."""
     used = {stage.corruption for s in manifest.sets for stage in s.stages}
     return sorted(used.intersection(name for view in manifest.views for name in view.get("moves_content", ())))
 

@@ -22,7 +22,7 @@ MOST_NAMED = 12
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return manifest.json: fields in the model's order, two spaces of indent, UTF-8, a newline at the end.
+    """Return the bytes of manifest.json: fields in the model's order, indented, UTF-8.
 
     Equal manifests have equal bytes: the parts that have no order of their own (recipe, parameters, selection ...) are
     sorted by key.

@@ -1,4 +1,4 @@
-"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives are unpacked."""
+"""A part of a data set: PARTIAL.json, until all archives are unpacked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """A run of a unit's files, sorted by path, that are there: `first` to `first + count - 1`."""
+    """A run of a unit's sorted files: `count` of them, from `first` on."""
 
     first: Count
     count: Count
@@ -41,8 +41,9 @@ class Partial(Record):
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
-    """Return what a data set's PARTIAL.json says; None if there is none, VerificationError if it is not a record of
-    this kind.
+    """Return what a data set's PARTIAL.json says; None if there is none.
+
+    VerificationError: it is not a record of this kind.
     """
     data = read_small(root, path, _CAP)
     if isinstance(data, Problem):
@@ -56,7 +57,7 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
 
 
 def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return each of the manifest's files of images -> the ids of the sets whose images it holds, sorted."""
+    """Return each of the manifest's image files -> the sorted ids of its sets."""
     files = {f.path for f in manifest.files}
     ids = {s.id for s in manifest.sets}
     owned = {path: [set_id] for path in files if (set_id := set_of_shard(path)) is not None and set_id in ids}

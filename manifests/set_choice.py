@@ -10,7 +10,9 @@ from ..errors import UnknownSet, suggest
 
 
 def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
-    """Return the ids of the sets that patterns fit, in their order; UnknownSet: a pattern fits none.
+    """Return the ids of the sets that patterns fit, in their order.
+
+    UnknownSet: a pattern fits none.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images
-go.
+"""An unfinished build, as `.corruptset/build.json` says it: identity, sets, places.
 
 Beside build.json a finished data set has manifest.json, true for the sets that it names; the files of the others are an
 extension's.
@@ -44,14 +43,17 @@ def write_unfinished(directory: Path, state: Unfinished) -> None:
 
 
 def read_unfinished(directory: Path) -> Unfinished | None:
-    """Return what build.json says; None where there is none, or it is damaged, or of another version of corruptset."""
+    """Return what build.json says; None where it is missing or damaged.
+
+    One of another version of corruptset is damaged, too.
+    """
     data = read_hashed(directory / BUILD, MANIFEST_CAP)
     return None if data is None else record_or_mistakes(Unfinished, data)[0]
 
 
 @dataclass(frozen=True)
 class SetFiles:
-    """The files of some sets of an unfinished build, and the temporary files of a build."""
+    """The files of some sets of an unfinished build, and temporary files."""
 
     sets: frozenset[str]
     places: frozenset[str]
@@ -72,7 +74,7 @@ def set_files(state: Unfinished, sets: Iterable[str]) -> SetFiles:
 
 
 def extension_files(directory: Path, manifest: Manifest, sha256: str) -> SetFiles | None:
-    """Return the files of an unfinished extension of a data set; None where there is none.
+    """Return the files of an unfinished extension; None where there is none.
 
     `sha256` is of manifest.json: a build that extends another manifest is no extension of this data set.
     """

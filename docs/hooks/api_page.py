@@ -1,4 +1,4 @@
-"""Site hook: the page of the Python functions is made from what `corruptset` promises, so that none can be missing."""
+"""Site hook: the page of the Python functions, made from what `corruptset` promises."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Reading, verifying and scoring need neither OpenCV nor numba.
 
 
 def on_startup(**_: Any) -> None:
-    """Copy the rooms together as the package that they are, where docstrings are read: an editable installation is not
-    found there.
+    """Copy the rooms together as the package, so that its docstrings are found.
+
+    An editable installation is not found there.
     """
     root = Path(__file__).parents[2]
     shutil.rmtree(root / "build/package", ignore_errors=True)

@@ -1,6 +1,4 @@
-"""Site hook: a page for each command: what docs/command-line.md says of it, and its options as the command itself has
-them.
-"""
+"""Site hook: a page for each command, with its options as the command has them."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Leave what all commands share on their common page, and lead links to a command to its page."""
+    """Leave what commands share on their page, and lead links to a command's own."""
     text = (Path(config.docs_dir) / PAGE).read_text("utf-8")
     if page.file.src_uri == PAGE:
         markdown = SECTION.sub("", markdown)
@@ -45,7 +43,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
 
 
 def _table(command: Any, taken: Collection[str] = ()) -> str:
-    """Return the table of a command's options; or of its settings, which stand behind a question mark."""
+    """Return the table of a command's options, or of its settings."""
     rows = ["| setting | meaning |" if taken else "| option | meaning |", "|---|---|"]
     for option in command.params:
         name = max(option.opts, key=len).removeprefix("--")

@@ -1,6 +1,4 @@
-"""Site hook: the pages of the corruptions are made from the registry: pictures, tables, parameters, oddities,
-source.
-"""
+"""Site hook: the pages of the corruptions, made from the registry by `family.md.jinja` and `families.md.jinja`."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 from mkdocs.structure.files import File, Files
 from PIL import Image, ImageDraw, ImageFont
@@ -35,134 +34,83 @@ SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
     """Add a page for each family, the table of all corruptions, and their pictures."""
-    gallery = (Path(config.docs_dir) / "gallery.md").read_text("utf-8")
-    sentences = re.findall(r"^\* (\*\*[^:]+\*\*.*?)(?=^\* |^$|\Z)", gallery, re.M | re.S)
-    seen = {name: text for text in reversed(sentences) for name in _names(text)}
-    seen |= {name: "" for name in corruption_names() if name not in seen}
-    declared = {name: get_corruption(name) for name in corruption_names()}
-    for family in FAMILIES:
-        parts = [f"# {_title(family)}\n"]
-        for name, known in declared.items():
-            if known.family == family:
-                record = corruptset.show(name).record
-                pictures = dict(_pictures(known, record.get("tables", {})))
-                for file, picture in pictures.items():
-                    files.append(File.generated(config, f"corruptions/pictures/{file}", content=picture))
-                parts += _entry(known, record, list(pictures), _sentence(seen[name]))
-        files.append(File.generated(config, f"corruptions/{family}.md", content="\n".join(parts)))
-    files.append(File.generated(config, "corruptions/index.md", content=_index(declared)))
+    seen = _gallery(Path(config.docs_dir, "gallery.md").read_text("utf-8"))
+    declared = [get_corruption(name) for name in corruption_names()]
+    families = {family: [known for known in declared if known.family == family] for family in FAMILIES}
+    words = {"titles": TITLES, "roles": ROLES, "declared": declared, "families": families}
+    for family, members in families.items():
+        entries = []
+        for known in members:
+            record = corruptset.show(known.name).record
+            pictures = dict(_pictures(known, record.get("tables", {})))
+            for file, picture in pictures.items():
+                files.append(File.generated(config, f"corruptions/pictures/{file}", content=picture))
+            sections = dict(zip(*[iter(["", *SECTION.split(record["documentation"])])] * 2, strict=True))
+            sections.setdefault("References", "")
+            entries.append((known, record, list(pictures), sections, seen.get(known.name)))
+        title = TITLES.get(family, family.capitalize())
+        text = _template("family").render(words, title=title, entries=entries)
+        files.append(File.generated(config, f"corruptions/{family}.md", content=text))
+    text = _template("families").render(words)
+    files.append(File.generated(config, "corruptions/index.md", content=text))
 
 
-def _names(text: str) -> list[str]:
-    """Return the corruptions that a sentence of the gallery is about."""
-    return re.findall(r"\*\*([a-z_]+)\*\*", text.partition(":")[0])
+def _template(name: str) -> jinja2.Template:
+    """Return a template beside this file."""
+    pages = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), trim_blocks=True)
+    filters = (_tables, _columns, _value, _bounds, _drawn, _severities_of)
+    pages.filters |= {use.__name__.removeprefix("_"): use for use in filters}
+    return pages.get_template(f"{name}.md.jinja")
 
 
-def _sentence(text: str) -> str:
-    """Return what the gallery saw, without the names before it."""
-    said = " ".join(text.partition(":")[2].split())
-    return re.sub(r"\]\((?!https?:)", "](../", said[:1].upper() + said[1:])
+def _gallery(text: str) -> dict[str, str]:
+    """Return what the gallery saw of each corruption, without the names before it."""
+    seen: dict[str, str] = {}
+    for sentence in re.findall(r"^\* (\*\*[^:]+\*\*.*?)(?=^\* |^$|\Z)", text, re.M | re.S):
+        names, _, said = sentence.partition(":")
+        said = " ".join(said.split())
+        for name in re.findall(r"\*\*([a-z_]+)\*\*", names):
+            seen.setdefault(name, re.sub(r"\]\((?!https?:)", "](../", said[:1].upper() + said[1:]))
+    return seen
 
 
-def _title(family: str) -> str:
-    return TITLES.get(family, family.capitalize())
-
-
-def _index(declared: Mapping[str, Corruption]) -> str:
-    """Return the page that lists all corruptions."""
-    text = [
-        f"# Corruptions\n\nAll {len(declared)}, by family. A name leads to its pictures, tables, parameters, oddities "
-        "and source.\n"
-    ]
-    for family in FAMILIES:
-        text += [
-            f"## {_title(family)}\n",
-            "| corruption | role | draws at random | what it does |",
-            "|---|---|---|---|",
-        ]
-        for name, known in declared.items():
-            if known.family == family:
-                drawn = (
-                    "nothing"
-                    if known.deterministic
-                    else ", ".join(f"`{d.name}`" for d in known.draws) or "values for each pixel"
-                )
-                about = (known.function.__doc__ or "").strip().partition("\n")[0]
-                text.append(f"| [{name}]({family}.md#{name}) | {known.role} | {drawn} | {about} |")
-        text.append("")
-    return "\n".join(text)
-
-
-def _entry(known: Corruption, record: Mapping[str, Any], pictures: list[str], seen: str) -> Iterator[str]:
-    """Yield the parts of one corruption's section."""
-    written, *rest = SECTION.split(record["documentation"])
-    sections = dict(zip(rest[::2], rest[1::2], strict=True))
-    yield f"## `{known.name}` {{ #{known.name} }}\n\n{written.strip()}\n"
-    if pictures:
-        yield f'<div class="tiles">{"".join(map(_tile, pictures))}</div>\n'
-    if known.needs_model:
-        yield "![Clean, attacked, and what changed](../pictures/adversarial.png)\n"
-    if seen:
-        yield f"**Seen.** {seen}\n"
-    yield from _tables(record)
-    yield from _parameters(known)
-    if notes := sections.get("Notes"):
-        yield f"**Oddities and notes.** {notes.strip()}\n"
-    drawn = "nothing is drawn" if known.deterministic else "draws at random"
-    moves = "pixels stay in place" if known.preserves_geometry else "pixels move"
-    yield f"**Facts.** {known.family}, {ROLES[known.role]}; revision {known.revision}; {drawn}; {moves}.\n"
-    yield f"**Source.** {' '.join([f'{known.reference}.', *sections.get('References', '').split()])}\n"
-    for source in record["sources"]:
-        which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
-        yield f"* Its table{', ' if which else ': '}{which}{source}\n"
-
-
-def _tile(file: str) -> str:
-    words = file.rpartition(".")[0].partition("-")[2].replace("-", " ")
-    return (
-        f'<figure><img src="../pictures/{file}" alt="{words}" loading="lazy"><figcaption>{words}</figcaption></figure>'
-    )
-
-
-def _tables(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parameters at each severity, by calibration, or of each ladder."""
-    tables = {f"calibration `{name}`": ("severity", rows) for name, rows in record.get("tables", {}).items()}
+def _tables(record: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return heading, first column and rows of parameters, by calibration or of each ladder."""
+    tables = [(f"calibration `{name}`", "severity", rows) for name, rows in record.get("tables", {}).items()]
     if "ladders" in record:
-        tables = {f"levels 1 to {record['levels']}": ("ladder", record["ladders"])}
-    for heading, (first, rows) in tables.items():
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-        if columns:
-            yield f'???{"+" if "`imagenet`" in heading else ""} note "Parameters, {heading}"\n'
-            yield f"    | {first} | {' | '.join(columns)} |\n    |{'---|' * (len(columns) + 1)}"
-            for number, row in rows.items():
-                yield f"    | {number} | {' | '.join(_value(row.get(column, '')) for column in columns)} |"
-            yield ""
+        tables = [(f"levels 1 to {record['levels']}", "ladder", record["ladders"])]
+    return [table for table in tables if _columns(table[2])]
 
 
-def _parameters(known: Corruption) -> Iterator[str]:
-    """Yield the table of what can be given."""
-    if not (known.parameters or known.draws):
-        return
-    yield "| parameter | values | meaning |\n|---|---|---|"
-    for p in known.parameters:
-        bounds = p.kind.__name__ + "".join(
-            f", {word} {bound:g}" for word, bound in (("from", p.low), ("to", p.high)) if bound is not None
-        )
-        values = " or ".join(f"`{word}`" for word in p.choices) or bounds
-        default = f"; default `{p.default}`" if p.option else ""
-        scales = '; grows with the image under `scale="side"`' if p.length else ""
-        yield f"| `{p.name}` | {values}{default} | {p.about}{scales} |"
-    for d in known.draws:
-        yield f"| `{d.name}` | a draw: random unless given | {d.about.replace('|', '&#124;')} |"
-    yield ""
+def _columns(rows: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(column for row in rows.values() for column in row))
 
 
 def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _bounds(p: Any) -> str:
+    """Return the values that a parameter takes."""
+    limits = [f", {word} {limit:g}" for word, limit in (("from", p.low), ("to", p.high)) if limit is not None]
+    return " or ".join(f"`{word}`" for word in p.choices) or p.kind.__name__ + "".join(limits)
+
+
+def _drawn(known: Corruption) -> str:
+    names = ", ".join(f"`{d.name}`" for d in known.draws)
+    return "nothing" if known.deterministic else names or "values for each pixel"
+
+
+def _severities_of(record: Mapping[str, Any], source: str) -> str:
+    which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
+    return f", {which}" if which else ": "
+
+
 def _pictures(known: Corruption, tables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a corruption's pictures, as `corruptset.corrupt` makes them; a model's are not made here."""
+    """Yield the files of a corruption's pictures.
+
+    They are made by `corruptset.corrupt`; those of a model are not made here.
+    """
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
     given: dict[str, Any] = {}

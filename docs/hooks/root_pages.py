@@ -1,5 +1,6 @@
-"""Site hook: CHANGELOG.md, DATASETS.md, the README of each add-on and the tutorial's notebook are pages of the site;
-links to files that are pages lead there.
+"""Site hook: files of the repository's root, add-ons and the tutorial's notebook as pages.
+
+Links to files that are pages lead there.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _add_notebook(files: Files, config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Return a page's text with links to what other pages of the site show as links to those pages."""
+    """Return a page's text with links to files as links to their pages."""
     for name, shown in SHOWN.items():
         if page.file.src_uri != shown:  # the notebook's page has the file to download
             markdown = markdown.replace(f"]({name}", f"]({shown}")

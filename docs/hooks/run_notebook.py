@@ -19,8 +19,9 @@ def stored() -> nbformat.NotebookNode:
 
 
 def executed(folder: Path) -> nbformat.NotebookNode:
-    """Return the tutorial, executed in a folder from its first cell to its last; a cell that fails raises
-    `CellExecutionError`.
+    """Return the tutorial, executed in a folder from first cell to last.
+
+    A cell that fails raises `CellExecutionError`.
     """
     notebook = stored()
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}, record_timing=False).execute()

@@ -1,5 +1,6 @@
-"""Draw the sheets of the docs: ``python docs/pictures/draw.py [NAME ...]``, without names all of them, into the folder
-of this file.
+"""Draw the sheets of the docs: ``python docs/pictures/draw.py [NAME ...]``.
+
+Without names all are drawn, into the folder of this file.
 
 What is drawn is what ``corruptset corrupt sample:astronaut fog --severity 3`` makes. Needs the extra ``test``
 (scikit-learn's digits).
@@ -53,7 +54,7 @@ README = (
 
 
 def photograph(name: str = "astronaut", side: int = 224) -> Picture:
-    """Return a photograph of the sample source as ImageNet's recipes crop it, or that crop reduced."""
+    """Return a photograph of the sample source as ImageNet's recipes crop it, or smaller."""
     pixels = preprocess(load(f"sample:{name}")[0], load_recipe("imagenet-c-all").preprocessing)
     return pixels if side == 224 else np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BOX))
 
@@ -68,7 +69,7 @@ def digits(rows: Sequence[int]) -> list[Picture]:
 
 
 def readme() -> bytes:
-    """One photograph under two corruptions of each family of ImageNet-C: the matrix of a build's contact sheet."""
+    """Draw two corruptions of each family of ImageNet-C: a build's contact sheet."""
     return severities(README, side=128)
 
 

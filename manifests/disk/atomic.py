@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and paths that stay inside a data set."""
+"""Files written whole or not at all, and paths that stay inside a data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _BUFFER = 1 << 19
 
 
 def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
-    """Return where a file of a data set lies; its relative path was held to `safe_path`.
+    """Return where a file of a data set lies.
+
+    Its relative path was held to `safe_path`.
 
     `known` receives folders that do not lead out of it, and those in it are not looked at again.
     VerificationError: a symbolic link on the way leads out of the data set; whoever made it would choose what is read.
@@ -41,7 +43,7 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name (``.<random>.part``) in the same folder; its file takes the place of `path` in one step.
+    """Yield a temporary name (``.<random>.part``), whose file takes the place of `path` in one step.
 
     If anything is raised, the temporary file is removed, and `path` is as it was. The caller waits until the file is on
     disk.
@@ -58,7 +60,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
-    """Let a system error name `target`, where it names the temporary `part`, or no file, as errors of writes do."""
+    """Let a system error name `target`, where it names the temporary `part` or nothing."""
     if isinstance(error, OSError) and (
         error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))
     ):
@@ -66,7 +68,7 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
 
 
 def link_or_copy(file: Path, target: Path) -> bool:
-    """Make a hard link to a file, where that is possible, else a copy; return whether it is a link."""
+    """Make a hard link to a file, else a copy; return whether it links."""
     try:
         os.link(file, target, follow_symlinks=False)
     except FileExistsError:
@@ -78,8 +80,9 @@ def link_or_copy(file: Path, target: Path) -> bool:
 
 
 class LargeFile:
-    """A new file, written from its beginning to its end and hashed on the way; the end of its `with` waits until it is
-    on disk.
+    """A new file, hashed while it is written from its beginning to its end.
+
+    The end of its `with` waits until it is on disk.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -111,8 +114,9 @@ class LargeFile:
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
-    """Write a file from buffers, so that it is there whole or not at all, also after a power cut; return its bytes and
-    ``sha256:<hex>``.
+    """Write a file from buffers, whole or not at all, also after a power cut.
+
+    Return its bytes and ``sha256:<hex>``.
 
     The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
     """

@@ -25,8 +25,9 @@ def write_hashed(path: Path, *pieces: bytes) -> None:
 
 
 def read_hashed(path: Path, cap: int = 1 << 62) -> bytes | None:
-    """Return what a file holds after its first line; None where it is missing, no regular file, larger than `cap`, or
-    damaged.
+    """Return what a file holds after its first line.
+
+    None where it is missing, no regular file, larger than `cap`, or damaged.
     """
     data = read_small(path.parent, path.name, cap)
     if isinstance(data, Problem):

@@ -27,7 +27,7 @@ def json_line(record: Record) -> bytes:
 
 
 def damaged(what: str) -> VerificationError:
-    """Return the error that says what is wrong with a file, which it names, and the next step."""
+    """Return the error of a damaged file, with the next step."""
     return VerificationError(f"{what}. Run `corruptset verify` on the data set for everything that is wrong.")
 
 
@@ -36,8 +36,9 @@ class BadLine(ValueError):
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
-    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory; OSError where it cannot be
-    read.
+    """Yield a record or a BadLine for every line.
+
+    Never more than LINE_CAP bytes are in memory. OSError: it cannot be read.
     """
     with open_regular(path) as f:
         number = 0
@@ -52,8 +53,9 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that
-    there is no file.
+    """Yield the records of a JSON lines file.
+
+    VerificationError says which line and field is not a record, or that there is no file.
     """
     try:
         for record in scan_jsonl(path, model):
@@ -65,8 +67,9 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
-    """Return the record with an ``index``, of a file whose rows are numbered upwards from 0, without reading the
-    others.
+    """Return the record with an ``index``, without reading the others.
+
+    Rows are numbered upwards from 0.
 
     VerificationError: there is none, or it is not a record of this kind.
     """
@@ -93,8 +96,9 @@ def row_at(path: Path, model: type[R], index: int) -> R:
 
 
 def _index(line: bytes) -> int:
-    """Return the number of a row; behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and
-    not found.
+    """Return the number of a row.
+
+    Behind the last, a huge one; of what is no row, -1: it is looked for elsewhere, and not found.
     """
     try:
         index = json.loads(line)["index"] if line else sys.maxsize
@@ -104,7 +108,7 @@ def _index(line: bytes) -> int:
 
 
 class RowTable(Generic[R]):
-    """The rows of a file of records, numbered from 0, read when they are first used.
+    """The numbered rows of a file of records, read when first used.
 
     `counts` are how many there have to be, all the same number. What was read is not pickled: reading it again is
     cheaper.

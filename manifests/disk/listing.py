@@ -55,8 +55,9 @@ def plain_file(root: Path, path: str) -> bool:
 
 
 def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -> bytes | Problem:
-    """Return the bytes of a regular file of at most `cap` bytes, or why they cannot be had; of a file that is not
-    there, ``missing``.
+    """Return the bytes of a small regular file, or why they cannot be had.
+
+    The problem of a file that is not there is ``missing``.
     """
     try:
         info = os.stat(root / path, follow_symlinks=follow_links)
@@ -72,8 +73,9 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files below a folder of a data set, `below`; a missing one is empty. `prune`: folders with
-    listings of their own.
+    """List the regular files below a folder of a data set, `below`.
+
+    A missing folder is empty. `prune`: folders with listings of their own.
 
     Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
     """
@@ -116,8 +118,9 @@ def file_problems(
     known: Container[str] = (),
     folders: bool = True,
 ) -> Iterator[Problem]:
-    """Yield where a listing is not what records say: files that are missing, of another size (None: any), or
-    unexpected; empty `folders`.
+    """Yield where a listing is not what records say.
+
+    Files are missing, of another size (None: any), or unexpected; `folders` are empty.
 
     `known` are files that may be there, and need not.
     """

@@ -1,4 +1,4 @@
-"""Locks on files: each is released when the process that holds it ends, however that happens."""
+"""Locks on files, each released when the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Busy(BuildError):
 def locked(
     path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None
 ) -> Iterator[None]:
-    """Hold the lock of a file, alone or with others who share it; the file and its folder are made where they are
-    missing.
+    """Hold the lock of a file, alone or with others who share it.
+
+    The file and its folder are made where they are missing.
 
     They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where
     those who hold the lock share it: who they may be, and the next step. BuildError says that the system has no locks.
@@ -45,7 +46,10 @@ def locked(
 
 @contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a file together with others who share it; wait for whoever holds it alone."""
+    """Hold the lock of a file together with others who share it.
+
+    Wait for whoever holds it alone.
+    """
     fd = _open(path)
     try:
         _flock(fd, shared=True, wait=True)
@@ -55,7 +59,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 
 def _take(path: Path, *, shared: bool) -> int | None:
-    """Return the descriptor of a lock that is held, or None where another process holds it."""
+    """Return the descriptor of a lock; None where another process holds it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = _open(path)

@@ -1,4 +1,7 @@
-"""The members of a stranger's tar, by `tarfile`, which by itself reads headers of any size, and round and round."""
+"""The members of a stranger's tar, whose headers have a limit.
+
+`tarfile` by itself reads headers of any size, and round and round.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ MOST_HEADER = 1 << 20
 
 
 class _Headers:
-    """An archive as `tarfile` reads headers from it: so many bytes for one member and no more."""
+    """An archive whose headers `tarfile` reads up to a limit."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -32,7 +35,9 @@ class _Headers:
 
 
 def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
-    """Yield the headers of a tar, up to the mark that closes it; the file may be read elsewhere in between.
+    """Yield the headers of a tar, up to the mark that closes it.
+
+    The file may be read elsewhere in between.
 
     TarError, ValueError or RecursionError: it is no tar, is cut, or is damaged.
     """

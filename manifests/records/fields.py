@@ -1,4 +1,4 @@
-"""Fields that records have in common: their types, with what the JSON Schema says of them."""
+"""Field types that records have in common, with their JSON Schema."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Jpeg(TypedDict):
 
 
 def check_finite(value: Any) -> Any:
-    """Return a value of JSON, or raise ValueError if a number in it is NaN or infinite (as ``1e999`` is)."""
+    """Return a value of JSON; ValueError where a number is NaN or infinite."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number in it is not finite")
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -92,7 +92,10 @@ Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 
 
 class View(TypedDict, total=False):
-    """The layout that a build wrote its images in, where that is a loader's; what else the view says stands beside."""
+    """The loader's layout that a build wrote its images in.
+
+    What else the view says stands beside.
+    """
 
     __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
     view: str

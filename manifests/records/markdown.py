@@ -10,7 +10,9 @@ from .report import printable
 
 
 def markdown_text(text: str) -> str:
-    """Return text as Markdown takes it in a line or a cell: an underscore inside a word needs no backslash.
+    """Return text as Markdown takes it in a line or a cell.
+
+    An underscore inside a word needs no backslash.
 
     Examples
     --------
@@ -22,7 +24,7 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return text between backticks, which it may not hold itself, and in a cell no bar either.
+    """Return text between backticks, without backticks and bars of its own.
 
     Examples
     --------
@@ -38,7 +40,10 @@ def one_line(text: object) -> str:
 
 
 def filled(template: str, **words: Any) -> str:
-    """Return a card from its template; the filters of this module are text, code, line, and json, with sorted keys."""
+    """Return a card from its template.
+
+    The filters of this module are text, code, line, and json, with sorted keys.
+    """
     from jinja2 import Environment
 
     cards = Environment(trim_blocks=True, keep_trailing_newline=True)

@@ -119,7 +119,7 @@ class PluginRecord(Record):
 
 
 class SourceRecord(Record):
-    """Where the samples came from: the scheme (never a path), the digest of the selection, the licence."""
+    """Where the samples came from: scheme (never a path), digest of the selection, licence."""
 
     name: str
     digest: Sha256
@@ -187,7 +187,7 @@ RegionRole = Literal["base", "shrink"]
 
 
 class RegionRecord(Record):
-    """Of a sample that is a square region of a source image: which one."""
+    """The square region of a source image that a sample is."""
 
     source: str
     """The id of the source image."""
@@ -209,7 +209,7 @@ class RegionRecord(Record):
 
 
 class RegionRow(Record):
-    """A row of regions.jsonl: a grid of regions of one side in one image, and what becomes of each."""
+    """A row of regions.jsonl: a grid of regions of one side in one image."""
 
     sample: str
     """The id of the source image."""
@@ -235,8 +235,9 @@ class RegionRow(Record):
 
 
 class SampleRecord(Labelled, Record):
-    """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a
-    corruption's.
+    """A row of samples.jsonl.
+
+    `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's.
     """
 
     index: Count
@@ -261,7 +262,10 @@ class SampleRecord(Labelled, Record):
 
 
 class StoredRecord(Record):
-    """Where an image is stored: a file, or a row of a shard (then bytes and sha256 are of the row's stored bytes)."""
+    """Where an image is stored: a file, or a row of a shard.
+
+    Of a row, bytes and sha256 are of its stored bytes.
+    """
 
     path: SafePath
     row: Count | None

@@ -1,4 +1,4 @@
-"""JSON to records: held to the models strictly (no `"5"` for 5, no key twice), with every mistake in words."""
+"""JSON to records, strictly: no `"5"` for 5, no key twice, every mistake in words."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ R = TypeVar("R", bound=Record)
 
 
 def field_mistakes(error: ValidationError) -> list[str]:
-    """Return a validation error as one line a field: where, what is wrong, what was given. Another schema version is
-    the only line.
+    """Return a validation error as one line a field: where, what is wrong, the value.
+
+    Another schema version is the only line.
     """
     mistakes = []
     for e in error.errors(include_url=False):
@@ -37,8 +38,9 @@ def field_mistakes(error: ValidationError) -> list[str]:
 
 
 def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]]:
-    """Return a record from its JSON, held to the model strictly, or None and every mistake; a key that stands twice is
-    one.
+    """Return a record from its JSON, read strictly, or None and every mistake.
+
+    A key that stands twice is one.
     """
     try:
         record = model.model_validate_json(data, strict=True)

@@ -18,7 +18,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def printable(path: str) -> str:
-    """Return a path as text for any terminal and JSON file: undecodable bytes and control characters become escapes."""
+    """Return a path as text for any terminal or JSON file, other characters as escapes."""
     if path.isprintable():
         return path
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -27,7 +27,9 @@ def printable(path: str) -> str:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing that is wrong. Its path and detail may come from a stranger's file; they are made `printable`.
+    """One thing that is wrong.
+
+    Its path and detail may come from a stranger's file; they are made `printable`.
 
     Attributes
     ----------

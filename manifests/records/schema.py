@@ -1,5 +1,4 @@
-"""JSON Schemas (2020-12) of what a build writes: manifest.json, and rows of samples.jsonl, sets/<set id>.jsonl and
-regions.jsonl.
+"""JSON Schemas (2020-12) of manifest.json and of the rows of its JSON lines.
 
 ``python -m corruptset.manifests.schema FOLDER`` writes them from the models; a test fails when the two differ.
 """
@@ -25,7 +24,7 @@ def make_schema(name: str) -> dict[str, Any]:
 
 
 def schema_of(module: ModuleType, model: str, name: str) -> dict[str, Any]:
-    """Return the schema of one of a module's models, with the text below each field as its description."""
+    """Return the schema of a module's model, with the text below each field."""
     _describe(module)
     schema: dict[str, Any] = getattr(module, model).model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:corruptset:schema:{name}", **schema}

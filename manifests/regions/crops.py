@@ -1,4 +1,4 @@
-"""The crops of an image, one at a time and in one order, whether they are stored or cut when they are asked for."""
+"""The crops of an image in one order, stored or cut when asked for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def crop(image: Pixels, side: int, y: int, x: int) -> Pixels:
 
 
 def resized(image: Pixels, side: int, interpolation: str) -> Pixels:
-    """Return an image as (side, side, C), by Pillow's filter of that name; one that has the size is copied."""
+    """Return an image as (side, side, C), by Pillow's filter of that name.
+
+    One that has the size is copied.
+    """
     if image.shape[:2] == (side, side):
         return image.copy()
     out = np.array(picture_of(image).resize((side, side), Image.Resampling[interpolation.upper()]))
@@ -37,14 +40,15 @@ def resized(image: Pixels, side: int, interpolation: str) -> Pixels:
 
 
 def centred(image: Pixels, side: int) -> Pixels:
-    """Return an image in the middle of a black (side, side, C) canvas; of an odd rest, the larger part is to the right
-    and below.
+    """Return an image in the middle of a black (side, side, C) canvas.
+
+    Of an odd rest, the larger part is to the right and below.
     """
     return embedded(image, side, (side - image.shape[0]) // 2, (side - image.shape[1]) // 2)
 
 
 def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
-    """Return an image on a black (canvas, canvas, C) square, its upper left pixel at (y, x)."""
+    """Return an image on a black (canvas, canvas, C) square, from (y, x) on."""
     height, width, channels = image.shape
     out = np.zeros((canvas, canvas, channels), np.uint8)
     out[y : y + height, x : x + width] = image
@@ -87,7 +91,7 @@ class Crops:
         return map(self._region, range(len(self)))
 
     def array(self) -> Pixels:
-        """Return all crops as one array (N, out, out, C) of uint8: `len` times the bytes of one."""
+        """Return all crops as one array (N, out, out, C) of uint8."""
         return np.stack(list(self)) if len(self) else np.empty((0, 0, 0, 3), np.uint8)
 
     def _number(self, index: SupportsIndex) -> int:
@@ -98,8 +102,9 @@ class Crops:
 
 
 class StoredCrops(Crops):
-    """Crops that a data set stores as images: a function from a sample's index to its image, and (index, region) of
-    each crop.
+    """Crops that a data set stores as images.
+
+    They are given as a function from a sample's index to its image, and (index, region) of each crop.
     """
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
@@ -113,8 +118,9 @@ class StoredCrops(Crops):
 
 
 class CutCrops(Crops):
-    """Crops that are cut from an image, as its rows of regions.jsonl say, at least one; of one side alone, if it is
-    given.
+    """Crops that are cut from an image, as its rows of regions.jsonl say.
+
+    There is at least one row; a side, if given, leaves out the others.
 
     VerificationError: a row reaches beyond the image.
     """
@@ -146,7 +152,7 @@ class CutCrops(Crops):
 
 
 def row_problem(row: RegionRow, width: int, height: int) -> str | None:
-    """Return why a row of regions.jsonl does not fit an image of this size, or None."""
+    """Return why a row of regions.jsonl does not fit an image, or None."""
     if row.fit == "embed":
         width = height = row.out
     elif row.fit == "pad" and row.side > row.out:
@@ -157,8 +163,9 @@ def row_problem(row: RegionRow, width: int, height: int) -> str | None:
 
 
 class RegionIndex:
-    """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has
-    it.
+    """The samples and the rows of regions.jsonl of a data set, by source image.
+
+    `rows` is that file, where the manifest has it.
     """
 
     def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
@@ -171,7 +178,10 @@ class RegionIndex:
                 self._rows[row.sample].append(row)
 
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
-        """Return the crops of one image (`DataSet.crops`); `images` gives the image of a sample, by its index."""
+        """Return the crops of one image (`DataSet.crops`).
+
+        `images` gives the image of a sample, by its index.
+        """
         samples, rows = self._samples.get(sample_id, []), self._rows.get(sample_id, [])
         stored = [(s.index, s.region) for s in samples if s.region is not None]
         sides = {row.side for row in rows} | {region.side for _, region in stored}

@@ -1,4 +1,4 @@
-"""Grids of square regions, and the regions that they hold: each once, in one order, whatever asked for it."""
+"""Grids of square regions, and the regions that they hold, each once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 class Grid(NamedTuple):
-    """Regions of one side at adjacent positions: a block of base regions, or the shrinks of its anchors."""
+    """Regions of one side at adjacent positions: base regions, or an anchor's shrinks."""
 
     group: str
     fraction: float | None
@@ -66,7 +66,7 @@ class Regions:
 
 
 def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
-    """Return the regions that grids, or rows of regions.jsonl, hold of the image of this id, each once.
+    """Return the regions of an image that grids or rows of regions.jsonl hold.
 
     A region that several grids hold is described as an anchor if one of them says so, else as a base region, else as a
     shrink; among equals the first grid counts.

@@ -1,4 +1,4 @@
-"""Verify a data set against its manifest: climb the whole ladder, and report everything at once.
+"""Verify a data set against its manifest: climb the whole ladder, report everything at once.
 
 Structure (records, nothing missing, nothing unexpected, digests that follow from records) -> sizes -> hashes -> pixels
 (decodes, shapes, pixel digests where the encoding is lossless) -> samples made again from the source, which a caller
@@ -59,8 +59,9 @@ def verify_directory(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> VerificationReport:
-    """Check that a data set is what its manifest says, and find everything that is not; it never raises for that,
-    whatever the bytes.
+    """Check a data set against its manifest, and find everything that is not as recorded.
+
+    It never raises for that, whatever the bytes.
 
     `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is
     called with the open data set if the records can be trusted, and what it raises is a user's mistake, not the data
@@ -97,7 +98,7 @@ def verify_directory(
 
 
 class _Ladder:
-    """The steps of a verification: what they know of the data set, and the report that they add to."""
+    """The steps of a verification, and the report that they add to."""
 
     def __init__(self, root: Path, manifest: Manifest, sha256: str, level: Level, report: VerificationReport) -> None:
         self.root, self.manifest, self.sha256, self.level, self.report = root, manifest, sha256, level, report
@@ -141,7 +142,7 @@ class _Ladder:
             report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
 
     def _absent(self) -> frozenset[str]:
-        """Return the files that may be missing, and note in the report which sets PARTIAL.json calls absent."""
+        """Return the files that may be missing, and note the sets that PARTIAL.json calls absent."""
         try:
             partial = load_partial(self.root)
         except (VerificationError, OSError) as e:
@@ -239,7 +240,7 @@ class _Ladder:
         return checks
 
     def can_rederive(self) -> bool:
-        """Return whether the records can be trusted so far that samples are made again by them."""
+        """Return whether the records can be trusted to make samples again by them."""
         blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
         return not any(
             p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS))

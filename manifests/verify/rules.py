@@ -92,7 +92,7 @@ def _files(manifest: Manifest) -> Iterator[str]:
 
 
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
-    """Yield what is wrong with samples.jsonl, all rows of which are records."""
+    """Yield what is wrong with samples.jsonl, whose rows are all records."""
     yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
@@ -148,7 +148,10 @@ def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
 
 
 def _paths(samples: Sequence[SampleRecord]) -> Iterator[str]:
-    """Yield which paths lead out of the source, or are those of two images; regions of one image share its path."""
+    """Yield which paths lead out of the source, or are those of two images.
+
+    Regions of one image share its path.
+    """
     image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
     for path in dict.fromkeys(image_of.values()):
         # behind a folder: 12:30.png is a name on some systems
@@ -180,15 +183,17 @@ NEAR = 8
 
 
 def nearly(text: str | bytes, expected: str | bytes) -> bool:
-    """Return whether at most a few characters of a hash are damaged: then its text was changed, and not what is
-    hashed.
+    """Return whether at most a few characters of a hash are damaged.
+
+    Then its text was changed, and not what is hashed.
     """
     return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
 
 
 def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agrees", "contradicts"]:
-    """Return whether SHA256SUMS names another manifest.json, so that one of the two was changed, and nothing says
-    which.
+    """Return whether SHA256SUMS contradicts manifest.json: one of the two was then changed.
+
+    Nothing says which.
 
     It agrees where it is not there (None), has no line of the manifest, or one in which a few characters are damaged.
     """
@@ -200,8 +205,9 @@ def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agree
 def region_problems(
     manifest: Manifest, samples: Sequence[SampleRecord], rows: Sequence[RegionRow] | None
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the regions of a data set; `rows` are those of regions.jsonl, None where there is no
-    such file.
+    """Yield what is wrong with the regions of a data set.
+
+    `rows` are those of regions.jsonl, None where there is no such file.
     """
     record = manifest.recipe.get("regions")
     store = record.get("store") if isinstance(record, dict) else None

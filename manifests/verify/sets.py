@@ -42,9 +42,7 @@ Stored = list[tuple[ImageRecord, StoredRecord]]
 
 
 def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
-    """Return the rows of a JSON lines file that are records, and the problems of the others; or why the file cannot be
-    read.
-    """
+    """Return the rows of a JSON lines file that are records, and all problems."""
     rows: list[R] = []
     problems: list[Problem] = []
     try:
@@ -130,8 +128,9 @@ class SetCheck:
         self._note(self.rows_path, "records", f"row {row.index} {detail}")
 
     def _rows(self) -> tuple[list[ImageRecord], bool]:
-        """Check the set's rows, totals and digest; return the rows that are records, and whether that is all of
-        them.
+        """Check the set's rows, totals and digest.
+
+        Return the rows that are records, and whether that is all of them.
         """
         # the listing of the whole directory names a link on the way
         if not plain_file(self.directory, self.rows_path):
@@ -151,7 +150,9 @@ class SetCheck:
         return rows, True
 
     def _check_places(self, rows: list[ImageRecord], *, whole: bool) -> set[str]:
-        """Check the places that rows name against the files that are there; return the single files worth reading.
+        """Check the places that rows name against the files that are there.
+
+        Return the single files worth reading.
 
         Where rows are not the whole, no file is called unexpected: a row that is no record may name it.
         """
@@ -241,8 +242,9 @@ class SetCheck:
                 self._note(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
     def _check_shard(self, path: str, rows: Stored, recorded: int | None) -> None:
-        """Check rows of a shard whose bytes are as recorded; `recorded` is how many it should have, where that is
-        known.
+        """Check rows of a shard whose bytes are as recorded.
+
+        `recorded` is how many it should have, where that is known.
         """
         try:
             with closing(open_rows(self.directory / path)) as shard:
@@ -276,7 +278,7 @@ class SetCheck:
             self._note(path, "decode", f"cannot be read as a shard: {e}")
 
     def _check_columns(self, shard: Shard, path: str, rows: list[tuple[ImageRecord, int]]) -> None:
-        """Check what a shard says of itself, and its columns beside the images, at the numbers of these rows."""
+        """Check what a shard says of itself, and its columns beside the images."""
         build = f"{self.manifest.name} {self.manifest.version}"
         for stranger in shard.strangers(shard_attributes(self.record.id, build, self.form if shard.encoded else "raw")):
             self._note(path, "records", stranger)
@@ -293,7 +295,10 @@ class SetCheck:
 
 
 def run_checks(checks: list[SetCheck], jobs: int) -> Iterator[tuple[SetCheck, Findings]]:
-    """Yield checks, or slices of them, in order, with what they find; several processes need joblib."""
+    """Yield checks, or slices of them, in order, with what they find.
+
+    Several processes need joblib.
+    """
     if jobs == 1 or not checks or find_spec("joblib") is None:
         yield from ((check, check.run()) for check in checks)
         return

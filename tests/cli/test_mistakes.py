@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
@@ -67,6 +68,8 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run, tmp_path, lin
     assert done.out == ""
     assert MISTAKES[line] in " ".join(done.err.replace("│", " ").split())
     assert "Value error" not in done.err
+    said = [one for one in done.err.splitlines() if one and not re.match("Usage: |Try |[╭╰ ]", one)]
+    assert len(said) <= 3, "a list of what is known is indented"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,7 +108,7 @@ def test_list_names_everything(run):
 def test_show_prints_documentation_tables_and_reference(run):
     text = run("show motion_blur")
     assert text.code == 0
-    for wanted in ("motion_blur", "angle_deg", "calibration cifar", "radius", "sigma", "Reference"):
+    for wanted in ("motion_blur", "angle_deg", "Calibration cifar", "radius", "sigma", "Reference"):
         assert wanted in text.out
     shown = run("show motion_blur --json").json
     assert shown["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from commands import COMMAND
 
-from corruptset.cli.output import put_rows
+from corruptset.cli.records import put_rows
 from corruptset.corruptions.registry import corruption_names
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
@@ -53,7 +53,7 @@ def test_a_plan_ends_with_its_summary(run):
         "weather": ["6", "snow 2, fog 1-5"],
     }
     assert "fog/3" not in done.out
-    assert any(line.startswith("Sets:    12 of imagenet-c 1.1.0") for line in lines[5:])
+    assert any(line.startswith("Sets:   12 of imagenet-c 1.1.0") for line in lines[5:])
     listed = run("plan imagenet-c --sets 'fog/*' --list-sets").out.splitlines()
     listed = [line.rstrip() for line in listed]
     assert [line.split()[0] for line in listed[1:6]] == [f"fog/{n}" for n in range(1, 6)]

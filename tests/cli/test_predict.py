@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from surrogates import seeded, write_model
 
@@ -26,6 +28,6 @@ def test_a_data_set_is_predicted_and_resumed(run, shared, tmp_path):
     assert first.code == 0, first.err
     assert first.json["digest"] == corruptset.open(directory).digest
     again = run("predict", directory, "--model", file, "--out", tmp_path / "p")
-    assert "2 sets; 20 images in" in again.out
-    assert "1 set was there already" in again.out
+    assert re.search("^There already: +clean$", again.out, re.MULTILINE)
+    assert re.search("^Images: +20$", again.out, re.MULTILINE)
     assert "predict: predicting" in again.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import made_scores
 import numpy as np
 import pytest
@@ -33,8 +35,8 @@ def test_a_page_is_written_and_described(run, given, tmp_path):
     directory, scores, predictions = given
     done = run("report", directory, *scores)
     assert done.code == 0, done.err
-    assert "Models:   a=b, net" in done.out
-    assert "File:     report.html" in done.out
+    assert re.search("^Models: +a=b, net$", done.out, re.MULTILINE)
+    assert re.search("^File: +report.html$", done.out, re.MULTILINE)
     assert "give corruptset report the predictions too" in section(read_html(tmp_path / "report.html"), "failures").text
     # predictions without a model's name are named on the command line
     named = [f"a=b={predictions[0]}", f"net={predictions[1]}"]

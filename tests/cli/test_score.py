@@ -49,7 +49,7 @@ def test_tables_notes_and_files(run, directory, predictions, tmp_path):
     assert clean.split("%", 1)[1].strip() == f"{shown[0]} ({shown[1]} to {shown[2]})"
     assert "13 of them are missing" in done.out
     assert "small-c 1.0.0 is no published benchmark" in done.out
-    assert lines[-1] == "Written:   scores"
+    assert lines[-1] == "Written: scores"
     assert "score: resampling" in done.err
 
 

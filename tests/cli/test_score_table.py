@@ -22,6 +22,6 @@ def test_the_command(run, tmp_path):
     assert "mPC" in shown.out
     assert "weather" in shown.out
     assert "gaussian_noise" in shown.out
-    assert "30.0%" in shown.out
+    assert "0.300" in shown.out
     (tmp_path / "t.json").write_text("{")
     assert run("score-table t.json").code == 2

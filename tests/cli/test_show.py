@@ -57,23 +57,24 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
     assert done.code == 0, done.err
     assert re.search(r"^evaluated +0\.1 +3 +6 *$", done.out, re.MULTILINE)
     assert re.search(r"^text +0\.1 +2 +5 *$", done.out, re.MULTILINE)
-    assert "calibration" not in done.out
-    assert "Draws at random: boxes" in done.out
-    rows = lines(done.out[done.out.index("ladder evaluated") :])
+    assert "Calibration" not in done.out
+    assert "Draws:       boxes=" in done.out
+    rows = lines(done.out.partition("\nChanges\n")[2])
     table = change_table("random_boxes")
     for level in range(31):
         row = table[level]
-        want = [str(level), *row.change.split(), *(f"{v:.1f}" for v in (row.changed, row.mean, row.colours))]
+        numbers = (f"{round(v, 1):.10g}" for v in (row.changed, row.mean, row.colours))
+        want = [str(level), *row.change.split(), *numbers]
         assert rows[str(level)].split() == want
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
 
 
 def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
-    tables = [line for line in run("show uniform_noise").out.splitlines() if line.startswith("Tables: ")]
-    assert [line.partition(", ")[0] for line in tables] == ["Tables: severities 1", "Tables: severities 4"]
-    assert tables[0].startswith("Tables: severities 1, 2, 3: Hendrycks & Dietterich 2018")
-    assert tables[1].startswith("Tables: severities 4, 5: corruptset: ")
-    assert "severities" not in run("show gaussian_noise").out.partition("Tables:")[2]
+    sources = [line for line in run("show uniform_noise").out.splitlines() if line.startswith("  severities ")]
+    assert len(sources) == 2
+    assert sources[0].startswith("  severities 1, 2, 3: Hendrycks & Dietterich 2018")
+    assert sources[1].startswith("  severities 4, 5: corruptset: ")
+    assert "  severities" not in run("show gaussian_noise").out
 
 
 def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run):
@@ -101,9 +102,9 @@ def test_stages_are_printed_with_parameters_and_level(run, recipe):
 
 
 def test_a_recipe_says_what_it_holds_out(run):
-    assert "Held out of training: the style microsoft\n" in run("show icons50-microsoft").out
+    assert re.search("^Hold out: +the style microsoft$", run("show icons50-microsoft").out, re.MULTILINE)
     assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show icons50-subtype").out
-    assert "Held out" not in run("show mnist-c").out
+    assert "Hold out" not in run("show mnist-c").out
 
 
 def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
@@ -117,11 +118,10 @@ def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
     assert done.code == 0, done.err
     rows = lines(done.out)
     for name, one in metrics.items():
-        want = ["-" if one[k] is None else f"{one[k]:.{d}f}" for k, d in (("psnr", 2), ("ssim", 3), ("changed", 3))]
+        want = ["-" if one[k] is None else f"{one[k]:.10g}" for k in ("psnr", "ssim", "changed")]
         assert rows[name].split()[-3:] == want
     # infinite
-    assert rows["clean"].split()[-3:] == ["-", "1.000", "0.000"]
-    assert "means over 2 images" in done.out
+    assert rows["clean"].split()[-3:] == ["-", "1", "0"]
 
 
 def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run):
@@ -133,6 +133,6 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
     for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
         value = metrics[name]["ms_ssim"]
         assert f"{value:.3f} ({value - aim:+.3f})" in rows[name]
-    assert f"{metrics['fog/3']['ms_ssim']:.3f} " in rows["fog/3"]
+    assert f" {metrics['fog/3']['ms_ssim']} " in rows["fog/3"]
     assert "(" not in rows["fog/3"]
     assert "0.9 at severity 1 and 0.5 at severity 5" in out

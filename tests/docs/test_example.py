@@ -51,7 +51,7 @@ def test_the_example_is_found_checked_and_built_with(installed: Path) -> None:
         assert checked.returncode == 0, checked.stderr
     recipe = str(installed / "source" / "vignette.toml")
     built = run(
-        "build", recipe, "--samples", "2", "--sets", "vignette/3,film_grain/5", "--jobs", "2", "--no-page", "--json"
+        "build", recipe, "--samples", "2", "--sets", "vignette/3,film_grain/5", "--jobs", "1", "--no-page", "--json"
     )
     assert built.returncode == 0, built.stderr
     directory = installed / json.loads(built.stdout)["directory"]

@@ -88,7 +88,7 @@ def accuracies(
 
 def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
     """Accuracy falls with every severity, no value is further than eps, and what is stored is what comes out again."""
-    arguments = ["pgd-5", "--source", source, "--out", tmp_path, "--jobs", 2, "--json"]
+    arguments = ["pgd-5", "--source", source, "--out", tmp_path, "--jobs", 1, "--json"]
     refused = run("build", *arguments)
     assert refused.code == 2
     assert "--surrogate FILE.toml" in refused.err

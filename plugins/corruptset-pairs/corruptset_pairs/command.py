@@ -18,7 +18,8 @@ from corruptset.cli.options import (
     split_globs,
     with_options,
 )
-from corruptset.cli.output import progress_of, put, put_json, put_notes, put_table
+from corruptset.cli.output import progress_of, put, put_json, put_notes
+from corruptset.cli.records import put_table
 from corruptset.quantities import size
 
 if TYPE_CHECKING:
