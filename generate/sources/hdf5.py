@@ -34,38 +34,32 @@ MOST_AHEAD = 64
 AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
 """Bytes: a compressed chunk is not unpacked again for every row of it."""
-DAMAGED = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What h5py raises of a damaged file, when it is opened and whenever more of it is read."""
-Shape = tuple[int, int, int] | None
-"""(H, W, C); None where images are encoded."""
 
 
-def _read(path: Path, dataset: str, shape: Shape, ahead: int, sample: Sample) -> bytes | NDArray[np.uint8]:
+def _read(path: Path, dataset: str, shape: tuple[int, ...], ahead: int, sample: Sample) -> bytes | NDArray[np.uint8]:
     """Return a row; its neighbours are read with it, for those who read in order."""
     first = sample.index // ahead * ahead
     try:
-        try:
-            row = _rows(path, dataset, shape, stamp(path), first, ahead)[sample.index - first]
-        except (*DAMAGED, IndexError):  # another row may be the damaged one, which nobody may ever ask for
-            row = _rows(path, dataset, shape, stamp(path), sample.index, 1)[0]
-    except (*DAMAGED, IndexError) as e:
+        row = _rows(path, dataset, stamp(path), first, ahead)[sample.index - first]
+        if row.dtype != np.uint8 or shape not in ((), (*row.shape, 1)[:3]):
+            raise ValueError("its images have another shape than before")
+    except DAMAGED as e:
         raise BadSample(f"cannot be read from {path.name} ({_reason(e)}): copy the file again") from None
-    return row.tobytes() if shape is None else row.copy()  # a view would keep all rows that were read with it in memory
+    # a view would keep all rows that were read with it in memory
+    return np.array(row.reshape(shape)) if shape else bytes(row)
 
 
 @lru_cache(maxsize=1)
-def _rows(path: Path, dataset: str, shape: Shape, version: Stamp, first: int, count: int) -> list[NDArray[np.uint8]]:
+def _rows(path: Path, dataset: str, version: Stamp, first: int, count: int) -> NDArray[Any]:
     """Return some rows of a file of a version.
 
     No file is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
     """
     with _opened(path) as file:
-        values = file[dataset][first : first + count]
-    if shape is None:
-        return [np.ascontiguousarray(value, np.uint8) for value in values]
-    if values.dtype != np.uint8 or values.shape[1:3] != shape[:2]:
-        raise ValueError("its images have another shape than before")
-    return list(np.ascontiguousarray(values).reshape(-1, *shape))
+        rows: NDArray[Any] = file[dataset][first : first + count]
+    return rows
 
 
 def _opened(path: Path) -> Any:
@@ -112,16 +106,16 @@ def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> So
     own = SCHEMA in file.attrs and labels is None and images is None
     stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
     encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
-    shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name[1:]}")
+    shape = () if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name[1:]}")
     given = _dataset(file, path, labels or LABELS, "--labels")
-    values = whole_labels(given, stored.shape[0], f"{path}: {given.name[1:]}").tolist()
+    values = whole_labels(given, len(stored), f"{path}: {given.name[1:]}").tolist()
     if own:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values)
     else:
         samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values))
         classes = numbered_classes(max(values))
-    size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
+    size = math.prod(shape) if shape else path.stat().st_size // len(samples)
     ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
     return Source("hdf5", samples, classes, partial(_read, path, stored.name, shape, ahead))
 
@@ -164,7 +158,7 @@ def _of_build(
         rows = [data.samples[i] for i in index]
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
-    if [r.label for r in rows] != labels or [r.index for r in rows] != index:
+    if [(r.label, r.index) for r in rows] != list(zip(labels, index, strict=True)):
         raise SourceError(
             f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again."
         )

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import BuildError
 from ..recipes.expectations import Named, refusal
 from ..recipes.set_spec import SetSpec
-from ..sources.listing import kept_suffix
+from ..sources.folder import kept_suffix
 from .contents import Contents, ViewOptions, ViewSet, refuse
 from .layouts import LAYOUTS, Layout
 from .texts import members, paths
