@@ -261,8 +261,8 @@ def no_row(path: Path) -> str:
     return f"has no row in {path.name}: add one, or leave the image out"
 
 
-def whole_labels(given: Any, count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
-    """Return labels from 0 to ``high``, or refuse them; a dataset is read here."""
+def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
+    """Return labels from 0 to ``high``, or refuse them."""
     if given.dtype.kind not in "iu" or given.ndim != 1:
         raise SourceError(
             f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an "
@@ -273,7 +273,7 @@ def whole_labels(given: Any, count: int, where: str, high: int = MAX_LABEL) -> N
             f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two belong together? "
             "Download them again."
         )
-    labels: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
+    labels: NDArray[np.int64] = given.astype(np.int64)
     wrong = np.flatnonzero((labels < 0) | (labels > high))
     if len(wrong):
         rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])

@@ -26,12 +26,14 @@ class Table(NamedTuple):
     """Equal images, and what is known of them."""
 
     split: str | None
-    images: NDArray[Any]
-    """(N, H, W, C) or (N, H, W), in any order of memory."""
+    images: Any
+    """An array (N, H, W, C) or (N, H, W), in any order of memory; or a dataset whose rows are read when asked for."""
     labels: NDArray[Any]
     where: tuple[str, str]
     """What images and labels are called where they are wrong."""
     groups: Sequence[str] = ()
+    encoded: bool = False
+    """Whether each row is the bytes of an image file."""
 
 
 Rows = tuple[tuple[ClassRecord, ...] | None, list[Table]]
@@ -61,21 +63,22 @@ def row_source(
     classes, tables = rows()
     samples: list[Sample] = []
     rows_of: Counter[str | None] = Counter()
-    for split, _, labels, _, groups in tables:
+    for split, _, labels, _, groups, _ in tables:
         for row, label in enumerate(labels.tolist()):
             name = f"{split or 'data'}/{rows_of[split] + row:0{width}d}"
             samples.append(Sample(len(samples), name, label, None, split, groups[row] if groups else None))
         rows_of[split] += len(labels)
-    held = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
+    held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
     return Source(scheme, tuple(samples), classes or (), functools.partial(_load, rows), held_bytes=held)
 
 
-def _load(rows: Callable[[], Rows], sample: Sample) -> NDArray[np.uint8]:
+def _load(rows: Callable[[], Rows], sample: Sample) -> bytes | NDArray[np.uint8]:
     index = sample.index
     try:
         for table in rows()[1]:
             if index < len(table.images):
-                return np.array(table.images[index], order="C")
+                image = np.array(table.images[index], np.uint8, order="C")
+                return image.tobytes() if table.encoded else np.atleast_3d(image)
             index -= len(table.images)
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
@@ -92,15 +95,16 @@ def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tu
     classes, tables = read(*arguments)
     high = MAX_LABEL if classes is None else len(classes) - 1
     checked = []
-    for split, images, labels, where, groups in tables:
-        shape = image_shape(images.dtype, images.shape, where[0])
-        labels = whole_labels(labels, len(images), where[1], high)
-        checked.append(Table(split, images.reshape(-1, *shape), labels, where, groups))
+    for table in tables:
+        if not table.encoded:
+            refuse_other_images(table.images.dtype, table.images.shape, table.where[0])
+        labels = whole_labels(table.labels, len(table.images), table.where[1], high)
+        checked.append(table._replace(labels=labels))
     return classes or numbered_classes(max(int(table.labels.max()) for table in checked)), checked
 
 
-def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:
-    """Return (H, W, C) of an array of images, or refuse it."""
+def refuse_other_images(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> None:
+    """Refuse an array that is not one of images."""
     if dtype != np.uint8:
         hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
         raise SourceError(
@@ -118,7 +122,6 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
             f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels an image."
         )
-    return shape[1], shape[2], shape[3]
 
 
 def open_arrays(path: Path) -> Source:
