@@ -46,8 +46,9 @@ def _one_of(option: str, given: str, known: Mapping[str, T]) -> T:
 class Cifar(NamedTuple):
     """One of the two data sets: the names of its files."""
 
-    places: str
-    """Its folders and archives in the folder that they were downloaded to; the first by name is taken."""
+    places: tuple[str, ...]
+    """Its folders and archives, as they lie in the folder that they were downloaded to; those that are preferred first.
+    """
     meta: str
     """The file of the class names of the python version."""
     batches: Mapping[str, tuple[str, ...]]
@@ -58,13 +59,13 @@ class Cifar(NamedTuple):
 
 CIFAR = {
     "cifar10": Cifar(
-        "cifar-10-[bp]*",
+        ("cifar-10-batches-bin", "cifar-10-batches-py", "cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"),
         "batches.meta",
         {"test": ("test_batch",), "train": tuple(f"data_batch_{i}" for i in range(1, 6))},
         (("label", "batches.meta.txt"),),
     ),
     "cifar100": Cifar(
-        "cifar-100-[bp]*",
+        ("cifar-100-binary", "cifar-100-python", "cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"),
         "meta",
         {"test": ("test",), "train": ("train",)},
         (("coarse_label", "coarse_label_names.txt"), ("fine_label", "fine_label_names.txt")),
@@ -88,7 +89,7 @@ def open_cifar100(path: Path, *, labels: str = "fine", split: str = "test") -> S
 def _open_cifar(scheme: str, path: Path, which: int, split: str) -> Source:
     cifar = CIFAR[scheme]
     if path.is_dir() and not any((path / meta).exists() for meta in (cifar.meta, cifar.names[which][1])):
-        path = min(path.glob(cifar.places), default=path)
+        path = next((path / name for name in cifar.places if (path / name).exists()), path)
     files = sorted(path.iterdir()) if path.is_dir() else []
     return row_source(scheme, files or [path], _read_cifar, scheme, path, _one_of("--split", split, SPLITS), which)
 
