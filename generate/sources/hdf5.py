@@ -82,7 +82,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 class Stored:
-    """The images of a dataset; a row is read with its neighbours, for those who read in order."""
+    """The images of a dataset; a row is read with its neighbours."""
 
     def __init__(self, path: Path, dataset: Any, encoded: bool) -> None:
         self.path, self.name, self.shape, self.dtype = path, dataset.name, dataset.shape or (), dataset.dtype
@@ -136,7 +136,7 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
 
 
 def _name_as_build(source: Source, path: Path) -> None:
-    """Give a shard's samples and classes the names that they have in the build around it."""
+    """Give a shard's samples and classes their names in the build around it."""
     with _opened(path) as file:
         index = _dataset(file, path, INDEX, "--images")[()].tolist()
         depth = str(file.attrs["set"]).count("/")
