@@ -7,7 +7,7 @@ from importlib.resources import files
 from ...manifests.layout import is_own, moved_content, set_of_shard
 from ...manifests.records.markdown import filled
 from ...manifests.records.models import Manifest, SourceRecord
-from ..sources.groups import recorded_hold_out
+from ..sources.selection import recorded_hold_out
 from ..views.class_folders import numbering_notes
 
 

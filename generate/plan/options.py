@@ -148,7 +148,7 @@ class BuildOptions:
         """Raise for every option that is not what it can be."""
         from ...corruptions.keys import check_seed
         from ...corruptions.stages import COUPLINGS, SCALES
-        from ..sources.groups import hold_out_problem
+        from ..sources.selection import hold_out_problem
 
         check_seed(self.seed)
         problems = []

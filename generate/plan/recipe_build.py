@@ -16,8 +16,7 @@ from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of, default_format
 from ..sources.check import Checked, Judge, check
-from ..sources.groups import HoldOut, held_groups
-from ..sources.selection import select, selection_record
+from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
 from ..views.contents import placed
 from ..views.layouts import get_layout

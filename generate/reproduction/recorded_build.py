@@ -27,8 +27,7 @@ from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
 from ..sinks.containers import format_of
 from ..sources.check import Checked, check
-from ..sources.groups import recorded_hold_out
-from ..sources.selection import select, spread
+from ..sources.selection import recorded_hold_out, select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, open_source
 from .agreement import (
     clean_difference,

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
 from ...workers import Workers
-from .source import BadSample, Sample, Source
+from .source import BadSample, Note, Sample, Source
 
 BATCH = 64
 """Images that one task of the check looks at: some 100 ms of work, much more than the cost of sending it."""
-
 TIMED = 2
 """Batches that are looked at in this process, to learn how long one takes."""
-
 WORTH_WORKERS_S = 4.0
 """Seconds of remaining work above which workers are started: to start them takes a second or two."""
 
@@ -33,10 +31,10 @@ class Checked:
 
     good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
     """(sample, sha256, width, height, channels)"""
-    bad: list[tuple[str, str]] = field(default_factory=list)
+    bad: list[Note] = field(default_factory=list)
     """(path or id, reason)"""
 
-    def raise_for_bad(self, notes: Sequence[tuple[str, str]] = ()) -> None:
+    def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
         """Raise `SourceError` with every bad image and every note of the listing, if any."""
         if problems := [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]:
             raise SourceError(
@@ -75,26 +73,23 @@ def check(
     Checked
         In the order of `chosen`, whatever the number of workers.
     """
-    batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
+    batches = list(enumerate(chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)))
     found: dict[int, Checked] = {}
     lean = copy.copy(source)  # without its list of samples, which would travel with every batch
-    lean.samples = lean.notes = ()
-    lean.other_files = {}
+    lean.samples, lean.notes, lean.other_files = (), (), {}
     look = functools.partial(_check_batch, lean, judge)
 
     def add(batch: tuple[int, Sequence[Sample]], checked: Checked) -> None:
         found[batch[0]] = checked
         seen(min(len(found) * BATCH, len(chosen)))
 
-    seconds = 0.0
-    for numbered in enumerate(batches[:TIMED]):  # the first may unpack an archive up to its rows
+    for batch in batches[:TIMED]:  # the first may unpack an archive up to its rows
         started = time.perf_counter()
-        add(numbered, look(numbered))
+        add(batch, look(batch))
         seconds = time.perf_counter() - started
-    left = list(enumerate(batches))[TIMED:]
-    if workers is None or seconds * len(left) <= worth_workers_s:
-        workers = Workers(1)
-    workers.run(look, left, add)
+    if left := batches[TIMED:]:
+        worth = workers is not None and seconds * len(left) > worth_workers_s
+        (workers if workers is not None and worth else Workers(1)).run(look, left, add)
     parts = [found[number] for number in range(len(batches))]
     return Checked([entry for part in parts for entry in part.good], [entry for part in parts for entry in part.bad])
 
@@ -104,8 +99,7 @@ def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence
     for sample in batch[1]:
         try:
             probe = source.probe(sample)
-            problem = judge(probe.width, probe.height) if judge is not None else None
-            if problem is not None:
+            if judge is not None and (problem := judge(probe.width, probe.height)) is not None:
                 raise BadSample(problem)
         except BadSample as e:
             checked.bad.append((sample.path or sample.id, str(e)))

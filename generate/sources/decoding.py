@@ -45,7 +45,8 @@ FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 
 _CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "RGB"}
 """Pillow's modes that it converts as torchvision's loader has them converted."""
-_TOO_LARGE = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
+TOO_LARGE = f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out"
+_TOO_MANY = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
 _pillow = threading.RLock()
 
 
@@ -84,10 +85,9 @@ def decode(data: bytes) -> NDArray[np.uint8]:
         except BadSample:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
-            message = str(e).strip() or type(e).__name__
+            message = (str(e).strip() or type(e).__name__)[:200]
             raise BadSample(
-                f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where "
-                "it came"
+                f"cannot be decoded as {kind} ({message}): it is truncated or damaged; copy it again from where it came"
             ) from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
@@ -99,13 +99,11 @@ def _opened(data: bytes) -> Image.Image:
     if not data:
         raise BadSample("is empty (zero bytes): copy it again from where it came")
     if len(data) > MAX_FILE_BYTES:
-        raise BadSample(
-            f"has {len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that one image file may have: leave it out"
-        )
+        raise BadSample(TOO_LARGE)
     try:
         picture = Image.open(io.BytesIO(data), formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise BadSample(_TOO_LARGE) from None
+        raise BadSample(_TOO_MANY) from None
     except UnidentifiedImageError:
         raise BadSample(
             f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or "
@@ -113,7 +111,7 @@ def _opened(data: bytes) -> Image.Image:
         ) from None
     width, height = picture.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
-        raise BadSample(_TOO_LARGE)
+        raise BadSample(_TOO_MANY)
     if min(width, height) < LEAST_SIDE:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
     frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)

@@ -7,7 +7,8 @@ says which samples its rows are.
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,8 @@ from ...errors import CorruptsetError, SourceError, first_few
 from ...files import file_problem
 from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
 from ...manifests.reader import open as open_build
-from ...manifests.records.models import ClassRecord
-from .decoding import BadSample
-from .labels import numbered_classes, whole_labels
-from .rows import image_shape
+from .rows import Rows, Table, row_source
 from .source import Sample, Source
-from .tarred import Stamp, stamp
 
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at
@@ -34,48 +31,8 @@ MOST_AHEAD = 64
 AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
 """Bytes: a compressed chunk is not unpacked again for every row of it."""
-DAMAGED = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What h5py raises of a damaged file, when it is opened and whenever more of it is read."""
-Shape = tuple[int, int, int] | None
-"""(H, W, C); None where images are encoded."""
-
-
-def _read(path: Path, dataset: str, shape: Shape, ahead: int, sample: Sample) -> bytes | NDArray[np.uint8]:
-    """Return a row; its neighbours are read with it, for those who read in order."""
-    first = sample.index // ahead * ahead
-    try:
-        try:
-            row = _rows(path, dataset, shape, stamp(path), first, ahead)[sample.index - first]
-        except (*DAMAGED, IndexError):  # another row may be the damaged one, which nobody may ever ask for
-            row = _rows(path, dataset, shape, stamp(path), sample.index, 1)[0]
-    except (*DAMAGED, IndexError) as e:
-        raise BadSample(f"cannot be read from {path.name} ({_reason(e)}): copy the file again") from None
-    return row.tobytes() if shape is None else row.copy()  # a view would keep all rows that were read with it in memory
-
-
-@lru_cache(maxsize=1)
-def _rows(path: Path, dataset: str, shape: Shape, version: Stamp, first: int, count: int) -> list[NDArray[np.uint8]]:
-    """Return some rows of a file of a version.
-
-    No file is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
-    """
-    with _opened(path) as file:
-        values = file[dataset][first : first + count]
-    if shape is None:
-        return [np.ascontiguousarray(value, np.uint8) for value in values]
-    if values.dtype != np.uint8 or values.shape[1:3] != shape[:2]:
-        raise ValueError("its images have another shape than before")
-    return list(np.ascontiguousarray(values).reshape(-1, *shape))
-
-
-def _opened(path: Path) -> Any:
-    import h5py
-
-    return h5py.File(path, "r", locking=False, rdcc_nbytes=CHUNK_CACHE)
-
-
-def _reason(e: Exception) -> str:
-    return str(e).partition("\n")[0][:300] or type(e).__name__
 
 
 def open(path: Path, *, labels: str | None = None, images: str | None = None) -> Source:
@@ -97,33 +54,67 @@ def open(path: Path, *, labels: str | None = None, images: str | None = None) ->
         raise SourceError(
             f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels."
         )
+    with _opened(path) as file:
+        own = SCHEMA in file.attrs and labels is None and images is None
+        default = ENCODED if own and ENCODED in file else RAW
+    source = row_source("hdf5", [path], _read, path, images or default, labels or LABELS, width=1)
+    if own:
+        _name_as_build(source, path)
+    return source
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file.
+
+    None is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
+    """
+    import h5py
+
     try:
-        with _opened(path) as file:
-            return _listed(file, path, images, labels)
+        with h5py.File(path, "r", locking=False, rdcc_nbytes=CHUNK_CACHE) as file:
+            yield file
     except CorruptsetError:
         raise
     except DAMAGED as e:
-        raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({_reason(e)}). Copy it again.") from None
+        reason = str(e).partition("\n")[0][:300] or type(e).__name__
+        raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({reason}). Copy it again.") from None
 
 
-def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> Source:
+class Stored:
+    """The images of a dataset; a row is read with its neighbours."""
+
+    def __init__(self, path: Path, dataset: Any, encoded: bool) -> None:
+        self.path, self.name, self.shape, self.dtype = path, dataset.name, dataset.shape or (), dataset.dtype
+        size = path.stat().st_size // max(1, len(self)) if encoded else math.prod(self.shape[1:])
+        self.ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
+        self.kept: tuple[int, Any] = (-1, ())
+
+    def __len__(self) -> int:
+        return int(self.shape[0]) if self.shape else 0
+
+    def __getitem__(self, row: int) -> NDArray[np.uint8]:
+        first = row // self.ahead * self.ahead
+        if self.kept[0] != first:
+            with _opened(self.path) as file:
+                try:
+                    self.kept = first, file[self.name][first : first + self.ahead]
+                except DAMAGED:  # a damaged row does not take its neighbours along
+                    alone: NDArray[np.uint8] = file[self.name][row]
+                    return alone
+        image: NDArray[np.uint8] = self.kept[1][row - first]
+        return image
+
+
+def _read(path: Path, images: str, labels: str) -> Rows:
     import h5py
 
-    own = SCHEMA in file.attrs and labels is None and images is None
-    stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
-    encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
-    shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {stored.name[1:]}")
-    given = _dataset(file, path, labels or LABELS, "--labels")
-    values = whole_labels(given, stored.shape[0], f"{path}: {given.name[1:]}").tolist()
-    if own:
-        index = _dataset(file, path, INDEX, "--images")[()].tolist()
-        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values)
-    else:
-        samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values))
-        classes = numbered_classes(max(values))
-    size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
-    ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
-    return Source("hdf5", samples, classes, partial(_read, path, stored.name, shape, ahead))
+    with _opened(path) as file:
+        stored = _dataset(file, path, images, "--images")
+        encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
+        given = _dataset(file, path, labels, "--labels")
+        where = f"{path}: {stored.name[1:]}", f"{path}: {given.name[1:]}"
+        return None, [Table(None, Stored(path, stored, encoded), np.asarray(given[()]), where, encoded=encoded)]
 
 
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
@@ -148,10 +139,11 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     return dataset
 
 
-def _of_build(
-    path: Path, depth: int, index: list[int], labels: list[int]
-) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
-    """Return the samples and classes of a shard, from the build around it."""
+def _name_as_build(source: Source, path: Path) -> None:
+    """Give a shard's samples and classes their names in the build around it."""
+    with _opened(path) as file:
+        index = _dataset(file, path, INDEX, "--images")[()].tolist()
+        depth = str(file.attrs["set"]).count("/")
     build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(
@@ -164,8 +156,9 @@ def _of_build(
         rows = [data.samples[i] for i in index]
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
-    if [r.label for r in rows] != labels or [r.index for r in rows] != index:
+    if [r.label for r in rows] != [s.label for s in source.samples] or [r.index for r in rows] != index:
         raise SourceError(
             f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again."
         )
-    return tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows)), tuple(data.classes)
+    source.samples = tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows))
+    source.classes = tuple(data.classes)

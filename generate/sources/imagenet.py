@@ -20,15 +20,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import SourceError, listed
-from .labels import folder_classes, read_rows
-from .listing import Listing, list_images
-from .naming import shown
+from .folder import Listing, list_images
+from .labels import read_groups, read_rows, shown
 from .source import Source
 from .tarred import named_files, tarfile_like
 
@@ -40,7 +38,7 @@ NAMES = ("ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_devkit_t12")
 EXPECTED = f"Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
 
 
-def open(path: Path, *, labels: str | None = None) -> Source:
+def open(path: Path, *, labels: str | None = None, groups: str | None = None) -> Source:
     """Open the validation images; none of them is read.
 
     Parameters
@@ -49,6 +47,8 @@ def open(path: Path, *, labels: str | None = None) -> Source:
         The tar, or a folder: of JPEGs, of wnid folders, or one that holds such a folder ``val`` or the tar.
     labels : path, optional
         The devkit (tar.gz or folder) or a file of labels; without it a devkit beside the images is taken.
+    groups : path, optional
+        A CSV with the columns ``file,group``.
 
     Raises
     ------
@@ -74,19 +74,17 @@ def open(path: Path, *, labels: str | None = None) -> Source:
             f"elsewhere. Put the devkit ({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give "
             "it or a file of labels with --labels."
         )
-    truth = read_truth(kit) if kit is not None else None
-    wnid_of = _classes_of(listing, truth)
-    if truth is not None and truth.complete and flat and len(wnid_of) != len(truth.wnid_of):
+    truth, complete = (None, False) if kit is None else read_truth(kit)
+    wnid_of = _classes_of(listing, truth, kit)
+    if truth is not None and complete and flat and len(wnid_of) != len(truth):
         raise SourceError(
-            f"{path} holds {len(wnid_of)} images, and {truth.path} says the classes of {len(truth.wnid_of)}. Both "
-            "must be of the whole validation set: download what is cut, or give labels for just these images with "
-            "--labels CSV."
+            f"{path} holds {len(wnid_of)} images, and {kit} says the classes of {len(truth)}. Both must be of the "
+            "whole validation set: download what is cut, or give labels for just these images with --labels CSV."
         )
-    wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
-    label_of = {wnid: i for i, wnid in enumerate(wnids)}
+    if groups is not None:
+        listing.groups = read_groups(Path(groups), listing.images)
     listing.note_empty_folders()
-    labelled = {image: label_of[wnid] for image, wnid in wnid_of.items()}
-    source = listing.source("imagenet", labelled, _stem, folder_classes(wnids))
+    source = listing.source("imagenet", wnid_of, _stem, {*listing.folders, *(truth or {}).values()})
     source.root = source.root and given
     return source
 
@@ -95,17 +93,17 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
+def _classes_of(listing: Listing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
     """Return path -> wnid of images; refuse them where folder and labels disagree."""
     problems = [
         f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)
     ]
     wnid_of: dict[str, str] = {}
     for image in [] if problems else listing.images:
-        folder, slash, _ = image.partition("/")
-        wnid_of[image] = wnid = truth.wnid_of.get(_stem(image), "") if truth is not None else folder
-        if truth is not None and (not wnid or (slash and folder != wnid)):
-            problems.append(f"{shown(image)}: {truth.path} {f'says {wnid}' if wnid else 'has no line for it'}")
+        folder = image.rpartition("/")[0].partition("/")[0]
+        wnid_of[image] = wnid = folder if truth is None else truth.get(_stem(image), "")
+        if not wnid or folder not in ("", wnid):
+            problems.append(f"{shown(image)}: {kit} {f'says {wnid}' if wnid else 'has no line for it'}")
     if problems:
         raise SourceError(
             f"The source imagenet: {listing.path} holds {len(listing.images)} images, and these cannot be "
@@ -116,27 +114,21 @@ def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
     return wnid_of
 
 
-@dataclass(frozen=True)
-class Truth:
-    """The class of every image."""
-
-    wnid_of: Mapping[str, str]
-    """Image's stem -> wnid."""
-    wnids: tuple[str, ...]
-    """All classes."""
-    complete: bool
-    """Whether it names exactly the images that there are, as a devkit does; a file of labels may name more."""
-    path: Path
-
-
 def find_devkit(*folders: Path) -> Path | None:
     """Return the first devkit in the folders; one of another year too, which `read_truth` refuses."""
     found = (kit for folder in folders for pattern in (*NAMES, "*devkit*") for kit in sorted(folder.glob(pattern)))
     return next(found, None)
 
 
-def read_truth(path: Path) -> Truth:
+def read_truth(path: Path) -> tuple[Mapping[str, str], bool]:
     """Read a devkit (folder or tar.gz) or a file of labels.
+
+    Returns
+    -------
+    wnid_of : mapping
+        Image's stem -> wnid.
+    complete : bool
+        Whether it names exactly the images that there are, as a devkit does; a file of labels may name more.
 
     Raises
     ------
@@ -146,67 +138,57 @@ def read_truth(path: Path) -> Truth:
     if not path.exists():
         raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
     if not path.is_dir() and not tarfile_like(path):
-        return _read_labels(path)
-    _, contents = named_files(path, (META, TRUTH), "data/*", "*/data/*")
-    files = {name.rpartition("/")[2]: data for name, data in contents.items()}
+        return _read_labels(path), False
+    _, files = named_files(path, (META, TRUTH), "data/*", "*/data/*")
     if missing := [f"data/{wanted}" for wanted in (META, TRUTH) if wanted not in files]:
         raise SourceError(f"{path} has no {missing[0]}; is it the devkit of another year? {EXPECTED}")
-    wnids = _wnids(files[META], path)
+    known = _wnids(files[META], path)
     ids = files[TRUTH].decode("ascii", "replace").split()
-    known = {str(i): wnid for i, wnid in enumerate(wnids, 1)}
     wrong = [f"line {i}: {given!r}" for i, given in enumerate(ids, 1) if given not in known]
     if wrong or not ids:
-        what = f"{path}: {TRUTH} has lines that are no ids from 1 to {len(wnids)}"
+        what = f"{path}: {TRUTH} has lines that are no ids from 1 to {len(known)}"
         raise SourceError(f"{what}:\n{listed(wrong or ['it has no line'], 10)}\nDownload the devkit again.")
-    return Truth({f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, tuple(wnids), True, path)
+    return {f"ILSVRC2012_val_{i:08d}": known[given] for i, given in enumerate(ids, 1)}, True
 
 
-def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
-    """Return the classes' wnids of meta.mat, in the order of their ids from 1."""
+def _wnids(data: bytes | bytearray, path: Path) -> dict[str, str]:
+    """Return the classes' wnids of meta.mat by their ids, from "1" on."""
     from scipy.io import loadmat
 
     try:
         synsets = np.atleast_1d(loadmat(io.BytesIO(data), squeeze_me=True)["synsets"])
-        classes = sorted((int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0)
+        known = {str(s["ILSVRC2012_ID"]): str(s["WNID"]) for s in synsets if int(s["num_children"]) == 0}
     except Exception as e:  # scipy raises many kinds for what is no MATLAB file
         raise SourceError(
             f"{path}: {META} cannot be read as a MATLAB file with the synsets of ILSVRC2012 ({e}). {EXPECTED}"
         ) from None
-    wnids = [wnid for _, wnid in classes]
-    if (
-        not wnids
-        or [i for i, _ in classes] != list(range(1, len(set(wnids)) + 1))
-        or not all(map(WNID.fullmatch, wnids))
-    ):
+    wnids = set(known.values())
+    if not wnids or known.keys() != set(map(str, range(1, len(wnids) + 1))) or not all(map(WNID.fullmatch, wnids)):
         raise SourceError(
             f"{path}: {META} does not give every class a wnid such as n01440764 of its own, and an id from 1 on. "
             f"{EXPECTED}"
         )
-    return wnids
+    return known
 
 
-def _read_labels(path: Path) -> Truth:
+def _read_labels(path: Path) -> dict[str, str]:
     """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
     rows = read_rows(path, "labels", "a line an image")
-    if rows and WNID.fullmatch(rows[0][1][0]):
-        named = enumerate((row for _, row in rows), 1)
-        rows = [(0, ["file", "label"]), *((i, [f"ILSVRC2012_val_{i:08d}", *row]) for i, row in named)]
-    if not rows or rows[0][1] not in (["file", "label"], ["ImageId", "PredictionString"]):
-        raise SourceError(
-            f"The labels {path} begin with {','.join(rows[0][1] if rows else [])[:80]!r}. Expected a header line "
-            "'file,label' or 'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or a wnid a line; or give the "
-            "devkit."
-        )
+    if rows and rows[0][1] in (["file", "label"], ["ImageId", "PredictionString"]):
+        del rows[0]
     wnid_of: dict[str, str] = {}
-    problems = [] if rows[1:] else ["they have no row"]
-    for line, (name, *cells) in rows[1:]:
-        stem = name.rpartition("/")[2].removesuffix(".JPEG")
-        wnid = cells[0].partition(" ")[0] if len(cells) == 1 else ""
+    problems = [] if rows else ["they have no row"]
+    for number, (line, cells) in enumerate(rows, 1):
+        name, said = cells if len(cells) == 2 else (f"ILSVRC2012_val_{number:08d}", ",".join(cells))
+        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), said.partition(" ")[0]
         if stem in wnid_of:
             problems.append(f"line {line}: {stem} was given before")
         elif not WNID.fullmatch(wnid):
             problems.append(f"line {line}: {wnid!r} is no wnid such as n01440764")
         wnid_of[stem] = wnid
     if problems:
-        raise SourceError(f"The labels {path} have mistakes:\n{listed(problems)}")
-    return Truth(wnid_of, tuple(set(wnid_of.values())), False, path)
+        raise SourceError(
+            f"The labels {path} have mistakes:\n{listed(problems, 10)}\nExpected a header line 'file,label' or "
+            "'ImageId,PredictionString' (Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
+        )
+    return wnid_of

@@ -1,19 +1,148 @@
-"""Labels and the classes that they number: from CSVs, arrays and lists of names."""
+"""Names of samples: ids, classes, labels and groups, from paths, CSVs and numbers."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+import os
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
+from ...manifests.records.fields import DRIVE
 from ...manifests.records.models import ClassRecord
-from .naming import find_equal, name_problem, normal
+
+CONTROLS = ("Cc", "Zl", "Zp")
+"""Unicode categories of characters that break lines and terminals."""
+MAX_NAME_BYTES = 240
+"""Of one component in UTF-8: file systems take 255, and a suffix is added while an image is written."""
+MAX_ID_BYTES = 1024
+EQUAL = "has the same name as {} on disks that ignore case or Unicode forms: rename one"
+
+
+def normal(text: str) -> str:
+    """Return a text in Unicode's normal form C."""
+    return unicodedata.normalize("NFC", text)
+
+
+def sample_id(path: str) -> str:
+    """Return an image's id: its POSIX path without suffix, in Unicode's normal form C.
+
+    Examples
+    --------
+    >>> sample_id("n01440764/ILSVRC2012_val_00000293.JPEG"), sample_id("a/x.tar.png")
+    ('n01440764/ILSVRC2012_val_00000293', 'a/x.tar')
+    >>> sample_id("cafe\\u0301/1.png") == "caf\\xe9/1"
+    True
+    """
+    return normal(path.rpartition(".")[0])
+
+
+def shown(path: str) -> str:
+    """Return a path as text; bytes that are no UTF-8 and control characters are escaped.
+
+    Examples
+    --------
+    >>> shown("a/tab\\there.png")
+    'a/tab\\\\there.png'
+    """
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in CONTROLS else c for c in text)
+
+
+def name_problem(path: str) -> str | None:
+    """Return why a path cannot be turned into an id, or None.
+
+    Examples
+    --------
+    >>> name_problem("a/b c.png") is None, name_problem("a/b\\tc.png") is None
+    (True, False)
+    >>> name_problem("c:/b.png"), name_problem("12:30/b.png")
+    ('begins with c:, which is a drive elsewhere: rename it', None)
+    """
+    try:
+        parts = [part.encode() for part in normal(path).split("/")]
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8: rename it"
+    if odd := sorted({c for c in path if unicodedata.category(c) in CONTROLS}):
+        return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
+    if "\\" in path:
+        return "has a backslash in its name, which is a folder's separator elsewhere: rename it"
+    if DRIVE.match(path):
+        return f"begins with {path[:2]}, which is a drive elsewhere: rename it"
+    if max(map(len, parts)) > MAX_NAME_BYTES or len(b"/".join(parts)) > MAX_ID_BYTES:
+        return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"
+    return None
+
+
+def find_equal(named: Mapping[str, str], reason: str = EQUAL) -> dict[str, str]:
+    """Return path -> reason for those whose names are equal under case folding."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path, name in named.items():
+        groups[normal(normal(name).casefold())].append(path)
+    shared = [group for group in groups.values() if len(group) > 1]
+    return {path: reason.format(", ".join(p for p in group if p != path)) for group in shared for path in group}
+
+
+def find_unfit(names: Iterable[str]) -> dict[str, str]:
+    """Return name -> reason for those that cannot be stored, or not beside each other."""
+    problems = {name: name_problem(name) for name in names}
+    return find_equal({name: name for name in problems}) | {name: why for name, why in problems.items() if why}
+
+
+def class_problems(names: Sequence[str]) -> list[str]:
+    """Return what is wrong with names of classes, which are names of folders too."""
+    wrong = find_unfit(names)
+    for name in names:
+        if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
+            wrong[name] = "cannot be a folder's name; use letters, digits, spaces, - and _"
+    return [f"the class name {name!r} {why}" for name, why in wrong.items()]
+
+
+def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
+    """Return the classes that folders of these names are, in their order."""
+    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
+
+
+def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
+    """Return classes named by numbers, from 0 to the last label without gaps.
+
+    Examples
+    --------
+    >>> [c.folder for c in numbered_classes(10)][:3]
+    ['00', '01', '02']
+    """
+    width = len(str(last))
+    return tuple(ClassRecord(index=i, name=str(i), folder=f"{i:0{width}d}") for i in range(last + 1))
+
+
+def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
+    """Return the classes of a list of names; folders sort as they are numbered.
+
+    Raises
+    ------
+    SourceError
+        A name is given twice, or cannot be a folder's.
+
+    Examples
+    --------
+    >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
+    (['cat', 'dog'], ['0_dog', '1_cat'])
+    """
+    twice = ["a class name is given twice"] * (len(set(names)) < len(names))
+    if problems := twice + class_problems(names) if names else ["it has none"]:
+        raise SourceError(f"{where} does not hold class names: {first_few(problems)}. Download it again.")
+    if list(names) == sorted(names):
+        return folder_classes(names)
+    width = len(str(len(names) - 1))
+    return tuple(ClassRecord(index=i, name=name, folder=f"{i:0{width}d}_{name}") for i, name in enumerate(names))
+
 
 MAX_LABEL = 99_999
 MAX_CSV_BYTES = 512 * 2**20
@@ -27,39 +156,21 @@ def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]
     SourceError
         It cannot be read, or is no UTF-8 or no CSV.
     """
-    problem = ""
     try:
         reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
         return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except OSError as e:
-        problem = reason(e)
-    except csv.Error as e:
-        problem = f"line {reader.line_num}: {e}"
-    raise SourceError(f"The {what} {path} cannot be read: {problem}. Expected {expected}.")
+    except (OSError, csv.Error) as e:
+        problem = reason(e) if isinstance(e, OSError) else f"line {reader.line_num}: {e}"
+        raise SourceError(f"The {what} {path} cannot be read: {problem}. Expected {expected}.") from None
 
 
-def read_column(
+def _read_column(
     path: Path, column: str, images: Sequence[str], judge: Callable[[Sequence[str]], Sequence[str]], expected: str
 ) -> dict[str, str]:
     """Return a CSV's ``file,<column>`` as a mapping from an image's path on disk.
 
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with or without a byte-order mark.
-    column : str
-        What it says of an image.
-    images : sequence of str
-        Paths below the folder. They are compared in Unicode's normal form C, in which a value is returned, too.
-    judge : callable
-        From all values, sorted, to what is wrong with them.
-    expected : str
-        What a value is, in words.
-
-    Raises
-    ------
-    SourceError
-        It cannot be read, has another header, or has mistakes: all of them are listed.
+    Paths are compared in Unicode's normal form C, in which values are returned, too; `judge` says what is wrong with
+    the values, sorted.
     """
     (_, head), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if head != ["file", column]:
@@ -95,56 +206,63 @@ def read_column(
     return said
 
 
-def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
-    """Return a CSV's labels by an image's path on disk, and the classes.
-
-    Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
-    sort), or class names, numbered in their sorted order.
+def read_labels(path: Path, images: Sequence[str]) -> dict[str, str | int]:
+    """Return a CSV's labels by path on disk: all whole numbers, or all class names.
 
     Raises
     ------
     SourceError
         Every mistake at once, with its line.
     """
-    label_of = read_column(path, "label", images, _label_problems, "the label a whole number or a class name")
-    names = sorted(set(label_of.values()))
-    if _numbers(names):
-        return {file: int(label) for file, label in label_of.items()}, numbered_classes(max(map(int, names)))
-    index_of = {name: i for i, name in enumerate(names)}
-    return {file: index_of[label] for file, label in label_of.items()}, folder_classes(names)
+    label_of = _read_column(path, "label", images, _label_problems, "the label a whole number or a class name")
+    return {file: int(label) if _is_number(label) else label for file, label in label_of.items()}
 
 
-def _numbers(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name.isascii() and name.isdigit()]
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
 
 
 def _label_problems(names: Sequence[str]) -> list[str]:
-    numbers = _numbers(names)
-    if numbers and len(numbers) < len(names):
-        other = next(name for name in names if name not in numbers)
-        return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind"]
-    if numbers:
-        return [f"the label {name} is above {MAX_LABEL}" for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
-    return _name_problems(names)
+    numbers, others = list(filter(_is_number, names)), [name for name in names if not _is_number(name)]
+    if numbers and others:
+        return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({others[0]}, ...); use one kind"]
+    large = [name for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
+    return [f"the label {name} is above {MAX_LABEL}" for name in large] + class_problems(others)
 
 
-def _name_problems(names: Sequence[str]) -> list[str]:
-    """Return what is wrong with names of classes, which are names of folders too."""
-    wrong = find_equal({name: name for name in names}) | {
-        name: why for name in names if (why := _folder_problem(name)) is not None
-    }
-    return [f"the class name {name!r} {why}" for name, why in wrong.items()]
+def group_problem(name: str) -> str | None:
+    """Return why a text cannot be a group's name, or None."""
+    return (name_problem(name) or "").partition(":")[0] or None
 
 
-def _folder_problem(name: str) -> str | None:
-    """Return why a class's name cannot be its folder's, or None."""
-    if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
-        return "cannot be a folder's name; use letters, digits, spaces, - and _"
-    return name_problem(name)
+class Groups(NamedTuple):
+    """Groups of images."""
+
+    kind: str
+    """``csv``, or a word such as ``style``: what stands in manifests."""
+    of: Mapping[str, str]
+    """An image's path on disk -> its group."""
+    missing: str
+    """What is said of an image without one."""
 
 
-def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
-    """Return labels, an array or a dataset that is not read yet, or refuse them."""
+def read_groups(path: Path, images: Sequence[str]) -> Groups:
+    """Return the groups of a CSV; every mistake is listed."""
+
+    def judge(groups: Sequence[str]) -> list[str]:
+        return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
+
+    group_of = _read_column(path.expanduser(), "group", images, judge, "the group a name")
+    return Groups("csv", group_of, no_row(path))
+
+
+def no_row(path: Path) -> str:
+    """Return what is said of an image that a CSV does not name."""
+    return f"has no row in {path.name}: add one, or leave the image out"
+
+
+def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
+    """Return labels from 0 to ``high``, or refuse them."""
     if given.dtype.kind not in "iu" or given.ndim != 1:
         raise SourceError(
             f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an "
@@ -152,16 +270,10 @@ def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
         )
     if len(given) != count:
         raise SourceError(
-            f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong "
-            "together?"
+            f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two belong together? "
+            "Download them again."
         )
-    values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
-    check_labels(values, MAX_LABEL, where)
-    return values
-
-
-def check_labels(labels: NDArray[np.int64], high: int, where: str) -> None:
-    """Refuse labels outside 0 .. ``high``."""
+    labels: NDArray[np.int64] = given.astype(np.int64)
     wrong = np.flatnonzero((labels < 0) | (labels > high))
     if len(wrong):
         rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
@@ -169,43 +281,4 @@ def check_labels(labels: NDArray[np.int64], high: int, where: str) -> None:
             f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected 0 to {high}. "
             "Download it again, or make it again."
         )
-
-
-def folder_classes(names: Sequence[str]) -> tuple[ClassRecord, ...]:
-    """Return the classes that folders of these names are, in their order."""
-    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
-
-
-def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes named by numbers, from 0 to the last label without gaps.
-
-    Examples
-    --------
-    >>> [c.folder for c in numbered_classes(10)][:3]
-    ['00', '01', '02']
-    """
-    width = len(str(last))
-    return tuple(ClassRecord(index=i, name=str(i), folder=f"{i:0{width}d}") for i in range(last + 1))
-
-
-def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; folders sort as they are numbered.
-
-    Raises
-    ------
-    SourceError
-        A name is given twice, or cannot be a folder's.
-
-    Examples
-    --------
-    >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
-    (['cat', 'dog'], ['0_dog', '1_cat'])
-    """
-    twice = ["a class name is given twice"] * (len(set(names)) < len(names))
-    problems = twice + _name_problems(names) if names else ["it has none"]
-    if problems:
-        raise SourceError(f"{where} does not hold class names: {first_few(problems)}. Download it again.")
-    if list(names) == sorted(names):
-        return folder_classes(names)
-    width = len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=name, folder=f"{i:0{width}d}_{name}") for i, name in enumerate(names))
+    return labels

@@ -1,8 +1,8 @@
 """Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version, Icons-50.
 
-Python's own unpickler finds nothing but the names in `KNOWN`, which stand for functions of this module: numpy's own
-crash Python on some damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of
-one entry.
+Python's own unpickler finds nothing but the names in `KNOWN`, which stand for classes and functions of this module:
+numpy's own crash Python on some damaged states. It is the one written in Python: the one in C takes sixteen gigabytes
+for a memo of one entry, and copies every string.
 
 References
 ----------
@@ -35,19 +35,16 @@ def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     Refused
         It is no pickle, is cut, or asks for anything but arrays, lists, dictionaries, strings and numbers.
     """
-    reader = _Reader(memoryview(data).toreadonly())
+    reader = _Reader(data)
     try:
         fields = _Unpickler(reader, encoding="bytes").load()
-    except Refused as e:
-        raise Refused(f"{e} (at byte {reader.position:,})") from None
     except Exception as e:  # Python's unpickler raises many kinds
-        what = "it is no pickle of arrays, lists, strings and whole numbers"
-        raise Refused(f"{what} ({type(e).__name__} at byte {reader.position:,})") from None
-    if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
-        fields = fields.values[0]  # what numpy.save makes of a dictionary
-    if not isinstance(fields, dict):
-        raise Refused("it holds no dictionary")
-    return fields
+        what = f"it is no pickle of arrays, lists, strings and whole numbers ({type(e).__name__})"
+        raise Refused(f"{e if isinstance(e, Refused) else what} (at byte {reader.at:,})") from None
+    match fields:
+        case (dict() as found) | Array(values=[dict() as found]):  # the latter is what numpy.save makes of a dictionary
+            return {key: value.values if isinstance(value, Array) else value for key, value in found.items()}
+    raise Refused("it holds no dictionary")
 
 
 def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
@@ -59,65 +56,56 @@ def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
     return load_fields(memoryview(data)[start:])
 
 
-def column(value: Any, most: int) -> list[Any]:
-    """Return a column of short strings or whole numbers, of at most so many rows."""
-    values = value.values if isinstance(value, Array) else value
+def texts(values: Any, most: int) -> list[str]:
+    """Return a column of at most so many strings."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and len(values) <= most:
-        if values.dtype.kind == "U":  # numpy itself takes letters that there are not, which crash Python
-            values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
-        values = values.tolist()
+        values = _items(values)
     if not isinstance(values, list) or len(values) > most:
         what = getattr(values, "shape", type(values).__name__)
-        raise Refused(f"it has {what} where a column of names or numbers was expected, one an image")
+        raise Refused(f"it has {what} where a column of names was expected, one an image")
+    return [_text(v) for v in values]
+
+
+def numbers(values: Any) -> NDArray[Any]:
+    """Return an array of any shape, or a list of whole numbers as one."""
+    if isinstance(values, list) and all(type(v) is int and abs(v) < 1 << 62 for v in values):
+        values = np.array(values, np.int64)
+    if not isinstance(values, np.ndarray):
+        raise Refused(f"it has {type(values).__name__} of other things where an array of numbers was expected")
     return values
 
 
-def texts(value: Any, most: int) -> list[str]:
-    """Return a column of strings."""
-    return [_text(v) for v in column(value, most)]
-
-
-def whole_numbers(value: Any, most: int) -> NDArray[np.int64]:
-    """Return a column of whole numbers."""
-    values = column(value, most)
-    if not all(type(v) is int and abs(v) < 1 << 62 for v in values):
-        raise Refused("it has other things where whole numbers were expected")
-    return np.array(values, np.int64)
-
-
-def pixels(value: Any) -> NDArray[np.uint8]:
-    """Return an array of bytes, in C order and of any shape."""
-    array = value.values if isinstance(value, Array) else None
-    if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or not array.flags.c_contiguous or not array.size:
-        what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(value).__name__
-        raise Refused(f"it has pixels of {what}; expected an array of bytes (uint8), stored row by row")
-    return array
+def _items(array: NDArray[Any]) -> list[Any]:
+    if array.dtype.kind == "U":  # numpy itself takes letters that there are not, which crash Python
+        array.tobytes().decode("utf-32-be" if array.dtype.str.startswith(">") else "utf-32-le")
+    items: list[Any] = array.tolist()
+    return items
 
 
 def _text(value: Any) -> str:
     """Return a short string as text."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, bytes) or len(value) > LONG:
+    if isinstance(value, bytes) and len(value) <= LONG:
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.decode("latin-1")
+    if not isinstance(value, str):
         raise Refused(f"it has {type(value).__name__} where a short string was expected")
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
+    return value
 
 
 class _Reader:
     """The bytes of a pickle; long strings are views of them."""
 
-    def __init__(self, data: memoryview) -> None:
-        self.data = data
-        self.position = self.held = 0
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        self.data = memoryview(data).toreadonly()
+        self.at = self.held = 0
 
     def read(self, size: int) -> Any:
-        piece = self.data[self.position : self.position + size]
+        piece = self.data[self.at : self.at + size]
         if len(piece) < size:
             raise Refused(f"it is cut: {size:,} bytes should follow, and {len(piece):,} do")
-        self.position += size
+        self.at += size
         if size > LONG:
             return piece
         self.held += size
@@ -126,7 +114,7 @@ class _Reader:
         return bytes(piece)
 
     def readline(self) -> Any:
-        length = bytes(self.data[self.position : self.position + LONG]).find(b"\n") + 1
+        length = bytes(self.data[self.at : self.at + LONG]).find(b"\n") + 1
         if not length:
             raise Refused("it is cut, or is no pickle")
         return self.read(length)
@@ -159,14 +147,14 @@ class Array:
 
 def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
     array = Array()
-    array.set_state((1, shape, dtype, _text(order) == "F", data))
+    array.set_state((1, shape, dtype, order != "C", data))
     return array
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
     if len(data) > LONG:  # a pickle may name the same one half a million times
         raise Refused("it has a long string among its elements")
-    return column(_frombuffer(data, dtype, (1,), "C"), 1)[0]
+    return _items(np.frombuffer(data, dtype.numpy))[0]
 
 
 def _encode(text: Any, coding: Any) -> bytes:

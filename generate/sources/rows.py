@@ -1,13 +1,12 @@
-"""Sources of rows (CIFAR, MNIST, arrays), in file order; each process holds them in memory."""
+"""Sources of rows in file order, held in memory; and the source ``npy:IMAGES,LABELS``."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +17,27 @@ from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
 from ...manifests.records.models import ClassRecord
 from .decoding import MAX_PIXELS, BadSample
-from .labels import numbered_classes, whole_labels
+from .labels import MAX_LABEL, numbered_classes, whole_labels
 from .source import Sample, Source
 from .tarred import Stamp, reading, stamp
 
-SPLITS = ("test", "train", "all")
 
-
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Equal images, and what is known of them."""
 
-    split: str
-    images: NDArray[np.uint8]
-    """(N, H, W, C), in any order of memory."""
-    labels: NDArray[np.int64]
-    groups: Sequence[str | None] | None = None
+    split: str | None
+    images: Any
+    """An array (N, H, W, C) or (N, H, W), in any order of memory; or a dataset whose rows are read when asked for."""
+    labels: NDArray[Any]
+    where: tuple[str, str]
+    """What images and labels are called where they are wrong."""
+    groups: Sequence[str] = ()
+    encoded: bool = False
+    """Whether each row is the bytes of an image file."""
 
 
-Rows = tuple[tuple[ClassRecord, ...], list[Table]]
-"""What reading some files gives."""
+Rows = tuple[tuple[ClassRecord, ...] | None, list[Table]]
+"""What reading some files gives: classes, where they have names, and tables, which are checked then."""
 
 
 def row_source(
@@ -62,23 +62,23 @@ def row_source(
     rows = functools.partial(_rows, tuple(files), read, arguments)
     classes, tables = rows()
     samples: list[Sample] = []
-    rows_of: Counter[str] = Counter()
-    for table in tables:
-        split = None if table.split == "data" else table.split
-        for label, group in zip(table.labels.tolist(), table.groups or [None] * len(table.labels), strict=True):
-            row = f"{table.split}/{rows_of[table.split]:0{width}d}"
-            samples.append(Sample(len(samples), row, label, None, split, group))
-            rows_of[table.split] += 1
-    held = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
-    return Source(scheme, tuple(samples), classes, functools.partial(_load, rows), held_bytes=held)
+    rows_of: Counter[str | None] = Counter()
+    for split, _, labels, _, groups, _ in tables:
+        for row, label in enumerate(labels.tolist()):
+            name = f"{split or 'data'}/{rows_of[split] + row:0{width}d}"
+            samples.append(Sample(len(samples), name, label, None, split, groups[row] if groups else None))
+        rows_of[split] += len(labels)
+    held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
+    return Source(scheme, tuple(samples), classes or (), functools.partial(_load, rows), held_bytes=held)
 
 
-def _load(rows: Callable[[], Rows], sample: Sample) -> NDArray[np.uint8]:
+def _load(rows: Callable[[], Rows], sample: Sample) -> bytes | NDArray[np.uint8]:
     index = sample.index
     try:
         for table in rows()[1]:
             if index < len(table.images):
-                return np.array(table.images[index], order="C")
+                image = np.array(table.images[index], np.uint8, order="C")
+                return image.tobytes() if table.encoded else np.atleast_3d(image)
             index -= len(table.images)
     except SourceError as e:
         raise BadSample(f"cannot be read any more: {e}") from None
@@ -92,24 +92,19 @@ def _rows(files: tuple[Path, ...], read: Callable[..., Rows], arguments: tuple[A
 
 @functools.lru_cache(maxsize=1)
 def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tuple[Stamp, ...]) -> Rows:
-    return read(*arguments)
+    classes, tables = read(*arguments)
+    high = MAX_LABEL if classes is None else len(classes) - 1
+    checked = []
+    for table in tables:
+        if not table.encoded:
+            refuse_other_images(table.images.dtype, table.images.shape, table.where[0])
+        labels = whole_labels(table.labels, len(table.images), table.where[1], high)
+        checked.append(table._replace(labels=labels))
+    return classes or numbered_classes(max(int(table.labels.max()) for table in checked)), checked
 
 
-def wanted_splits(split: str | None) -> tuple[str, ...]:
-    """Return the splits to read: test before train; test by default.
-
-    Examples
-    --------
-    >>> wanted_splits(None), wanted_splits("all")
-    (('test',), ('test', 'train'))
-    """
-    if split not in (None, *SPLITS):
-        raise SourceError(f"--split is {split!r}; expected one of {', '.join(SPLITS)}.")
-    return ("test", "train") if split == "all" else (split or "test",)
-
-
-def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:
-    """Return (H, W, C) of an array of images, or refuse it."""
+def refuse_other_images(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> None:
+    """Refuse an array that is not one of images."""
     if dtype != np.uint8:
         hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
         raise SourceError(
@@ -127,7 +122,6 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least "
             f"{LEAST_SIDE} and at most {MAX_PIXELS:,} pixels an image."
         )
-    return shape[1], shape[2], shape[3]
 
 
 def open_arrays(path: Path) -> Source:
@@ -148,16 +142,8 @@ def open_arrays(path: Path) -> Source:
     return row_source("npy", files, _read_arrays, *files, width=1)
 
 
-def _read_arrays(images_path: Path, labels_path: Path) -> Rows:
-    images = _mapped(images_path)
-    shape = image_shape(images.dtype, images.shape, str(images_path))
-    if not images.flags.c_contiguous:
-        raise SourceError(
-            f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, "
-            "np.ascontiguousarray(x))."
-        )
-    labels = whole_labels(_mapped(labels_path), len(images), str(labels_path))
-    return numbered_classes(int(labels.max())), [Table("data", images.reshape(-1, *shape), labels)]
+def _read_arrays(images: Path, labels: Path) -> Rows:
+    return None, [Table(None, _mapped(images), _mapped(labels), (str(images), str(labels)))]
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -54,36 +54,30 @@ def photographs(folder: Path) -> Source:
     """Return the photographs that are in a folder; those that are not are noted."""
     classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
     present = [c for c in classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
-    reason = (
-        f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build "
-        "without it"
-    )
+    reason = f"is not in the installed {_installed()}; it is in release 0.26: install that one, or build without it"
     notes = tuple((PHOTOGRAPHS[c.name].file, reason) for c in classes if c not in present)
     if not present:
-        raise SourceError(
-            f"The installed scikit-image {_version()} ships none of the eight photographs: install release 0.26."
-        )
+        raise SourceError(f"The installed {_installed()} ships none of the eight photographs: install release 0.26.")
     samples = tuple(Sample(index, c.name, c.index) for index, c in enumerate(present))
     terms = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
     return Source("sample", samples, classes, partial(_read, folder), notes, license=terms)
 
 
 def _read(folder: Path, sample: Sample) -> NDArray[np.uint8]:
-    photograph = PHOTOGRAPHS[sample.id]
+    file, expected, _ = PHOTOGRAPHS[sample.id]
     try:
-        image = decode((folder / photograph.file).read_bytes())
+        image = decode((folder / file).read_bytes())
     except OSError as e:
         raise BadSample(
             f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again"
         ) from None
-    sha256 = sha256_bytes(image.data)
-    if sha256 != photograph.sha256:
+    if (sha256 := sha256_bytes(image.data)) != expected:
         raise BadSample(
-            f"has other pixels in the installed scikit-image {_version()} ({sha256}) than those that are pinned here "
-            f"({photograph.sha256}): install scikit-image 0.26 and Pillow 13, or build without it"
+            f"has other pixels in the installed {_installed()} ({sha256}) than those that are pinned here "
+            f"({expected}): install scikit-image 0.26 and Pillow 13, or build without it"
         )
     return image
 
 
-def _version() -> str:
-    return importlib.metadata.version("scikit-image")
+def _installed() -> str:
+    return f"scikit-image {importlib.metadata.version('scikit-image')}"

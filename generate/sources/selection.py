@@ -1,22 +1,110 @@
-"""Selections: some of a source's samples, chosen before any of them is looked at."""
+"""Selections: some of a source's samples, chosen before any is looked at; hold-outs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ...canonical import canonical_sha256
 from ...corruptions.keys import MAX_SEED
-from ...errors import SourceError, listed, suggest
+from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
-from .groups import HoldOut
 from .source import Sample
 from .super_categories import read_super_categories
 
 MAX_IDS_BYTES = 512 * 2**20
+FIELD = "group="
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Groups held out of training, and whether their samples or all others are taken."""
+
+    groups: tuple[str, ...]
+    """Names, or shell patterns."""
+    train: bool = False
+    """Whether the samples of all other groups are taken, which are those to train with."""
+    lenient: bool = False
+    """Whether a pattern may match no group: a recipe's, which knows no source."""
+
+    def matched(self, samples: Sequence[Sample]) -> list[str]:
+        """Return the groups that are held out, sorted.
+
+        Raises
+        ------
+        SourceError
+            The samples have no groups, a pattern matches none of them, or nothing is left to train with.
+        """
+        counts = Counter(s.group for s in samples if s.group is not None)
+        if not counts:
+            raise SourceError(
+                "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns "
+                "file,group), or name a source that has them (icons50:PATH)."
+            )
+        meant = self._meant(samples)
+        held = sorted(set().union(*meant.values()))
+        unmatched = [pattern for pattern, groups in meant.items() if not groups]
+        if unmatched and not (self.lenient and held):
+            lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
+            known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], 20)
+            raise SourceError(
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: "
+                f"{known}."
+            )
+        if len(held) == len(counts):
+            raise SourceError(
+                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. "
+                "Leave one out."
+            )
+        return held
+
+    def _meant(self, samples: Sequence[Sample]) -> dict[str, set[str]]:
+        """Return pattern -> groups that it matches; a group's name means just itself."""
+        groups = {s.group for s in samples if s.group is not None}
+        return {p: {p} & groups or {g for g in groups if fnmatchcase(g, p)} for p in self.groups}
+
+    def notes(self, samples: Sequence[Sample]) -> list[str]:
+        """Return notes for users: a recipe's patterns that match no group of the source."""
+        unmatched = [pattern for pattern, groups in self._meant(samples).items() if not groups]
+        most = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source"
+        return [f"{most}: {first_few(unmatched)}"] if unmatched else []
+
+    def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
+        """Return the manifest's record of a hold-out: the groups, and the side that was taken."""
+        return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
+
+
+def recorded_hold_out(record: object) -> HoldOut | None:
+    """Return the hold-out that a manifest's selection records; None where there is none."""
+    match record:
+        case {"groups": [_, *_] as groups, "part": "test" | "train" as part} if all(isinstance(g, str) for g in groups):
+            return HoldOut(tuple(groups), part == "train")
+    return None
+
+
+def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the groups that ``group=NAME``, once or more, names.
+
+    Examples
+    --------
+    >>> held_groups("group=microsoft"), held_groups(["group=a", "group=b*"])
+    (('microsoft',), ('a', 'b*'))
+    """
+    return tuple(dict.fromkeys(entry.removeprefix(FIELD) for entry in ([given] if isinstance(given, str) else given)))
+
+
+def hold_out_problem(given: object) -> str | None:
+    """Return why something is no ``group=NAME``, and no list of them, or None."""
+    entries = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    if entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
+        return None
+    return f"hold_out is {given!r}; expected {FIELD}NAME, as in {FIELD}microsoft, once for each group"
 
 
 def select(
@@ -70,7 +158,7 @@ def select(
     [0, 1, 2, 3]
     """
     for option, value in (("--samples", samples), ("--first", first), ("--per-class", per_class)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_SEED):
+        if value is not None and (type(value) is not int or not 1 <= value <= MAX_SEED):
             raise SourceError(
                 f"{option} is {value!r}; expected a whole number of images, at least 1 and at most {MAX_SEED}."
             )
@@ -83,9 +171,8 @@ def select(
     if per_super_category is not None:
         categories = read_super_categories(per_super_category)
         category_of = categories.by_label(classes)
-        chosen = _first_of_each(
-            [s for s in chosen if s.label in category_of], lambda s: category_of[s.class_index], categories.images
-        )
+        chosen = [s for s in chosen if s.label in category_of]
+        chosen = _first_of_each(chosen, lambda s: category_of[s.class_index], categories.images)
     if per_class is not None:
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     return spread(chosen, samples)
@@ -98,11 +185,13 @@ def spread(items: Sequence[T], most: int | None) -> list[T]:
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
-    kept: dict[Hashable, list[Sample]] = {}
+    seen: Counter[Hashable] = Counter()
+    kept = []
     for sample in samples:
-        if len(members := kept.setdefault(group(sample), [])) < count:
-            members.append(sample)
-    return sorted((sample for members in kept.values() for sample in members), key=lambda sample: sample.index)
+        seen[group(sample)] += 1
+        if seen[group(sample)] <= count:
+            kept.append(sample)
+    return kept
 
 
 def selection_record(
@@ -142,8 +231,9 @@ def selection_record(
 
 def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
     """Return the samples that were named, in the source's order."""
-    where = f"The ids {ids}" if isinstance(ids, str | Path) else "The list of ids"
+    where = "The list of ids"
     if isinstance(ids, str | Path):
+        where = f"The ids {ids}"
         try:
             ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
         except OSError as e:

@@ -126,74 +126,69 @@ def _sha256(data: bytes | NDArray[np.uint8]) -> str:
     return sha256_bytes(data if isinstance(data, bytes) else data.data)
 
 
-@dataclass(frozen=True)
-class Scheme:
+class Scheme(NamedTuple):
     """A registered source: the function that opens a path, and one line of help."""
 
     opens: str
     """Its module and its name."""
+    takes: tuple[str, ...]
+    """The options that the function has beside the path."""
     about: str
-    takes: tuple[str, ...] = ()
-    """The options that the function has beside the path; the groups of a CSV are given to what it returns."""
-    groupings: tuple[str, ...] = ()
-    """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them.
-    """
     one_path: bool = True
     """Whether one file or folder follows, which must be there."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "sample": Scheme(
-        "sample:open", "eight public photographs that come with scikit-image, one class each", one_path=False
-    ),
+    "sample": Scheme("sample:open", (), "eight public photographs that come with scikit-image, one class each", False),
     "folder": Scheme(
         "folder:open",
-        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with ?labels=CSV",
         ("labels", "groups"),
+        "folder:PATH, an image folder or a tar of one: one folder a class, or flat with ?labels=CSV",
     ),
     "imagenet": Scheme(
         "imagenet:open",
-        "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders",
         ("labels", "groups"),
+        "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders",
     ),
     "cifar10": Scheme(
-        "cifar:open_ten", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",)
+        "published:open_cifar10",
+        ("split",),
+        "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder",
     ),
     "cifar100": Scheme(
-        "cifar:open_hundred",
-        "cifar100:PATH, CIFAR-100: likewise; ?labels=coarse for the twenty superclasses",
+        "published:open_cifar100",
         ("labels", "split"),
+        "cifar100:PATH, CIFAR-100: likewise; ?labels=coarse for the twenty superclasses",
     ),
     "icons50": Scheme(
-        "icons50:open",
-        "icons50:PATH, Icons-50.npy or its class folders; ?groups=style (the default) or subtype",
+        "published:open_icons50",
         ("groups",),
-        groupings=("style", "subtype"),
+        "icons50:PATH, Icons-50.npy or its class folders; ?groups=style (the default) or subtype",
     ),
     "tree": Scheme(
         "folder:open_tree",
-        "tree:PATH, any tree of JPEGs and PNGs (?images=PATTERN): no labels; names and all other files are kept",
         ("images",),
+        "tree:PATH, any tree of JPEGs and PNGs (?images=PATTERN): no labels; names and all other files are kept",
     ),
     "mnist": Scheme(
-        "mnist:open",
-        "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST",
+        "published:open_mnist",
         ("split",),
-        one_path=False,
+        "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST",
+        False,
     ),
     "npy": Scheme(
-        "rows:open_arrays", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers", one_path=False
+        "rows:open_arrays", (), "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers", False
     ),
     "hdf5": Scheme(
         "hdf5:open",
-        "hdf5:FILE, datasets of images and labels (?images=NAME&labels=NAME), or a corruptset shard",
         ("labels", "images"),
+        "hdf5:FILE, datasets of images and labels (?images=NAME&labels=NAME), or a corruptset shard",
     ),
 }
 
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
-GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
-"""Those that know the groups of their samples."""
+GROUPED_SOURCES = ("icons50",)
+"""Those that know the groups of their samples; elsewhere a CSV says them."""
 
 
 def open_source(text: str, **options: Any) -> Source:
@@ -229,7 +224,6 @@ def open_source(text: str, **options: Any) -> Source:
     given = {option: local_copies(str(value)) for option, value in options.items() if value is not None}
     if foreign := [f"--{option}" for option in given if option not in scheme.takes]:
         raise SourceError(f"The source {name} takes no {' and no '.join(foreign)}. Leave it out.")
-    csv = given.pop("groups", None) if not scheme.groupings else None
     path = Path(rest)
     if scheme.one_path:
         path = path.expanduser().resolve()
@@ -237,10 +231,6 @@ def open_source(text: str, **options: Any) -> Source:
             raise SourceError(f"The source {name}: {path} is not there. Expected {scheme.about}.")
     module, _, function = scheme.opens.partition(":")
     source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
-    if csv is not None:
-        from .groups import add_groups
-
-        add_groups(source, Path(csv))
     return source
 
 

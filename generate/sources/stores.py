@@ -22,20 +22,14 @@ def local_copies(rest: str) -> str:
     ------
     SourceError
         There is nothing at a URL.
-    """
-    return ",".join(local_copy(url) if (url := url_of(part)) is not None else part for part in rest.split(","))
-
-
-def local_copy(url: str) -> str:
-    """Return where a URL's content lies in the cache; it is fetched if missing.
-
-    Raises
-    ------
-    SourceError
-        There is nothing.
     MachineError
         The store does not answer, or the disk has too little space.
     """
+    return ",".join(part if (url := url_of(part)) is None else _local_copy(url) for part in rest.split(","))
+
+
+def _local_copy(url: str) -> str:
+    """Return where a URL's content lies in the cache; it is fetched if missing."""
     above, _, name = url.rpartition("/")
     one = Store(above).version(name)
     store, versions = (Store(url), Store(url).versions()) if one is None else (Store(above), {name: one})

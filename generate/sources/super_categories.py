@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ...canonical import canonical_sha256
 from ...error_lines import mistake_lines
@@ -18,6 +18,7 @@ from ...manifests.records.models import ClassRecord
 
 SHIPPED = ("fragile-imagenet",)
 """Files that come with the package: their names stand for them."""
+Classes = Annotated[list[str], Field(min_length=1)]
 
 
 class SuperCategories(BaseModel):
@@ -26,16 +27,16 @@ class SuperCategories(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     images: int = Field(ge=1)
-    categories: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=1)
+    categories: dict[str, Classes] = Field(min_length=1)
     """Super-category -> class folders, or class names."""
 
-    @model_validator(mode="after")
-    def _in_one_each(self) -> SuperCategories:
-        times = Counter(name for names in self.categories.values() for name in names)
-        twice = [f"the class {name!r} stands in it {count} times" for name, count in times.items() if count > 1]
-        if twice:
+    @field_validator("categories")
+    @classmethod
+    def _in_one_each(cls, categories: dict[str, list[str]]) -> dict[str, list[str]]:
+        times = Counter(name for names in categories.values() for name in names)
+        if twice := [f"the class {name!r} stands in it {count} times" for name, count in times.items() if count > 1]:
             raise ValueError("; ".join(twice))
-        return self
+        return categories
 
     @property
     def category_of(self) -> Mapping[str, str]:
@@ -80,20 +81,20 @@ def read_super_categories(given: str | Path) -> SuperCategories:
     SourceError
         There is no such file, or it has mistakes: all of them are listed.
     """
-    if isinstance(given, str) and given in SHIPPED:
-        text = (files(__package__) / f"{given}.toml").read_text(encoding="utf-8")
-    else:
-        try:
-            text = read_text(Path(given).expanduser())
-        except OSError as e:
-            raise SourceError(
-                f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a "
-                f"TOML file, or one of those that come with corruptset: {', '.join(SHIPPED)}."
-            ) from None
+    where = f"The file of super-categories {given}"
     try:
-        return SuperCategories.model_validate(parse_toml(text, f"The file of super-categories {given}"))
+        if given in SHIPPED:
+            text = (files(__package__) / f"{given}.toml").read_text(encoding="utf-8")
+        else:
+            text = read_text(Path(given).expanduser())
+        return SuperCategories.model_validate(parse_toml(text, where))
+    except OSError as e:
+        raise SourceError(
+            f"The super-categories {given} cannot be read: {reason(e)}.{suggest(str(given), SHIPPED)} Expected a "
+            f"TOML file, or one of those that come with corruptset: {', '.join(SHIPPED)}."
+        ) from None
     except RecipeError as e:
         raise SourceError(str(e)) from None
     except ValidationError as e:
         lines = listed(mistake_lines(e, SuperCategories))
-        raise SourceError(f"The file of super-categories {given} has mistakes:\n{lines}") from None
+        raise SourceError(f"{where} has mistakes:\n{lines}") from None

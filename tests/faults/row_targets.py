@@ -53,14 +53,13 @@ class TarFolder(Target):
             for member in archive:
                 if member.isreg():
                     held.setdefault(member.name.removeprefix("./"), archive.extractfile(member).read())  # type: ignore[union-attr]
-        tar = list_tar(path)
-        assert all(".." not in name.split("/") and not name.startswith("/") for name in tar.files)
+        files, _ = list_tar(path)
+        assert all(".." not in name.split("/") and not name.startswith("/") for name in files)
         good = 0
         for sample in source.samples:
             place = sample.place
             assert (
-                data[place.offset : place.offset + place.size]
-                == held[next(n for n, p in tar.files.items() if p == place)]
+                data[place.offset : place.offset + place.size] == held[next(n for n, p in files.items() if p == place)]
             )
             try:
                 image = source.load(sample).image

@@ -105,7 +105,7 @@ def test_what_is_listed(monkeypatch):
 
 
 def test_a_truncated_image_is_never_half_an_image(monkeypatch):
-    """Cut anywhere, it is listed; where only bytes after the pixels are missing, the pixels are whole."""
+    """Cut anywhere, it is listed, or all of its pixels are there."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done
     kinds = [(kind, {}) for kind in ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")]
     for kind, options in (*kinds, ("JPEG", {"progressive": True})):

@@ -1,4 +1,4 @@
-"""Groups: a CSV beside a folder, and samples that are held out; every mistake at once."""
+"""Groups: a CSV beside a folder, and samples that are held out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import archives as a
 import pytest
 
 from corruptset.errors import SourceError
-from corruptset.generate.sources.groups import HoldOut, recorded_hold_out
-from corruptset.generate.sources.selection import select, selection_record
+from corruptset.generate.sources.selection import HoldOut, recorded_hold_out, select, selection_record
 from corruptset.generate.sources.source import Sample, open_source
 from pictures import encoded, painted
 
@@ -73,7 +72,7 @@ def test_the_record_names_groups_and_leaves_out_what_there_is_not():
 
 @pytest.fixture
 def birds(tmp_path):
-    """A folder of two classes with three images each, and a CSV that says their groups."""
+    """Two classes with three images each, and a CSV of their groups."""
     names = [f"{folder}/{i}.png" for folder in ("crow", "wren") for i in range(3)]
     a.write(tmp_path / "birds", dict.fromkeys(names, encoded(painted(16, 16))))
     rows = [f"{name},{'night' if '0' in name else 'day'}" for name in names]

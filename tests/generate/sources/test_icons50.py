@@ -1,4 +1,4 @@
-"""Icons-50: from its file and from its folders, in styles and in subtypes; and everything that is not Icons-50."""
+"""Icons-50: from its file and from its folders, in styles and in subtypes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_folders(tmp_path):
     assert [s.index for s in source.samples] == list(range(17))
     for path in sorted(nested.glob("*/*.png")):
         path.rename(path.with_name(path.name.replace("_", "")))
-    a.refuses(f"icons50:{nested}", "holds no icon whose name has a style")
+    a.refuses(f"icons50:{nested}", "has no style in its name")
 
 
 class Hostile:
@@ -67,15 +67,14 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for changes, said in (
         ({"style": None}, "has NoneType where a column"),
-        ({"style": ["apple"] * 41}, r"\(42, 32, 32, 3\) and 41 in 'style'"),
+        ({"style": ["apple"] * 41}, "42 images and 41 in 'style'"),
         ({"style": ["apple"] * 41 + [""]}, "the style of row 41, '', is empty"),
         ({"style": ["a\tb"] * 42}, "row 0, .*, has control characters"),
         ({"style": [Hostile()]}, "asks Python to run 'posix.system'"),
         ({"class": [-1] * 42}, "labels out of range"),
-        ({"class": [0.5] * 42}, "other things where whole numbers were expected"),
-        ({"image": np.zeros((42, 3, 32, 32), np.float32)}, r"has pixels of float32 \(42, 3, 32, 32\); expected"),
+        ({"class": [0.5] * 42}, "other things where an array of numbers was expected"),
+        ({"image": np.zeros((42, 3, 32, 32), np.float32)}, "image holds float32; expected uint8"),
         ({"image": np.zeros((42, 3072), np.uint8)}, r"image has the shape \(42, 3072\); expected"),
-        ({"image": np.asfortranarray(np.zeros((42, 3, 32, 32), np.uint8))}, "stored row by row"),
     ):
         path = icons.write_file(tmp_path / "Icons-50.npy", **changes)
         assert str(path) in a.refuses(f"icons50:{path}", said)
@@ -94,7 +93,7 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         ("icons50:plain.npy", {}, "is no .npy file of a dictionary"),
         ("icons50:pipe", {}, "not a regular file"),
         ("icons50:.", {"labels": "x"}, "takes no --labels"),
-        ("icons50:.", {"groups": "colour"}, "--groups is 'colour'; for icons50 expected one of style, subtype"),
+        ("icons50:.", {"groups": "colour"}, "--groups is 'colour'; expected one of style, subtype"),
         ("icons50:.", {"split": "test"}, "takes no --split"),
     ):
         a.refuses(source, said, **options)

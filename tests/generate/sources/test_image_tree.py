@@ -1,4 +1,4 @@
-"""Trees of images: ids are paths, names and suffixes count, what cannot keep its name is listed."""
+"""Trees of images: ids are paths; what cannot keep its name is listed."""
 
 from __future__ import annotations
 

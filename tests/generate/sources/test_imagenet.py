@@ -125,7 +125,11 @@ def test_labels_that_do_not_fit(root):
         ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
         (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
         (good.replace(a.WNIDS[1], "cat"), "flat", "line 4: 'cat' is no wnid"),
-        (good.replace("file,label", "image,class"), "flat", "begin with 'image,class'"),
+        (
+            good.replace("file,label", "image,class"),
+            "flat",
+            "line 1: 'class' is no wnid(.|\n)*header line",
+        ),
         (swapped, "folders", f"mine.csv says {a.WNIDS[1]}"),
     ):
         (root / "mine.csv").write_text(text)

@@ -1,4 +1,4 @@
-"""Pickles: what CIFAR and Icons-50 need is read; a hostile one runs nothing and takes little memory."""
+"""Pickles: what CIFAR and Icons-50 need is read; a hostile one runs nothing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ import numpy as np
 import pytest
 
 from corruptset.generate.sources import pickles
-from corruptset.generate.sources.pickles import Refused, load_fields, load_saved_fields, pixels, texts, whole_numbers
+from corruptset.generate.sources.pickles import Refused, load_fields, load_saved_fields, numbers, texts
 
 WITNESS = []
 TEXTS = ["apple", "é", "x" * 90, "", "日本"]
 PROTOCOLS = range(6)
-
-
-def numbers(value):
-    return whole_numbers(value, 999).tolist()
 
 
 class Call:
@@ -118,7 +114,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
 def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     plain = {"n": [0, 255, 65536, -300, 2**31, -(2**40)], "t": TEXTS, "b": True, "none": None, "f": {"x": [[]]}}
     fields = load_fields(pickle.dumps(plain, protocol))
-    assert (numbers(fields["n"]), texts(fields["t"], 9)) == (plain["n"], TEXTS)
+    assert (numbers(fields["n"]).tolist(), texts(fields["t"], 9)) == (plain["n"], TEXTS)
     assert (fields["b"], fields["none"], fields["f"]["x"]) == (True, None, [[]])
     if protocol == 0:  # arrays as text are not written by anybody
         return
@@ -142,16 +138,16 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
             v.decode() if isinstance(v, bytes) else v for v in np.array(column).tolist()
         ], name
     for name, column in whole.items():
-        assert numbers(fields[name]) == np.array(column).tolist(), name
-    assert np.array_equal(pixels(fields["image"]), image)
-    assert np.array_equal(pixels(fields["same"]), image)
+        assert numbers(fields[name]).tolist() == np.array(column).tolist(), name
+    assert np.array_equal(fields["image"], image)
+    assert np.array_equal(fields["same"], image)
 
 
 def test_batches_are_views_of_their_bytes_where_they_have_them():
     rows = a.planes(a.crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
         data = dump(rows, {"labels": range(5)})
-        array = pixels(load_fields(data)["data"])
+        array = load_fields(data)["data"]
         assert np.array_equal(array, rows)
         assert np.shares_memory(array, np.frombuffer(data, np.uint8)) == (rows.tobytes() in data)
     # our batch is what Python itself reads as a batch, so it is a fair test
@@ -196,8 +192,8 @@ def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
     ):
         with pytest.raises(Refused, match=said):
             texts(fields(bad), 999)
-    for bad in (["a"], np.array(["a"], dtype=object), np.zeros(2), [True], [1 << 62], nested):
-        with pytest.raises(Refused, match="other things where whole numbers were expected"):
+    for bad in (["a"], np.array(["a"], dtype=object), [True], [1 << 62], nested):
+        with pytest.raises(Refused, match="list of other things where an array of numbers was expected"):
             numbers(fields(bad))
     with pytest.raises(ValueError, match="code point not in range"):
         texts(fields(np.array(["é"]), b"\xe9\0\0\0", b"\xff\xff\xff\xff"), 9)

@@ -1,4 +1,4 @@
-"""Rows of arrays and archives: read in any order, held once, and read again where their file has changed."""
+"""Rows: read in any order, held once, read again where their file has changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in E
 
 
 def sources(root):
-    """CIFAR-10 in the forms that rows are kept in, an archive in another order of files, and MNIST."""
+    """CIFAR-10 in all forms, archives in another order of files, and MNIST."""
     for name, files in (
         ("plain", a.ten_python(TEST, TRAIN)),
         ("text", a.ten_python(TEST, TRAIN, dump=a.modern_batch(2))),
@@ -74,7 +74,7 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
 
 
 def test_a_source_that_changed_since_it_was_listed(tmp_path):
-    """Images of another edition take as many bytes: what was read or digested before is not theirs."""
+    """Another edition takes as many bytes: what was read before is not its own."""
     images, labels = TEST
     names = {"batches.meta.txt": "\n".join(a.TEN).encode()}
 
@@ -140,9 +140,7 @@ print(json.dumps([good, peak() - before]))
 
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
 def test_a_batch_is_held_once(tmp_path):
-    """37 MB in one batch, after one of 600 kB: beside its pixels, of a row its name, its label and its digest are
-    held.
-    """
+    """A batch of 37 MB after a small one: beside its pixels, little is held."""
     paths = []
     for count in (200, 12_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))

@@ -1,4 +1,4 @@
-"""Which samples are chosen, by number, class, id, group or super-category, and what the manifest says of it."""
+"""Samples that are chosen by number, class, id, group or super-category."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources: the eight photographs, image folders, labels in a CSV, and the one line that names a source."""
+"""The eight photographs, image folders, labels in a CSV, and names of sources."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_class_folders(tmp_path):
 
 @pytest.mark.parametrize("form", ["folder", "tar", "csv"])
 def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
-    """Not of paths with suffixes, not folder by folder, and not of names as a disk has them in pieces."""
+    """Not of paths with suffixes, nor folder by folder, nor in the disk's Unicode form."""
     root, decomposed = tmp_path / "root", unicodedata.normalize("NFD", "é")
     names = ("a/b", "a/b-1", "a/b!", "a/b.c", "a/z", f"a/{decomposed}", "a-b/x", "z/y")
     paths = [f"{name}.png" for name in (f"{decomposed}/a", *names)]

@@ -1,4 +1,4 @@
-"""Sources in an object store are copied once, and are the same sources as on the disk."""
+"""Sources in an object store are copied once, and are those of the disk."""
 
 from __future__ import annotations
 

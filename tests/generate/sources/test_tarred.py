@@ -1,4 +1,4 @@
-"""Files that are read in place: gzipped ones, and tars; what is unsafe or cut in them is said, and never followed."""
+"""Gzipped files and tars, read in place: what is unsafe or cut is said."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
 from corruptset.generate.sources.source import Place, open_source
-from corruptset.generate.sources.tarred import list_tar, read_place, read_whole
+from corruptset.generate.sources.tarred import list_tar, named_files, read_place, read_whole
 
 PICTURES = {f"{c}/{i}.jpg": a.jpeg(a.crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
 
@@ -46,9 +46,9 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
     bad = {
         "../evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
         "/etc/evil.jpg": (tarfile.REGTYPE, "leads out of the archive"),
-        "cat/link.jpg": (tarfile.SYMTYPE, "is a link to '/etc/passwd'"),
-        "cat/hard.jpg": (tarfile.LNKTYPE, "is a link to '/etc/passwd'"),
-        "cat/pipe.jpg": (tarfile.FIFOTYPE, "is a device, a pipe"),
+        "cat/link.jpg": (tarfile.SYMTYPE, "is a link, a device"),
+        "cat/hard.jpg": (tarfile.LNKTYPE, "is a link, a device"),
+        "cat/pipe.jpg": (tarfile.FIFOTYPE, "is a link, a device, a pipe"),
         "cat/0.jpg": (tarfile.REGTYPE, "is in the archive twice"),
         "cat/program.exe": (tarfile.REGTYPE, "has no suffix of an image"),
     }
@@ -69,7 +69,7 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
 
 def test_a_tar_that_is_cut_or_damaged(tmp_path):
     whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
-    offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
+    offsets = [p.offset for p in list_tar(tmp_path / "x.tar")[0].values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
     flipped = bytearray(whole)
     flipped[offsets[4] - 512 + 3] ^= 1
@@ -86,7 +86,7 @@ def test_a_tar_that_is_cut_or_damaged(tmp_path):
 
 
 def test_headers_that_lie_about_sizes(tmp_path):
-    """Whatever a header says, no more than some megabytes are read for it, and the listing does not go back."""
+    """Whatever a header says, no more than some megabytes are read for it."""
     good = a.tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
 
     def with_size(at, size, kind=b"0"):
@@ -98,7 +98,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         return bytes(data)
 
     def before_a_member(kind, count, size):
-        """Long names and extended headers, each of which tarfile reads into memory, and calls itself for the next."""
+        """Long names and extended headers, which tarfile reads into memory, one inside the other."""
         header = tarfile.TarInfo("x")
         header.type, header.size = kind, size
         content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
@@ -121,7 +121,7 @@ def test_headers_that_lie_about_sizes(tmp_path):
         for name, content in (("x.tar.gz", a.zipped(data)), ("x.tar", data)):
             (tmp_path / name).write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|cut"):
-                list_tar(tmp_path / name, ())
+                named_files(tmp_path / name, ())
 
 
 def test_files_are_whole_or_refused(tmp_path):

@@ -1,0 +1,276 @@
+"""Published sets of rows: CIFAR, what is shaped like MNIST, and Icons-50.
+
+Rows keep the order of the files. Every form of a set gives the same samples: ids, labels, and the sha256 of the pixels.
+Icons-50 alone is two sources: the file has icons of 32x32 and numbers for classes; the folders have icons of any size,
+named ``<style>_<rendition>_<subtype>.png``.
+
+References
+----------
+Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https://www.cs.toronto.edu/~kriz/cifar.html
+LeCun, Cortes, Burges, The MNIST database; the IDX format is described at http://yann.lecun.com/exdb/mnist/.
+Hendrycks & Dietterich 2018, Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations
+(arXiv:1807.01697).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SourceError, first_few
+from .folder import by_class, list_classes
+from .labels import Groups, group_problem, named_classes, numbered_classes
+from .pickles import Refused, load_fields, load_saved_fields, numbers, texts
+from .rows import Rows, Table, row_source
+from .source import Source
+from .tarred import named_files, read_whole, reading, tarfile_like
+
+SPLITS = {"test": ("test",), "train": ("train",), "all": ("test", "train")}
+T = TypeVar("T")
+
+
+def _one_of(option: str, given: str, known: Mapping[str, T]) -> T:
+    if given not in known:
+        raise SourceError(f"{option} is {given!r}; expected one of {', '.join(known)}.")
+    return known[given]
+
+
+class Cifar(NamedTuple):
+    """One of the two data sets: the names of its files."""
+
+    places: tuple[str, ...]
+    """Its folders and archives, as they lie in the folder that they were downloaded to; those that are preferred first.
+    """
+    meta: str
+    """The file of the class names of the python version."""
+    batches: Mapping[str, tuple[str, ...]]
+    """split -> files, with ``.bin`` at the end in the binary version."""
+    names: tuple[tuple[str, str], ...]
+    """For each label that a row has, its name in the python version and the binary version's file of class names."""
+
+
+CIFAR = {
+    "cifar10": Cifar(
+        ("cifar-10-batches-bin", "cifar-10-batches-py", "cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"),
+        "batches.meta",
+        {"test": ("test_batch",), "train": tuple(f"data_batch_{i}" for i in range(1, 6))},
+        (("label", "batches.meta.txt"),),
+    ),
+    "cifar100": Cifar(
+        ("cifar-100-binary", "cifar-100-python", "cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"),
+        "meta",
+        {"test": ("test",), "train": ("train",)},
+        (("coarse_label", "coarse_label_names.txt"), ("fine_label", "fine_label_names.txt")),
+    ),
+}
+PIXELS = 3 * 32 * 32
+MOST_NAMES = 1000
+"""Classes that a file may name: CIFAR has a hundred at most."""
+
+
+def open_cifar10(path: Path, *, split: str = "test") -> Source:
+    """Open CIFAR-10; see `open_source`."""
+    return _open_cifar("cifar10", path, 0, split)
+
+
+def open_cifar100(path: Path, *, labels: str = "fine", split: str = "test") -> Source:
+    """Open CIFAR-100 with its ``fine`` or its ``coarse`` labels."""
+    return _open_cifar("cifar100", path, _one_of("--labels", labels, {"fine": 1, "coarse": 0}), split)
+
+
+def _open_cifar(scheme: str, path: Path, which: int, split: str) -> Source:
+    cifar = CIFAR[scheme]
+    if path.is_dir() and not any((path / meta).exists() for meta in (cifar.meta, cifar.names[which][1])):
+        path = next((path / name for name in cifar.places if (path / name).exists()), path)
+    files = sorted(path.iterdir()) if path.is_dir() else []
+    return row_source(scheme, files or [path], _read_cifar, scheme, path, _one_of("--split", split, SPLITS), which)
+
+
+def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) -> Rows:
+    cifar = CIFAR[scheme]
+    kind, names_file = cifar.names[which]
+    batches = [(split, name) for split in splits for name in cifar.batches[split]]
+    wanted = {cifar.meta, names_file, *(name + end for _, name in batches for end in ("", ".bin"))}
+    held, files = named_files(path, wanted, "*")
+    binary = cifar.meta not in files
+    meta, end = (names_file, ".bin") if binary else (cifar.meta, "")
+    needed = {meta: f"(or {cifar.meta}), which holds the class names"}
+    needed |= {name + end: f"of the split {split}" for split, name in batches}
+    if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
+        raise SourceError(
+            f"The source {scheme}: {path} has no {missing[0]}; it holds {first_few(sorted(held), 12) or 'nothing'}. "
+            "Expected the archive as it was downloaded, or its extracted folder; or choose another --split."
+        )
+    with reading(path / meta):
+        if binary:
+            names = [line.strip() for line in files[meta].decode("utf-8", "replace").splitlines() if line.strip()]
+        else:
+            names = texts(load_fields(files[meta])[f"{kind}_names"], MOST_NAMES)
+    classes, tables = named_classes(names, f"{path}: {meta}"), []
+    for split, name in batches:
+        name += end
+        with reading(path / name):
+            if binary:
+                rows, labels = _binary(files[name], len(cifar.names), which)
+            else:
+                fields = load_fields(files[name])
+                rows, labels = numbers(fields["data"]), numbers(fields[f"{kind}s"])
+            if rows.shape[1:] != (PIXELS,):
+                raise Refused(f"it has data of shape {rows.shape}; expected rows of {PIXELS} bytes")
+        images = rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        tables.append(Table(split, images, labels, (f"{path}: {name}",) * 2))
+    return classes, tables
+
+
+def _binary(data: bytes | bytearray, label_bytes: int, which: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    if len(data) % (label_bytes + PIXELS):
+        raise Refused(
+            f"it has {len(data):,} bytes, which are no whole rows of {label_bytes + PIXELS}: it is cut, or of another "
+            "data set"
+        )
+    table = np.frombuffer(data, np.uint8).reshape(-1, label_bytes + PIXELS)
+    return table[:, label_bytes:], table[:, which]
+
+
+IDX = re.compile(r"^(?P<prefix>.*?)-?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
+MAGIC = {"labels": 0x801, "images": 0x803}
+"""Unsigned bytes of one dimension, and of three."""
+CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
+"""First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge);
+byclass.
+"""
+IDX_FILES = "Expected {train,t10k}-images-idx3-ubyte.gz and {train,t10k}-labels-idx1-ubyte.gz, or such files unpacked."
+
+
+def open_mnist(path: Path, *, split: str = "test") -> Source:
+    """Open a folder of IDX files; or ``FOLDER/PREFIX``, where a folder holds several sets (``gzip/emnist-letters``).
+
+    Pixels are stored as they are (EMNIST's are transposed, as it is published).
+
+    Raises
+    ------
+    SourceError
+        Files are missing, cut, of another kind, or do not agree with each other.
+    """
+    splits, path = _one_of("--split", split, SPLITS), path.expanduser()
+    folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
+    sets: dict[str, dict[str, Path]] = defaultdict(dict)
+    for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
+        # An extracted file comes before its own .gz in the order of names, and is faster to read.
+        for file in sorted(place.glob("*-ubyte*")):
+            match = IDX.match(file.name)
+            if match and file.is_file() and prefix in (None, match["prefix"]):
+                part = "train" if match["split"] == "train" else "test"
+                sets[match["prefix"]].setdefault(f"{part} {match['kind']}", file.resolve())
+    if not sets:
+        raise SourceError(
+            f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {IDX_FILES}"
+        )
+    if len(sets) > 1:
+        names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
+        raise SourceError(f"The source mnist:{path} holds {len(sets)} data sets; say which one: {names}.")
+    (files,) = sets.values()
+    held = [part for part in SPLITS["all"] if part in splits or any(name.startswith(part) for name in files)]
+    if missing := [f"{part} {kind}" for part in held for kind in MAGIC if f"{part} {kind}" not in files]:
+        raise SourceError(
+            f"The source mnist:{path} has no files of {missing[0]} (it has {', '.join(files)}). {IDX_FILES}"
+        )
+    pairs = tuple((part, files[f"{part} images"], files[f"{part} labels"]) for part in held)
+    return row_source("mnist", list(files.values()), _read_mnist, pairs, splits)
+
+
+def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ...]) -> Rows:
+    # The labels of all splits together say what the classes are, so that one split has the classes of the other.
+    labels = {split: _idx(file, "labels") for split, _, file in pairs}
+    every = np.concatenate(list(labels.values()))
+    # the letters' labels begin at 1, and those of a few images may go only to 9
+    ranges = CLASSES[1:2] if any("letters" in file.name for _, _, file in pairs) else CLASSES
+    last = next((high for low, high in ranges if low <= every.min() and every.max() <= high), ranges[-1][1])
+    tables = []
+    for split, images_path, labels_path in pairs:
+        if split in splits:
+            images = _idx(images_path, "images")
+            tables.append(Table(split, images, labels[split], (str(images_path), str(labels_path))))
+    return numbered_classes(last), tables
+
+
+def _idx(path: Path, kind: str) -> NDArray[np.uint8]:
+    """Return what an IDX file, gzipped or not, holds."""
+    data, magic = read_whole(path), MAGIC[kind]
+    begins, dimensions = int.from_bytes(data[:4], "big"), magic & 0xFF
+    head = 4 + 4 * dimensions
+    if begins != magic or len(data) < head:
+        raise SourceError(
+            f"{path} begins with the magic number {begins}; expected an IDX file of {kind} (magic number {magic}). "
+            "Are the files of images and labels mixed up? Download it again."
+        )
+    shape = struct.unpack_from(f">{dimensions}I", data, 4)
+    whole = head + math.prod(shape)
+    if 0 in shape or len(data) != whole:
+        raise SourceError(
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {whole:,} with its head, "
+            f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
+        )
+    return np.frombuffer(data, np.uint8, offset=head).reshape(shape)
+
+
+ICONS = ("Icons-50.npy", "Icons-50")
+"""The file, and the folder of class folders."""
+ICON = re.compile(r"(?P<style>[^_]+)_[^_]+_(?P<subtype>.+)")
+"""The name of an icon's file, without its suffix."""
+
+
+def open_icons50(path: Path, *, groups: str = "style") -> Source:
+    """Open Icons-50; no image is read.
+
+    Parameters
+    ----------
+    path : Path
+        Icons-50.npy; the folder of class folders, or a tar of it; or a folder that holds one of them.
+    groups : {"style", "subtype"}, optional
+        What the samples' groups are: a style, or which kind of its class an icon shows.
+
+    Raises
+    ------
+    SourceError
+        The path is something else, the file is damaged or asks Python to run something, or no icon has a group.
+    """
+    _one_of("--groups", groups, ICON.groupindex)
+    file, folder = ICONS
+    if (path / file).is_file():
+        path /= file
+    while (path / folder).is_dir():  # the archive has one in the other
+        path /= folder
+    if path.is_file() and (path.suffix == ".npy" or not tarfile_like(path)):
+        source = row_source("icons50", [path], _read_icons, path, groups)
+    else:
+        listing = list_classes(path)
+        names = {image: ICON.fullmatch(image.rpartition("/")[2].rpartition(".")[0]) for image in listing.images}
+        styled = {image: match[groups] for image, match in names.items() if match is not None}
+        missing = f"has no {groups} in its name; expected <style>_<rendition>_<subtype>.png"
+        listing.groups = Groups(groups, styled, missing)
+        source = by_class(listing)
+    source.scheme, source.grouping = "icons50", groups
+    return source
+
+
+def _read_icons(path: Path, grouping: str) -> Rows:
+    fields = load_saved_fields(read_whole(path))
+    images = numbers(fields["image"])
+    if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
+        images = images.transpose(0, 2, 3, 1)
+    groups = texts(fields[grouping], len(images))
+    if len(groups) != len(images):
+        raise Refused(f"it has {len(images)} images and {len(groups)} in {grouping!r}; expected one an image")
+    for name in set(groups):
+        if (problem := group_problem(name) if name else "is empty") is not None:
+            raise Refused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")
+    return None, [Table(None, images, numbers(fields["class"]), (f"{path}: image", f"{path}: class"), groups)]
