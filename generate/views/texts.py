@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...manifests.images.arrays import npy_header
-from ...manifests.release.croissant import CroissantDocument, image_field
+from ...manifests.release.croissant import StoredSet, croissant
 from .layouts import Text
 
 if TYPE_CHECKING:
@@ -93,29 +93,23 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: a record set for each set.
-
-    With the fields image, index, label, class and path.
-    """
+    """Return croissant.json: a record set for each set, with the fields image, index, label, class and path."""
     assert view.contents.manifest is not None  # nothing is built straight into tars
-    document = CroissantDocument(view.contents.manifest)
-    for tar in view.slices:
-        set_id, archive = tar.set_id, f"{tar.set_id}.tar"
-        document.add_file(
-            archive, tar.path.removeprefix(f"{view.top}/"), "application/x-tar", sha256s.get(tar.path, "")
-        )
-        document.add_images(set_id, [archive], "*")
-        patterns = {
-            "index": r"(\d+)-",
-            "label": r"\d+-label=(\d+)/",
-            "class": r"\d+-label=\d+/([^/]+)/",
-            "path": r"\d+-label=\d+/(.+)$",
+    fields = {
+        "image": None,
+        "index": r"(\d+)-",
+        "label": r"\d+-label=(\d+)/",
+        "class": r"\d+-label=\d+/([^/]+)/",
+        "path": r"\d+-label=\d+/(.+)$",
+    }
+    tars = [
+        {
+            "name": f"{tar.set_id}.tar",
+            "url": tar.path.removeprefix(f"{view.top}/"),
+            "sha256": sha256s.get(tar.path, ""),
         }
-        fields = {
-            "image": image_field(set_id),
-            **{name: image_field(set_id, pattern) for name, pattern in patterns.items()},
-        }
-        document.add_records(
-            set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields
-        )
-    return document.encode(f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions")
+        for tar in view.slices
+    ]
+    sets = [StoredSet(tar.set_id, len(tar.samples), [f"{tar.set_id}.tar"], "*", fields) for tar in view.slices]
+    about = f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions"
+    return croissant(view.contents.manifest, about, tars, sets)

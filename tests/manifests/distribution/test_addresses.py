@@ -107,7 +107,7 @@ def test_replies_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
     for begin, again in ((b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK, b"x"), (b"", b"H"), (chunked, b"X: y\r\n")):
         with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.5 s"):
-            download.small_file(remote_of(url), "archives.json", 1000)
+            download.small_file(remote_of(url), "archives.json")
 
 
 def test_the_body_of_a_redirect_is_not_read(bag: Bag, serve: Serve) -> None:
