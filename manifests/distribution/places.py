@@ -35,8 +35,8 @@ class FolderPlace:
 
     def same(self, files: Files) -> dict[str, bool]:
         """Return path -> whether a file that is there is the release's."""
-        there = [f for f in files if os.path.lexists(self.root / f.path)]
-        return {f.path: is_file_as(self.root / f.path, f.bytes, f.sha256) for f in there}
+        found = ((f, self.root / f.path) for f in files)
+        return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
     def send(self, files: Files, sent: Sent) -> None:
         """Copy files; each is renamed to its name when it is on the disk."""
@@ -63,13 +63,13 @@ class StorePlace:
 
     def same(self, files: Files) -> dict[str, bool]:
         """Return path -> whether an object that is there is the release's."""
-        there = {path: size for path, (size, _) in self._store.versions().items()}
-        return {f.path: there[f.path] == f.bytes and self._is(f) for f in files if f.path in there}
-
-    def _is(self, file: PublishedFile) -> bool:
-        if not self._replace and self._store.kept_sha256(file.path) == file.sha256:
-            return True
-        return sha256_pieces(self._store.pieces(file.path, 0, file.bytes)) == file.sha256
+        there, same = self._store.versions(), {}
+        for f in (f for f in files if f.path in there):
+            kept = None if self._replace else self._store.kept_sha256(f.path)
+            same[f.path] = there[f.path][0] == f.bytes and (
+                kept == f.sha256 or sha256_pieces(self._store.pieces(f.path, 0, f.bytes)) == f.sha256
+            )
+        return same
 
     def send(self, files: Files, sent: Sent) -> None:
         """Send files, a large one in parts that become one object."""
