@@ -75,9 +75,11 @@ def download(
             wait = FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1)
             stop.wait(min(LONGEST_WAIT_S, max(e.wait, wait)))
             continue
+        if stop.is_set():
+            break
         out.seek(0)
         sha256 = sha256_pieces(iter(partial(out.read, CHUNK), b""))
-        if stop.is_set() or file.sha256 in (None, sha256):
+        if file.sha256 in (None, sha256):
             break
         _empty(out, counted)
         if begun_again or not joined:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from heapq import nlargest
@@ -17,7 +17,7 @@ from ..disk.atomic import write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import MANIFEST, UNPACK_STATE
+from ..layout import MANIFEST, UNPACK_STATE, WORK_FOLDER
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
@@ -164,7 +164,7 @@ class _Release:
     @contextmanager
     def downloading(
         self, files: Sequence[IndexedFile], waiting: int = 0
-    ) -> Iterator[Iterator[tuple[IndexedFile, Path]]]:
+    ) -> Iterator[Generator[tuple[IndexedFile, Path], None, None]]:
         """Hold the hidden folder, and give files that are whole in it, as they come.
 
         It goes when all went well. `waiting` of them lie there at once, until they are unpacked beside it.
@@ -233,6 +233,7 @@ def _fetch_data_set(release: _Release, whole: bool, chosen: set[str], level: Lev
         except (VerificationError, BuildError) as e:
             if isinstance(e, BuildError) and not new:  # what stands in the folder, not what is in the archives
                 raise
+            arriving.close()
             shutil.rmtree(release.work)
             kept = f"What was checked before stands in {target}; `corruptset verify` says what is wrong."
             raise VerificationError(
@@ -247,7 +248,7 @@ def _present(root: Path, release: _Release) -> tuple[set[str], bool]:
     """Return the sets that earlier calls brought, and whether others are missing."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None and not (root / MANIFEST).is_file():
-        if root.exists() and any(root.iterdir()):
+        if root.exists() and {*root.iterdir()} - {root / WORK_FOLDER}:
             raise ReleaseError(f"{root} exists, and is no data set. Choose another --out.")
         return set(), True
     known = noted or load_manifest(root)

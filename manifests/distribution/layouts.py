@@ -111,7 +111,7 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
         )
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
     changed: list[IndexedFile] = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
-    sizes = {path.relative_to(root).as_posix(): path.stat().st_size for path in root.rglob("*")}
+    sizes = {path.relative_to(root).as_posix(): path.stat().st_size for path in root.rglob("*") if path.is_file()}
     changed += [a for a in index.archives if sizes.get(a.path) != a.bytes]
     if changed:
         said = "is missing, or was changed after the pack: recorded are"

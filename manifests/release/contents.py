@@ -96,7 +96,8 @@ class Contents:
         }
         sharing: dict[str, list[str]] = {}
         for set_id, places in self.places.items():
-            sharing.setdefault("\n".join(places), []).append(set_id)
+            arrays = places[0].endswith(".npy")
+            sharing.setdefault("\n".join(places) if arrays else set_id, []).append(set_id)
         unit_of = {set_id: tuple(sorted(sets)) for sets in sharing.values() for set_id in sets}
         self.containers: dict[Unit, list[FileRecord]] = {unit: [] for unit in sorted(set(unit_of.values()))}
         owned = owners(manifest)
