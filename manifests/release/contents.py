@@ -87,6 +87,7 @@ class Contents:
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.sets = {s.id: s for s in manifest.sets}
+        self._known = {f.path: f for f in manifest.files}
         self.places = set_places(manifest)
         stored = manifest.encoding["containers"]
         self.single = {
@@ -145,7 +146,6 @@ class Contents:
 
         VerificationError: no archive can hold a file of this name.
         """
-
         units = (self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count] for unit in record.units)
         for file in chain(record.files, chain.from_iterable(units)):
             longest = max(map(len, file.path.encode().split(b"/")))
@@ -158,7 +158,7 @@ class Contents:
 
     def agrees(self, record: ArchiveRecord) -> bool:
         """Return whether an archive's record names files and sets of the manifest."""
-        others = {f.path for f in {*record.files} - {*self.manifest.files}}
+        others = {f.path for f in record.files if self._known.get(f.path) != f}
         return others <= {MANIFEST, SHA256SUMS} and all(
             (unit := tuple(one.sets)) in self.containers and one.first + one.count <= one.total == self.total(unit)[0]
             for one in record.units
