@@ -1,15 +1,15 @@
 """Everything that a maintainer uploads: packages for the index, and prebuilt archives of the benchmarks.
 
-    python -m release packages                            # dist/: sdist and wheel of the core and of every add-on,
-    SHA256SUMS, CHANGES.md python -m release archives SOURCES.toml --out OUT     # builds, verifies, packs, and
-    publishes where SOURCES.toml says so
+    python -m release packages
+    python -m release archives SOURCES.toml --out OUT
 
-SOURCES.toml has a table for each recipe. `source` is what `corruptset build --source` takes; `images = false` publishes
-the records alone, for a source whose licence forbids passing images on; `options` are further ones of `corruptset
-build`:
+The first writes sdist and wheel of the core and of every add-on into dist/, SHA256SUMS and CHANGES.md. The second
+builds, verifies and packs the data sets of SOURCES.toml, and publishes them where that file says so. It has a table for
+each recipe: `source` is what `corruptset build --source` takes; `images = false` publishes the records alone, for a
+source whose licence forbids passing images on; `options` are further ones of `corruptset build`.
 
-    publish = "hf://datasets/USER"                        # or a folder, s3://bucket/prefix; left out, archives are
-    packed and stay here
+    # or a folder, s3://bucket/prefix; left out, archives are packed and stay here
+    publish = "hf://datasets/USER"
 
     [imagenet-c]
     source = "imagenet:/data/ILSVRC2012"
@@ -66,7 +66,8 @@ def packages(out: Path) -> None:
         ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").split()]
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", out.name, *ignored))
         for folder in (tree, *sorted((tree / "plugins").glob("corruptset-*"))):
-            _run(sys.executable, "-m", "build", "--outdir", out, folder)
+            # by this environment's setuptools, which the extra `release` has: ten fresh ones take most of the time
+            _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, folder)
     files = sorted([*out.glob("*.whl"), *out.glob("*.tar.gz")])
     _run(sys.executable, "-m", "twine", "check", "--strict", *files)
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
@@ -99,15 +100,16 @@ def archives(sources: Path, out: Path, jobs: int | None) -> None:
         (directory,) = (
             path for path in (out / "sets").iterdir() if re.fullmatch(re.escape(recipe) + r"-\d[\w.]*", path.name)
         )
-        _corruptset("verify", directory)
         packed = {f"{directory.name}-records": ["--manifest-only"]}
         if table.get("images", True):
             packed[directory.name] = []
-        for name, how in packed.items():
-            if not is_packed(directory, out / "packed" / name):
-                _corruptset("pack", directory, "--out", out / "packed" / name, *how)
-            if place is not None:
-                _corruptset("publish", out / "packed" / name, "--to", f"{place.rstrip('/')}/{name}", "--go")
+        missing = {name: how for name, how in packed.items() if not is_packed(directory, out / "packed" / name)}
+        if missing:
+            _corruptset("verify", directory)
+        for name, how in missing.items():
+            _corruptset("pack", directory, "--out", out / "packed" / name, *how)
+        for name in packed if place is not None else ():
+            _corruptset("publish", out / "packed" / name, "--to", f"{place.rstrip('/')}/{name}", "--go")
 
 
 def is_packed(directory: Path, release: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...manifests.images.arrays import npy_header
-from ...manifests.release.croissant import CroissantDocument, image_field
+from ...manifests.release.croissant import StoredSet, croissant
 from .layouts import Text
 from .view import SetSlice, View
 
@@ -66,20 +66,23 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json, with a record set for each set."""
+    """Return croissant.json: a record set for each set, with the fields image, index, label, class and path."""
     assert view.contents.manifest is not None  # nothing is built straight into tars
-    document = CroissantDocument(view.contents.manifest)
-    patterns = {
+    fields = {
+        "image": None,
         "index": r"(\d+)-",
         "label": r"\d+-label=(\d+)/",
         "class": r"\d+-label=\d+/([^/]+)/",
         "path": r"\d+-label=\d+/(.+)$",
     }
-    for tar in view.slices:
-        set_id, archive, path = tar.set_id, f"{tar.set_id}.tar", tar.path.removeprefix(f"{view.top}/")
-        document.add_file(archive, path, "application/x-tar", sha256s.get(tar.path, ""))
-        document.add_images(set_id, [archive], "*")
-        fields = {name: image_field(set_id, pattern) for name, pattern in patterns.items()}
-        said = f"The set {set_id}: {len(tar.samples)} images, in the order of the samples."
-        document.add_records(set_id, said, {"image": image_field(set_id), **fields})
-    return document.encode(f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions")
+    tars = [
+        {
+            "name": f"{tar.set_id}.tar",
+            "url": tar.path.removeprefix(f"{view.top}/"),
+            "sha256": sha256s.get(tar.path, ""),
+        }
+        for tar in view.slices
+    ]
+    sets = [StoredSet(tar.set_id, len(tar.samples), [f"{tar.set_id}.tar"], "*", fields) for tar in view.slices]
+    about = f"{len(view.contents.samples)} images in {len(view.contents.sets)} sets of corruptions"
+    return croissant(view.contents.manifest, about, tars, sets)

@@ -8,15 +8,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from ...errors import MachineError, ParameterError, StoreError
+from ...digests import digits
+from ...errors import MachineError, ParameterError, ReleaseError, StoreError
 from ...files import NUL
-from ..records.digests import sha256_pieces
 from .atomic import write_large
-
-T = TypeVar("T")
 
 TRIES = 8
 """So often is one request made before it counts as failed."""
@@ -31,8 +30,9 @@ _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrie
 
 
 def url_of(text: str | os.PathLike[str]) -> str | None:
-    """Return the URL of a store that a text is, or a path that was made of one and has lost a slash; None of a local
-    path.
+    """Return the URL of a store that is given, or None.
+
+    A path that was made of a URL has lost a slash.
 
     StoreError: a user name, a password or a signature is in it. ParameterError: it has a NUL character.
 
@@ -57,7 +57,7 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
 
 
 def local_folder(path: str | os.PathLike[str], what: str) -> Path:
-    """Return a path on a disk, the only place that `what`, as the beginning of a sentence, goes with.
+    """Return a path on a disk; `what` begins a sentence.
 
     StoreError: it is a URL, or a link to itself.
 
@@ -86,7 +86,7 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def redacted(text: str) -> str:
-    """Return a text without passwords in URLs, queries of URLs, and values of the environment that are secrets.
+    """Return a text without passwords, queries of URLs and secrets of the environment.
 
     Examples
     --------
@@ -101,101 +101,105 @@ def redacted(text: str) -> str:
     return text
 
 
+class Reply(NamedTuple):
+    """The bytes of a file from `start` on."""
+
+    start: int
+    """0 where the server gives the whole file, whatever was asked for."""
+    total: int | None
+    """Bytes of the whole file, where the server says it."""
+    chunks: Iterator[bytes]
+
+
 class Store:
-    """A place in an object store. It may be pickled and forked: each process makes its own connections.
+    """A place in an object store, which may be pickled and forked.
 
     Each method raises StoreError (the bucket is not there, nothing may be read or written there, or there are no
     credentials) or MachineError: the store does not answer, `TRIES` times in a row.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.name = url
         self._s3 = url.startswith("s3")
 
-    def _at(self, path: str) -> str:
-        return f"{self.url}/{path}" if path else self.url
+    def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
+        """Yield the bytes of an object of `size` bytes, from `start` on; or raise FileNotFoundError."""
+        for at in range(start, size, READ_AHEAD):
+            yield self._read(path, at, min(at + READ_AHEAD, size))
 
-    def read(self, path: str, start: int, end: int) -> bytes:
-        """Return an object's bytes from `start` to `end`, or raise FileNotFoundError."""
+    def _read(self, path: str, start: int, end: int) -> bytes:
         options = {"max_concurrency": 1} if self._s3 else {}  # else s3fs asks for the size first
-        data: bytes = self._tried(
-            "reading", path, lambda fs: fs.cat_file(self._at(path), start=start, end=end, **options)
-        )
+        data: bytes = self._tried("reading", path, lambda fs, url: fs.cat_file(url, start=start, end=end, **options))
         return data
 
-    def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
-        """Yield the bytes of an object of `size` bytes, from `start` on."""
-        for at in range(start, size, READ_AHEAD):
-            yield self.read(path, at, min(at + READ_AHEAD, size))
+    @contextmanager
+    def open(self, path: str, start: int = 0) -> Iterator[Reply]:
+        """Open an object at a byte; ReleaseError: it is not there."""
+        found = self.version(path)
+        if found is None:
+            raise ReleaseError(f"{self.name}/{path} is not there. Check the address, that of the release's folder.")
+        yield Reply(start, found[0], self.pieces(path, start, found[0]))
 
     def kept_sha256(self, path: str) -> str | None:
-        """Return the digest that is kept beside an object, where there is one: what was sent, whatever is there now."""
-        kept = (
-            self._tried("looking at", path, lambda fs: fs.metadata(self._at(path)).get("sha256")) if self._s3 else None
-        )
+        """Return the digest that is kept beside an object, whatever is there now."""
+        kept = self._s3 and self._tried("looking at", path, lambda fs, url: fs.metadata(url).get("sha256"))
         return f"sha256:{kept}" if kept else None
 
-    def sha256(self, path: str, size: int) -> str:
-        """Return the digest of the bytes of an object of `size` bytes."""
-        return sha256_pieces(self.pieces(path, 0, size))
-
     def versions(self) -> dict[str, tuple[int, str]]:
-        """Return path -> bytes of all objects, and what tells an object from another one that had its name; in the
-        order of names.
-        """
-        found = self._tried("listing", "", lambda fs: (fs.find(self.url, detail=True), fs._strip_protocol(self.url)))
+        """Return path -> size and version of all objects, in the order of names."""
+        found = self._tried("listing", "", lambda fs, url: (fs.find(url, detail=True), fs._strip_protocol(url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
         # a store may hold empty objects whose names end with a slash, made by browsers as folders
         return {path: _version(named[path]) for path in sorted(named) if path and not path.endswith("/")}
 
     def version(self, path: str) -> tuple[int, str] | None:
-        """Return an object's bytes and what tells it from another one of its name; None where there is none."""
+        """Return an object's size and version; None where there is none."""
         try:
-            info = self._tried("looking at", path, lambda fs: fs.info(self._at(path)))
+            info = self._tried("looking at", path, lambda fs, url: fs.info(url))
         except FileNotFoundError:
             return None
         return _version(info) if info["type"] == "file" else None
 
     def fetch(self, path: str, target: Path, size: int) -> None:
-        """Bring an object of `size` bytes to its place on a disk, whole or not at all."""
+        """Bring an object of `size` bytes to a disk, whole or not at all."""
         target.parent.mkdir(parents=True, exist_ok=True)
         write_large(target, self.pieces(path, 0, size))
 
     def put(self, path: str, data: bytes | Path, sha256: str, sent: Callable[[int], None]) -> None:
-        """Write an object, in parts where it is large: it is there whole or not at all.
+        """Write an object whole or not at all, in parts where it is large.
 
-        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told how many bytes of a file are on their
-        way.
+        On S3 its digest is kept beside it. `sent` is told how many bytes of a file are on their way.
         """
-        options: dict[str, Any] = {"Metadata": {"sha256": sha256}} if self._s3 else {}
+        options: dict[str, Any] = {"Metadata": {"sha256": digits(sha256)}} if self._s3 else {}
 
-        def write(fs: Any) -> None:
+        def write(fs: Any, url: str) -> None:
             from fsspec.callbacks import Callback
 
             if isinstance(data, bytes):
-                fs.pipe_file(self._at(path), data, **options)
+                fs.pipe_file(url, data, **options)
             else:
                 told = Callback(hooks={"sent": lambda size, value: sent(value)})
-                fs.put_file(os.fspath(data), self._at(path), callback=told, **options)
+                fs.put_file(os.fspath(data), url, callback=told, **options)
 
         self._tried("writing", path, write)
 
-    def _tried(self, doing: str, path: str, call: Callable[[Any], T]) -> T:
-        error: Exception
+    def _tried(self, doing: str, path: str, call: Callable[[Any, str], Any]) -> Any:
+        url = f"{self.name}/{path}" if path else self.name
         for attempt in range(TRIES):
             try:
-                return call(_filesystem(self.url))
+                return call(_filesystem(self.name), url)
             except Exception as e:
-                _refuse_lasting(e, self._at(path), doing)
-                error = e
-            if attempt + 1 < TRIES:
-                time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
-        reason = redacted(f"{type(error).__name__}: {error}")
-        raise MachineError(
-            f"{self.url}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was committed there "
-            "stands: run the same command again when the store answers, and it goes on where it stopped."
-        ) from None
+                _refuse_lasting(e, url, doing)
+                if attempt + 1 == TRIES:
+                    reason = redacted(f"{type(e).__name__}: {e}")
+                    raise MachineError(
+                        f"{self.name}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was "
+                        "committed there stands: run the same command again when the store answers, and it goes on "
+                        "where it stopped."
+                    ) from None
+            time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
+        return None
 
 
 def _version(info: Mapping[str, Any]) -> tuple[int, str]:
@@ -204,7 +208,7 @@ def _version(info: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _filesystem(url: str) -> Any:
-    """Return fsspec's file system of a URL, configured by fsspec's own ways; it is made once a process."""
+    """Return fsspec's file system of a URL, configured by fsspec's own ways."""
     import fsspec
 
     scheme = url.partition("://")[0]

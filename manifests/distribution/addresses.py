@@ -9,13 +9,13 @@ import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from ...errors import MachineError, ReleaseError
-from ..disk.remote import Store, url_of
+from ..disk.remote import Reply, Store, url_of
 from ..release.archives import CHUNK
 from ..release.bag import INDEX
 
@@ -23,8 +23,6 @@ SILENCE_S = 60.0
 """How long a server may say nothing before the connection counts as cut."""
 HUB = "hf://"
 _AGAIN = (408, 416, 425, 429, 500, 502, 503, 504)
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
-_HUB_ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
 
 
 class Unreachable(MachineError):
@@ -35,62 +33,42 @@ class Unreachable(MachineError):
         self.wait = wait
 
 
-class Reply(NamedTuple):
-    """The bytes of a file from `start` on."""
-
-    start: int
-    """0 where the server gives the whole file, whatever was asked for."""
-    total: int | None
-    """Bytes of the whole file, where the server says it."""
-    chunks: Iterator[bytes]
-
-
-class HubAddress(NamedTuple):
-    """A data set on the hub."""
-
-    repository: str
-    revision: str
-
-    @property
-    def files(self) -> str:
-        """The URL that its files lie below."""
-        endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-        return f"{endpoint}/datasets/{self.repository}/resolve/{quote(self.revision, safe='')}"
-
-
-def hub_address(url: str) -> HubAddress:
+def hub_address(url: str) -> tuple[str, str]:
     """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``, or raise ReleaseError.
 
     Examples
     --------
     >>> hub_address("hf://datasets/someone/imagenet-c@v1")
-    HubAddress(repository='someone/imagenet-c', revision='v1')
+    ('someone/imagenet-c', 'v1')
     """
-    match = _HUB_ADDRESS.fullmatch(url)
+    match = re.fullmatch(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?", url)
     if match is None:
         raise ReleaseError(f"{url} is not hf://datasets/USER/NAME, or hf://datasets/USER/NAME@REVISION.")
-    return HubAddress(match[1], match[2] or "main")
+    return match[1], match[2] or "main"
 
 
-def remote_of(address: str) -> HttpRemote | StoreRemote:
-    """Return the release at a URL, that of its folder or of its archives.json; ReleaseError: it is no URL."""
+def hub_files(url: str) -> str:
+    """Return the URL that the files of a data set on the hub lie below."""
+    repository, revision = hub_address(url)
+    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    return f"{endpoint}/datasets/{repository}/resolve/{quote(revision, safe='')}"
+
+
+def remote_of(address: str) -> HttpRemote | Store:
+    """Return the release at a URL, that of its folder or of its archives.json."""
     if "://" not in address:
         raise ReleaseError(
             f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR"
         )
     if address.startswith(HUB):
-        return HttpRemote(hub_address(address).files, token=_hub_token(), name=address)
-    return HttpRemote(address) if address.partition("://")[0].lower() in ("http", "https") else StoreRemote(address)
-
-
-def _hub_token() -> str | None:
-    """Return the token that the hub's own tools use, if there is one."""
-    try:
-        from huggingface_hub import get_token
-    except ImportError:
-        return os.environ.get("HF_TOKEN") or None
-    token: str | None = get_token()
-    return token
+        try:
+            from huggingface_hub import get_token
+        except ImportError:
+            return HttpRemote(hub_files(address), token=os.environ.get("HF_TOKEN"), name=address)
+        return HttpRemote(hub_files(address), token=get_token(), name=address)
+    if address.partition("://")[0].lower() in ("http", "https"):
+        return HttpRemote(address)
+    return Store((url_of(address) or address).removesuffix(f"/{INDEX}"))
 
 
 class HttpRemote:
@@ -99,9 +77,8 @@ class HttpRemote:
     def __init__(self, url: str, *, token: str | None = None, name: str | None = None) -> None:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-        path = parts.path.removesuffix(f"/{INDEX}").rstrip("/")
-        self.name = name or urlunsplit((parts.scheme, host, path, "", ""))
-        self._parts = parts._replace(netloc=host, path=path, fragment="")
+        self._parts = parts._replace(netloc=host, path=parts.path.removesuffix(f"/{INDEX}").rstrip("/"), fragment="")
+        self.name = name or self._parts._replace(query="").geturl()
         self._opener = build_opener(_Redirects)
         self._authorization = f"Bearer {token}" if token else None
         if parts.username is not None:
@@ -110,28 +87,28 @@ class HttpRemote:
 
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open a file at a byte; Unreachable: another try may succeed, ReleaseError: it is not there, or may not be
-        read.
+        """Open a file at a byte.
+
+        Unreachable: another try may succeed. ReleaseError: it is not there, or may not be read.
         """
         where = f"{self.name}/{path}"
         # compressed on the way, a file would have other bytes and no ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
-        request = Request(urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}")), headers=headers)
-        if start:
-            request.add_header("Range", f"bytes={start}-")
+        url = urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}"))
+        request = Request(url, headers={**headers, "Range": f"bytes={start}-"} if start else headers)
         if self._authorization is not None:
             request.add_unredirected_header("Authorization", self._authorization)
         with _named(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
-            span = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            span = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
             if response.status == 206 and span is None:
                 raise Unreachable(f"{where}: the server answers with a part and does not say which")
-            first, total = (int(span[1]), int(span[2])) if span else (0, _whole_number(response, "Content-Length"))
+            first, total = (int(span[1]), int(span[2])) if span else (0, _number(response, "Content-Length"))
             yield Reply(first, total, _chunks(response, where))
 
 
-def _whole_number(response: Any, header: str) -> int | None:
+def _number(response: Any, header: str) -> int | None:
     text = response.headers.get(header, "")
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -150,7 +127,7 @@ def _named(where: str) -> Iterator[None]:
     except HTTPError as e:
         e.close()
         if e.code in _AGAIN:
-            wait = _whole_number(e, "Retry-After") or 0
+            wait = _number(e, "Retry-After") or 0
             raise Unreachable(f"{where}: the server answers {e.code}", wait=wait) from None
         raise ReleaseError(
             f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder "
@@ -184,21 +161,3 @@ class _Redirects(HTTPRedirectHandler):
         if request is not None and secret is not None and before[:2] == after[:2]:
             request.add_unredirected_header("Authorization", secret)
         return request
-
-
-class StoreRemote:
-    """A release in an object store."""
-
-    def __init__(self, url: str) -> None:
-        self.name = (url_of(url) or url).removesuffix(f"/{INDEX}")
-        self._store = Store(self.name)
-
-    @contextmanager
-    def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open an object at a byte; errors are those of a `Store`, or ReleaseError where it is not there."""
-        found = self._store.version(path)
-        if found is None:
-            raise ReleaseError(
-                f"{self.name}/{path} is not there. Check the address: it is that of the folder with {INDEX}."
-            )
-        yield Reply(start, found[0], self._store.pieces(path, start, found[0]))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import count
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import BinaryIO, TypeVar, cast
+from typing import IO, NamedTuple, TypeVar
 
 from ...errors import VerificationError
-from ..records.digests import sha256_file
+from ..disk.remote import Store
+from ..records.digests import sha256_pieces
 from ..release.archives import CHUNK
-from ..release.bag import IndexedFile
-from .addresses import HttpRemote, StoreRemote, Unreachable
+from ..release.bag import INDEX_CAP, IndexedFile
+from .addresses import HttpRemote, Unreachable
 
 ATTEMPTS = 6
 """In a row that bring less than `CHUNK` bytes more than were ever here; then the server counts as gone."""
@@ -28,134 +30,131 @@ STALLED_S = 900.0
 """Without a byte of any file for so long, the server counts as gone: one that sends a header for ever never falls
 silent.
 """
-AHEAD = 2
-"""Files, for each connection, that wait for who takes them: they bound what lies on the disk."""
 T = TypeVar("T")
-Remote = HttpRemote | StoreRemote
+Remote = HttpRemote | Store
 Counted = Callable[[int], None]
 """Told how many bytes more (or, where a file begins again, fewer) are here."""
 
 
-def download(
-    remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event
-) -> tuple[IndexedFile, Path]:
-    """Bring a file to `path`, and return both; its beginning that is there already is kept.
+class WrongBytes(VerificationError):
+    """A server has other bytes of a file than recorded."""
 
-    VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS`
-    times in a row; what is here stays for the next call. ReleaseError: it refuses.
+
+class Unrecorded(NamedTuple):
+    """A small file that no record names, as the index is: each try begins again."""
+
+    path: str
+    bytes: None = None
+    sha256: None = None
+
+
+def download(
+    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
+) -> None:
+    """Bring a file to the end of an open one, which may have its beginning.
+
+    WrongBytes: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS` times in a
+    row; what is here stays for the next call. ReleaseError: it refuses.
     """
-    path.touch()
-    have = path.stat().st_size
+    have = out.seek(0, os.SEEK_END)
     counted(have)
-    joined, begun_again, failures, most = have > 0, False, 0, 0
+    joined, begun_again, failures, best = have > 0, False, 0, 0
     while not stop.is_set():
         try:
-            if path.stat().st_size < file.bytes:
-                joined = _receive(remote, file, path, counted, stop) > 0
+            if file.bytes is None or out.tell() < file.bytes:
+                joined = _receive(remote, file, out, counted, stop) > 0
         except Unreachable as e:
             # what is thrown away and fetched again is no progress: a server that never gets to the end would be asked
             # for ever
-            have = path.stat().st_size
-            failures = 1 if have - most >= CHUNK else failures + 1
-            most = max(most, have)
-            _wait(e, failures, stop)
+            have = out.tell()
+            failures, best = 1 if have - best >= CHUNK else failures + 1, max(best, have)
+            if failures >= ATTEMPTS:
+                raise Unreachable(
+                    f"{e}; {failures} tries in a row failed. What was fetched stands: the same command goes on."
+                ) from None
+            wait = FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1)
+            stop.wait(min(LONGEST_WAIT_S, max(e.wait, wait)))
             continue
-        if stop.is_set() or (sha256 := sha256_file(path)) == file.sha256:
+        if stop.is_set():
             break
-        with path.open("ab") as out:
-            _empty(out, counted)
+        out.seek(0)
+        sha256 = sha256_pieces(iter(partial(out.read, CHUNK), b""))
+        if file.sha256 in (None, sha256):
+            break
+        _empty(out, counted)
         if begun_again or not joined:
-            raise VerificationError(
+            raise WrongBytes(
                 f"{remote.name}/{file.path} has {sha256}, recorded is {file.sha256}. Its bytes were not kept."
             )
         begun_again = True  # pieces of two versions of the file
-    return file, path
 
 
-def _receive(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> int:
+def _receive(
+    remote: Remote, file: IndexedFile | Unrecorded, out: IO[bytes], counted: Counted, stop: threading.Event
+) -> int:
     """Take what one reply has of the rest; return at which byte it began."""
-    where = f"{remote.name}/{file.path}"
-    with path.open("ab") as out, remote.open(file.path, out.tell()) as reply:
+    where, most = f"{remote.name}/{file.path}", INDEX_CAP if file.bytes is None else file.bytes
+    if file.bytes is None:
+        _empty(out, counted)
+    with remote.open(file.path, out.tell()) as reply:
         if reply.start != out.tell():  # no ranges here
             _empty(out, counted)
         if reply.start != out.tell():
             raise Unreachable(f"{where}: the server answers with another part than was asked for")
-        said = reply.total if reply.total != file.bytes else None
-        for chunk in reply.chunks if said is None else ():
+        has = reply.total if None not in (reply.total, file.bytes) and reply.total != file.bytes else None
+        for chunk in reply.chunks if has is None else ():
             if stop.is_set():
                 return reply.start
             out.write(chunk)
             counted(len(chunk))
-            if out.tell() > file.bytes:
+            if out.tell() > most:
                 break
-        if said is not None or out.tell() > file.bytes:
-            _empty(out, counted)
-            raise VerificationError(
-                f"{where} has {said or 'more'} bytes, recorded are {file.bytes}. Its bytes were not kept."
-            )
-        if out.tell() < file.bytes:
-            raise Unreachable(f"{where}: the connection was cut after {out.tell()} of {file.bytes} bytes")
+    if has is not None or out.tell() > most:
+        _empty(out, counted)
+        raise WrongBytes(f"{where} has {has or 'more'} bytes, recorded are {most}. Its bytes were not kept.")
+    if out.tell() < (whole := file.bytes or reply.total or 0):
+        raise Unreachable(f"{where}: the connection was cut after {out.tell()} of {whole} bytes")
     return reply.start
 
 
-def _empty(out: BinaryIO, counted: Counted) -> None:
+def _empty(out: IO[bytes], counted: Counted) -> None:
     counted(-out.tell())
     out.seek(0)
     out.truncate()
 
 
-def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
-    """Wait before the next try, longer after each; or raise, when there were enough."""
-    if failures >= ATTEMPTS:
-        raise Unreachable(
-            f"{error}; {failures} tries in a row failed. What was fetched stands: the same command goes on."
-        ) from None
-    stop.wait(min(LONGEST_WAIT_S, max(error.wait, FIRST_WAIT_S * 2 ** (failures - 1) * random.uniform(0.5, 1))))
+def small_file(remote: Remote, path: str) -> bytes:
+    """Return a file that no record names; errors are those of `download`."""
 
+    def bring(out: BytesIO, counted: Counted, stop: threading.Event) -> None:
+        download(remote, Unrecorded(path), out, counted, stop)
 
-def small_file(remote: Remote, path: str, cap: int) -> bytes:
-    """Return a file of at most `cap` bytes; errors are those of `download`."""
-    where = f"{remote.name}/{path}"
-
-    def read(counted: Counted, stop: threading.Event) -> bytes:
-        for failures in count(1):
-            try:
-                with remote.open(path) as reply:
-                    data = bytearray()
-                    for chunk in reply.chunks:
-                        counted(len(chunk))
-                        data += chunk
-                        if len(data) > cap:
-                            raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
-                    if reply.total in (None, len(data)):
-                        break
-                    raise Unreachable(f"{where}: the connection was cut after {len(data)} of {reply.total} bytes")
-            except Unreachable as e:
-                _wait(e, failures, stop)
-        return bytes(data)
-
-    (data,) = in_threads([read], 1, lambda more: None)
-    return data
+    (out,) = in_threads([BytesIO()], bring, 1, lambda more: None)
+    return out.getvalue()
 
 
 def download_all(
     remote: Remote, files: Sequence[tuple[IndexedFile, Path]], connections: int, told: Counted
 ) -> Generator[tuple[IndexedFile, Path], None, None]:
-    """Bring files to their places, several at once; yield each that is whole, as they come."""
-    return in_threads([partial(download, remote, file, path) for file, path in files], connections, told)
+    """Bring files to their places, several at once; yield each as it is whole."""
+
+    def bring(task: tuple[IndexedFile, Path], counted: Counted, stop: threading.Event) -> None:
+        with task[1].open("a+b") as out:
+            download(remote, task[0], out, counted, stop)
+
+    return in_threads(files, bring, connections, told)
 
 
 def in_threads(
-    calls: Sequence[Callable[[Counted, threading.Event], T]], at_once: int, told: Counted
+    tasks: Sequence[T], do: Callable[[T, Counted, threading.Event], None], at_once: int, told: Counted
 ) -> Generator[T, None, None]:
-    """Call functions, several at once; yield what they return, as it comes. The first error stops all.
+    """Do tasks, several at once; yield each as it is done.
 
-    The next ones are called when the caller comes back, `AHEAD` for each connection before.
+    The first error stops all. While the caller has one of them, at most `at_once` others come, or wait for it.
     """
-    stop, room, counting = threading.Event(), threading.Semaphore(AHEAD * at_once), threading.Lock()
-    waiting = deque(calls)
-    finished: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
-    heard = time.monotonic()
+    stop, counting, heard = threading.Event(), threading.Lock(), time.monotonic()
+    finished: SimpleQueue[tuple[T, BaseException | None]] = SimpleQueue()
+    waiting, threads = iter(tasks), list[threading.Thread]()
 
     def counted(more: int) -> None:
         nonlocal heard
@@ -163,35 +162,37 @@ def in_threads(
             heard = time.monotonic()
             told(more)
 
-    def work() -> None:
-        with suppress(IndexError):  # nothing waits any more
-            while room.acquire() and not stop.is_set():
-                call = waiting.popleft()
-                try:
-                    finished.put((call(counted, stop), None))
-                except BaseException as e:
-                    finished.put((None, e))
+    def work(task: T) -> None:
+        error: BaseException | None = None
+        try:
+            do(task, counted, stop)
+        except BaseException as e:
+            error = e
+        finished.put((task, error))
+
+    def begin(count: int) -> None:
+        for task in islice(waiting, count):
+            # it waits for servers, which nothing can interrupt: a command that ends does not wait for it
+            threads.append(threading.Thread(target=work, args=(task,), daemon=True))
+            threads[-1].start()
 
     def next_one() -> T:
         while (patience := heard + STALLED_S - time.monotonic()) > 0:
             with suppress(Empty):
-                result, error = finished.get(timeout=patience)
+                task, error = finished.get(timeout=patience)
                 if error is not None:
                     raise error
-                return cast(T, result)
+                return task
         raise Unreachable(f"nothing came for {STALLED_S:g} s. What was fetched stands: the same command goes on.")
 
-    # they wait for servers, which nothing can interrupt: a command that ends does not wait for them
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(calls)))]
-    for thread in threads:
-        thread.start()
     try:
-        for _ in calls:
-            yield next_one()
+        begin(at_once)
+        for _ in tasks:
+            task = next_one()
+            begin(1)
+            yield task
             heard = time.monotonic()
-            room.release()
     finally:
         stop.set()
-        room.release(len(calls) + at_once)
         for thread in threads:
             thread.join(2.0)

@@ -1,12 +1,14 @@
-"""A packed release, checked, and its files at a place: plain, the hub, a Zenodo record."""
+"""A packed release, and its files at a place: plain, the hub, a Zenodo record."""
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files as resources
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,16 +17,27 @@ from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
+from ..records.markdown import filled
 from ..records.models import Manifest
 from ..release.archives import CHUNK, read_members
-from ..release.bag import INDEX, INDEX_CAP, PAYLOAD, ReleaseIndex, indexed_files, parse_index, title
+from ..release.bag import (
+    INDEX,
+    INDEX_CAP,
+    PAYLOAD,
+    TAG_SUMS,
+    IndexedFile,
+    ReleaseIndex,
+    indexed_files,
+    parse_index,
+    tag_sums,
+    title,
+)
 from ..release.contents import read_heads, top_folder
 from ..release.croissant import CROISSANT, TABLE
 from ..release.parquet import PARQUET, configurations, parquet_files
 
 LayoutName = Literal["plain", "huggingface", "zenodo"]
 LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
-TAG_SUMS = "tagmanifest-sha256.txt"
 ZENODO_BYTES = 50_000_000_000
 """What a Zenodo record takes without a raised quota."""
 ZENODO_COUNT = 100
@@ -35,7 +48,6 @@ SIZES = (
     *("10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T"),
 )
 """The hub's words for how many images there are: by the digits of the number, up to three first."""
-_PAGE_CAP = 64 << 20
 _TEXT_CAP = 1 << 30
 """Bytes of a small file; the table of a million samples has some 400 MB."""
 
@@ -45,7 +57,7 @@ Content = bytes | Path
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file at its place: path, record, and its bytes or the file that has them."""
+    """A file at its place, and its bytes or the file that has them."""
 
     path: str
     bytes: int
@@ -53,14 +65,10 @@ class PublishedFile:
     content: Content
 
 
-def chunks_of(file: PublishedFile) -> Iterator[bytes]:
+def chunks_of(content: Content) -> Iterator[bytes]:
     """Yield the bytes of a file."""
-    if isinstance(file.content, bytes):
-        yield file.content
-        return
-    with file.content.open("rb") as opened:
-        while chunk := opened.read(CHUNK):
-            yield chunk
+    with BytesIO(content) if isinstance(content, bytes) else content.open("rb") as opened:
+        yield from iter(partial(opened.read, CHUNK), b"")
 
 
 @dataclass(frozen=True)
@@ -82,20 +90,11 @@ class ReleaseFolder:
     manifest: Manifest
     texts: dict[str, bytes]
 
-    def files(self, texts: dict[str, bytes], *, flat: bool = False) -> list[PublishedFile]:
-        """Return archives, texts and, last, their index; `flat`: all in one folder."""
-        archives = [a.model_copy(update={"path": a.name}) for a in self.index.archives] if flat else self.index.archives
-        index = self.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
-        large = [
-            PublishedFile(a.path, a.bytes, a.sha256, self.path / b.path)
-            for a, b in zip(archives, self.index.archives, strict=True)
-        ]
-        return [*large, *(_text(path, data) for path, data in sorted(texts.items())), _text(INDEX, index.encode())]
-
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote, or raise what `publish` does; the archives' sizes are compared, their bytes are
-    not read.
+    """Read a folder that `pack` wrote, or raise what `publish` does.
+
+    The archives' sizes are compared, their bytes are not read.
     """
     root = Path(directory)
     if (root / MANIFEST).exists():
@@ -111,17 +110,17 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
             "again."
         )
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
-    small = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
-    large = [a for a in index.archives if not (root / a.path).is_file() or (root / a.path).stat().st_size != a.bytes]
-    problems = [
-        f"{f.path} is missing, or was changed after the pack: recorded are {f.bytes} bytes" for f in (*small, *large)
-    ]
-    if problems:
+    changed: list[IndexedFile] = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
+    sizes = {path.relative_to(root).as_posix(): path.stat().st_size for path in root.rglob("*") if path.is_file()}
+    changed += [a for a in index.archives if sizes.get(a.path) != a.bytes]
+    if changed:
+        said = "is missing, or was changed after the pack: recorded are"
+        lines = listed([f"{f.path} {said} {f.bytes} bytes" for f in changed])
         raise VerificationError(
-            f"{root} is not what its {INDEX} says:\n{listed(problems)}\nPack the data set again, to another --out."
+            f"{root} is not what its {INDEX} says:\n{lines}\nPack the data set again, to another --out."
         )
     records = root / index.archives[-1].path
-    manifest = read_heads([records])[1].manifest
+    manifest = read_heads([records])[2].manifest
     if manifest.digest != index.digest:
         raise VerificationError(
             f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again."
@@ -129,7 +128,7 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     texts = {f.path: read_regular(root / f.path, _TEXT_CAP) for f in index.files}
     for member in read_members(records):
         if member.name == f"{top_folder(manifest)}/{PAGE}":
-            texts[PAGE] = member.read(_PAGE_CAP)
+            texts[PAGE] = member.read(_TEXT_CAP)
     return ReleaseFolder(root, index, manifest, texts)
 
 
@@ -142,39 +141,36 @@ def published_files(
     url: str | None,
     date: str | None,
 ) -> list[PublishedFile]:
-    """Return the files of a layout in the order in which they are sent; ReleaseError: it needs creators or a
-    licence.
+    """Return the files of a layout in the order in which they are sent.
+
+    ReleaseError: it needs creators or a licence.
     """
-    document = json.loads(release.texts[CROISSANT])
-    base = f"{url.rstrip('/')}/" if url else ""
-    paths = {a.name: a.name if layout == "zenodo" else a.path for a in release.index.archives}
+    flat = layout == "zenodo"  # a record has no folders
+    paths = {a.name: a.name if flat else a.path for a in release.index.archives}
+    document, base = json.loads(release.texts[CROISSANT]), f"{url.rstrip('/')}/" if url else ""
     for file in document["distribution"]:
         if "contentUrl" in file:
             file["contentUrl"] = base + paths.get(file["name"], file["name"])
-    document |= {
-        key: value
-        for key, value in {"url": url, "license": license, "datePublished": date}.items()
-        if value is not None
-    }
+    more = {"url": url, "license": license, "datePublished": date}
+    document |= {key: value for key, value in more.items() if value is not None}
     texts = {**release.texts, CROISSANT: _json(document)}
-    if layout == "zenodo":
-        return _zenodo(release, texts, creators, license)
+    first: list[PublishedFile] = []
+    if flat:
+        first = [_text("zenodo.json", _zenodo(release, creators, license))]
+        texts = _without_folders(release, texts)
     if layout == "huggingface":
-        parquet = parquet_files(release.path)
-        pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
-        configs = (
-            configurations(release.manifest, parquet)
-            if parquet
-            else [{"config_name": "samples", "data_files": SAMPLES}]
-        )
-        return [*pictures, *release.files(_tagged({**texts, **_hub_texts(release, license, configs)}))]
-    return release.files(_tagged(texts))
-
-
-def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the texts with BagIt's hashes of them, where the release has any."""
-    tagged, _ = parse_sha256sums(texts.get(TAG_SUMS, b""))
-    return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})} if tagged else texts
+        first = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet_files(release.path)]
+        texts |= _hub_texts(release, license, first)
+    if tagged := parse_sha256sums(texts.get(TAG_SUMS, b""))[0]:
+        texts[TAG_SUMS] = tag_sums({path: texts[path] for path in tagged})
+    archives = [a.model_copy(update={"path": paths[a.name]}) for a in release.index.archives]
+    index = release.index.model_copy(update={"files": indexed_files(texts), "archives": archives})
+    files = [
+        *(PublishedFile(paths[a.name], a.bytes, a.sha256, release.path / a.path) for a in release.index.archives),
+        *(_text(path, data) for path, data in sorted(texts.items())),
+        _text(INDEX, index.encode()),
+    ]
+    return [*first, *(PublishedFile(f"files/{f.path}", f.bytes, f.sha256, f.content) if flat else f for f in files)]
 
 
 def _text(path: str, data: bytes) -> PublishedFile:
@@ -185,83 +181,66 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def _hub_texts(release: ReleaseFolder, license: str | None, configs: list[dict[str, Any]]) -> dict[str, bytes]:
+def _filled(template: str, release: ReleaseFolder, **words: Any) -> str:
+    text = resources(__package__).joinpath(template).read_text("utf-8")
+    return filled(text, m=release.manifest, title=title(release.manifest), **words)
+
+
+def _hub_texts(release: ReleaseFolder, license: str | None, parquet: Sequence[PublishedFile]) -> dict[str, bytes]:
     """Return README.md with the hub's metadata, and the table of samples as lines."""
-    head: dict[str, Any] = {
-        "pretty_name": title(release.manifest),
-        "license": (license or "other").lower(),
-        "task_categories": ["image-classification"],
-        "tags": [k.replace(" ", "-") for k in KEYWORDS],
-        "size_categories": [SIZES[max(0, len(str(sum(s.count for s in release.manifest.sets))) - 3)]],
-        # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each
-        # other
-        "configs": configs,
-    }
+    images, card = sum(s.count for s in release.manifest.sets), release.texts[README].decode()
+    readme = _filled(
+        "hub.jinja",
+        release,
+        license=(license or "other").lower(),
+        tags=[k.replace(" ", "-") for k in KEYWORDS],
+        size=SIZES[max(0, len(str(images)) - 3)],
+        configs=configurations(release.manifest, [f.path for f in parquet]) if parquet else [],
+        # a release from the hub has such a head already
+        card=re.sub(r"\A---\n.*?^---\n\n", "", card, flags=re.DOTALL | re.MULTILINE),
+    )
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
-    rows = [
-        json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)
-    ]
-    # each JSON value is YAML
-    yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())
-    # of a release from the hub
-    card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)
-    return {README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
+    rows = (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return {README: readme.encode(), SAMPLES: lines.encode()}
 
 
-def _zenodo(
-    release: ReleaseFolder, texts: dict[str, bytes], creators: Sequence[str], license: str | None
-) -> list[PublishedFile]:
-    m = release.manifest
+def _without_folders(release: ReleaseFolder, texts: dict[str, bytes]) -> dict[str, bytes]:
+    """Return texts that are no bag's, and that name archives without a folder."""
+    texts = {path: data for path, data in texts.items() if not re.match("bag|(tag)?manifest-", path)}
+    card = texts[README].replace(b"The folder is a BagIt bag; ", b"")
+    for start in (f"{release.index.folder}-", "*."):
+        card = card.replace(f"{PAYLOAD}/{start}".encode(), start.encode())
+    return {**texts, README: card, SHA256SUMS: sums_bytes({a.name: a.sha256 for a in release.index.archives})}
+
+
+def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None) -> bytes:
+    """Return the metadata of a record, as Zenodo's interface takes it."""
     if not creators or license is None:
         raise ReleaseError(
             "A Zenodo record names its creators and a licence, which a data set does not know: give --creator "
             "'Family, Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The "
-            f"licence recorded of the source is: {m.source.license or 'none'}."
+            f"licence recorded of the source is: {release.manifest.source.license or 'none'}."
         )
-    # a record has no folders, so it is no bag, and what names an archive names it without one
-    flat = {
-        path: data
-        for path, data in texts.items()
-        if path not in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)
-    }
-    for start in (f"{release.index.folder}-", "*."):
-        flat[README] = flat[README].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
-    flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
-    flat[SHA256SUMS] = sums_bytes({a.name: a.sha256 for a in release.index.archives})
-    files = [PublishedFile(f"files/{f.path}", f.bytes, f.sha256, f.content) for f in release.files(flat, flat=True)]
-    lines = [
-        str(m.recipe.get("description") or title(m)),
-        f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, "
-        "made by corruptset.",
-        f"Digest, which is the benchmark's name on every machine: {m.digest}",
-        "README.md says how the files are checked and loaded.",
-    ]
-    named = [[part.strip() for part in given.split(";", 1) if part.strip()] for given in creators]
-    metadata = {
-        "upload_type": "dataset",
-        "title": f"{title(m)} ({m.name} {m.version})",
-        "creators": [dict(zip(("name", "affiliation"), parts, strict=False)) for parts in named],
-        "description": "".join(f"<p>{html.escape(' '.join(line.split()))}</p>" for line in lines),
-        "access_right": "open",
-        "license": license.lower(),
-        "keywords": list(KEYWORDS),
-        "version": m.version,
-        "language": "eng",
-    }
-    return [_text("zenodo.json", _json({"metadata": metadata})), *files]
+    named = [[part.strip() for part in f"{given};".split(";")[:2]] for given in creators]
+    text = _filled("zenodo.jinja", release, creators=named, license=license.lower(), keywords=KEYWORDS)
+    return _json(json.loads(text))
 
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
     """Return what a person should know of a place's limits."""
-    count, total = len(files) - 1, sum(f.bytes for f in files[1:])
-    notes = {
-        "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them.": (
-            layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files)
-        ),
-        f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher quota "
-        "first.": layout == "zenodo" and total > ZENODO_BYTES,
-        f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family.": (
-            layout == "zenodo" and count > ZENODO_COUNT
-        ),
-    }
-    return [note for note, holds in notes.items() if holds]
+    count, total, notes = len(files) - 1, sum(f.bytes for f in files[1:]), []
+    if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
+        notes.append(
+            "load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."
+        )
+    if layout == "zenodo" and total > ZENODO_BYTES:
+        notes.append(
+            f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher "
+            "quota first."
+        )
+    if layout == "zenodo" and count > ZENODO_COUNT:
+        notes.append(
+            f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family."
+        )
+    return notes

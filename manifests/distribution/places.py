@@ -1,145 +1,123 @@
-"""The places of a published data set: a folder, an object store, the hub."""
+"""The places of a published data set: a folder, an object store, the hub.
+
+Each says what of a release is there already, and takes files in their order, each whole or not at all.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...digests import digits
 from ...errors import CorruptsetError, MachineError, ReleaseError
 from ..checksums import is_file_as
 from ..disk.atomic import write_large
 from ..disk.remote import Store, url_of
 from ..disk.space import check_space
+from ..records.digests import sha256_pieces
 from ..release.bag import INDEX
-from .addresses import hub_address
+from .addresses import HUB, hub_address
 from .layouts import PublishedFile, chunks_of
 
+Files = Sequence[PublishedFile]
 Sent = Callable[[int], None]
-"""Told how many bytes of a file are sent by now."""
+"""Told how many bytes are sent by now."""
 
 
 class FolderPlace:
-    """A folder of this machine. As in each place, files are sent in their order, and each is there whole or not
-    at all.
-    """
+    """A folder of this machine."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def differs(self, file: PublishedFile) -> bool | None:
-        """Return whether a file that is there differs, by size and sha256; None where it is not there."""
-        path = self.root / file.path
-        return not is_file_as(path, file.bytes, file.sha256) if os.path.lexists(path) else None
+    def same(self, files: Files) -> dict[str, bool]:
+        """Return path -> whether a file that is there is the release's."""
+        found = ((f, self.root / f.path) for f in files)
+        return {f.path: is_file_as(path, f.bytes, f.sha256) for f, path in found if os.path.lexists(path)}
 
-    @contextmanager
-    def sending(self, total: int) -> Iterator[None]:
-        """Send so many bytes in the `with`."""
-        check_space(self.root, total, "the release", "Free some space, or choose another --to.")
-        yield
-
-    def put(self, file: PublishedFile, sent: Sent) -> None:
-        """Copy a file; it is renamed to its name when it is on the disk."""
-        target = self.root / file.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for stray in target.parent.glob(".*.part"):  # of a call that was killed
-            stray.unlink()
-        write_large(target, chunks_of(file))
+    def send(self, files: Files, sent: Sent) -> None:
+        """Copy files; each is renamed to its name when it is on the disk."""
+        needed, done = sum(f.bytes for f in files), 0
+        check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
+        for file in files:
+            target = self.root / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for stray in target.parent.glob(".*.part"):  # of a call that was killed
+                stray.unlink()
+            write_large(target, chunks_of(file.content))
+            sent(done := done + file.bytes)
 
 
-class ObjectStore:
+class StorePlace:
     """A folder in an object store, such as ``s3://bucket/prefix``.
 
     The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects
     are read.
     """
 
-    def __init__(self, url: str, *, replace: bool = False) -> None:
+    def __init__(self, url: str, *, replace: bool) -> None:
         self._store, self._replace = Store(url_of(url) or url), replace
 
-    @cached_property
-    def _there(self) -> dict[str, tuple[int, str]]:
-        return self._store.versions()
+    def same(self, files: Files) -> dict[str, bool]:
+        """Return path -> whether an object that is there is the release's."""
+        there, same = self._store.versions(), {}
+        for f in (f for f in files if f.path in there):
+            kept = None if self._replace else self._store.kept_sha256(f.path)
+            same[f.path] = there[f.path][0] == f.bytes and (
+                kept == f.sha256 or sha256_pieces(self._store.pieces(f.path, 0, f.bytes)) == f.sha256
+            )
+        return same
 
-    def differs(self, file: PublishedFile) -> bool | None:
-        """Return whether an object that is there differs, by size and sha256; None where there is none."""
-        if file.path not in self._there:
-            return None
-        if self._there[file.path][0] != file.bytes:
-            return True
-        if not self._replace and self._store.kept_sha256(file.path) == file.sha256:
-            return False
-        return self._store.sha256(file.path, file.bytes) != file.sha256
-
-    def sending(self, total: int) -> AbstractContextManager[None]:
-        """Send so many bytes in the `with`."""
-        return nullcontext()
-
-    def put(self, file: PublishedFile, sent: Sent) -> None:
-        """Send a file, a large one in parts that become one object."""
-        self._store.put(file.path, file.content, digits(file.sha256), sent)
+    def send(self, files: Files, sent: Sent) -> None:
+        """Send files, a large one in parts that become one object."""
+        done = 0
+        for file in files:
+            self._store.put(file.path, file.content, file.sha256, lambda part: sent(done + part))
+            sent(done := done + file.bytes)
 
 
 class HubPlace:
-    """A data set on the hub; a release is one commit, so that readers see all of it or nothing."""
+    """A data set on the hub, where a release is one commit."""
 
-    def __init__(self, url: str, *, private: bool = False) -> None:
+    def __init__(self, url: str, *, private: bool) -> None:
         try:
             import huggingface_hub
         except ImportError:
             raise ReleaseError("hf:// needs a package that is not installed: pip install 'corruptset[hub]'.") from None
-        self.address, self._url, self._private = hub_address(url), url, private
-        self._library = huggingface_hub
+        repository, revision = hub_address(url)
+        self._url, self._private, self._library = url, private, huggingface_hub
         self._api = huggingface_hub.HfApi(library_name="corruptset")
-        self._operations: list[Any] = []
-        self._where: dict[str, Any] = {
-            "repo_id": self.address.repository,
-            "repo_type": "dataset",
-            "revision": self.address.revision,
-        }
+        self._where = {"repo_id": repository, "repo_type": "dataset", "revision": revision}
 
-    @cached_property
-    def _there(self) -> dict[str, Any]:
+    def same(self, files: Files) -> dict[str, bool]:
+        """Return path -> whether a file that is there is the release's."""
+        errors = self._library.errors
         with self._talking():
             try:
-                return {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
-            except (self._library.errors.RepositoryNotFoundError, self._library.errors.RevisionNotFoundError):
-                return {}
+                there = {entry.path: entry for entry in self._api.list_repo_tree(**self._where, recursive=True)}
+            except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError):
+                there = {}
+        return {f.path: _is_entry(there[f.path], f) for f in files if f.path in there}
 
-    def differs(self, file: PublishedFile) -> bool | None:
-        """Return whether a file that is there differs, by sha256 or git's hash; None where none is."""
-        there = self._there.get(file.path)
-        if there is None or getattr(there, "size", None) != file.bytes:
-            return None if there is None else True
-        if there.lfs is not None:
-            return file.sha256 != f"sha256:{there.lfs.sha256}"
-        blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
-        for chunk in chunks_of(file):
-            blob.update(chunk)
-        return bool(there.blob_id != blob.hexdigest())
-
-    @contextmanager
-    def sending(self, total: int) -> Iterator[None]:
-        """Send files in the `with`; at its end one commit names them all."""
+    def send(self, files: Files, sent: Sent) -> None:
+        """Send files; at the end one commit names them all."""
+        operations: list[Any] = []
+        done = 0
         with self._talking():
             self._api.create_repo(
-                self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True
+                self._where["repo_id"], repo_type="dataset", private=self._private or None, exist_ok=True
             )
-            yield
-            message = f"Publish {len(self._operations)} files ({INDEX})"
-            self._api.create_commit(operations=self._operations, commit_message=message, **self._where)
-
-    def put(self, file: PublishedFile, sent: Sent) -> None:
-        """Send the content of an archive, which an interrupted call need not send again."""
-        content = str(file.content) if isinstance(file.content, Path) else file.content
-        self._operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
-        if isinstance(file.content, Path):
-            self._api.preupload_lfs_files(additions=self._operations[-1:], **self._where)
+            for file in files:
+                content = str(file.content) if isinstance(file.content, Path) else file.content
+                operations.append(self._library.CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=content))
+                if isinstance(file.content, Path):  # an interrupted call need not send it again
+                    self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
+                sent(done := done + file.bytes)
+            message = f"Publish {len(operations)} files ({INDEX})"
+            self._api.create_commit(operations=operations, commit_message=message, **self._where)
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -163,3 +141,26 @@ class HubPlace:
         finally:
             if bars:
                 enable_progress_bars()
+
+
+def _is_entry(entry: Any, file: PublishedFile) -> bool:
+    if getattr(entry, "size", None) != file.bytes:
+        return False
+    if entry.lfs is not None:
+        return f"sha256:{entry.lfs.sha256}" == file.sha256
+    blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
+    for chunk in chunks_of(file.content):
+        blob.update(chunk)
+    return bool(entry.blob_id == blob.hexdigest())
+
+
+def place_of(target: str, release: Path, *, private: bool, replace: bool) -> FolderPlace | StorePlace | HubPlace:
+    """Return the place of a folder or URL; ReleaseError: it is inside the release."""
+    if target.startswith(HUB):
+        return HubPlace(target, private=private)
+    folder = target.removeprefix("file://")
+    if "://" in folder:
+        return StorePlace(target, replace=replace)
+    if release.resolve() in (Path(folder) / "x").resolve().parents:
+        raise ReleaseError(f"{target} is inside the release. Choose another --to.")
+    return FolderPlace(Path(folder))

@@ -6,7 +6,6 @@ import datetime
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ...errors import ReleaseError, VerificationError, listed
@@ -14,17 +13,9 @@ from ...progress import shows_progress, told
 from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
-from .addresses import HUB
-from .layouts import (
-    LAYOUTS,
-    LayoutName,
-    PublishedFile,
-    ReleaseFolder,
-    limit_notes,
-    open_release_folder,
-    published_files,
-)
-from .places import FolderPlace, HubPlace, ObjectStore
+from .addresses import HUB, hub_files
+from .layouts import LAYOUTS, LayoutName, PublishedFile, limit_notes, open_release_folder, published_files
+from .places import place_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +76,7 @@ def publish(
     date: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Publication:
-    """Publish what `pack` wrote. By default a dry run: it says which files go where, and sends nothing.
+    """Publish what `pack` wrote. By default a dry run, which sends nothing.
 
     Files that are there with the right size and sha256 are not sent again, so the same call resumes an interrupted one.
     The index (archives.json) is sent last: without it there is no release at that place.
@@ -149,13 +140,15 @@ def publish(
             f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as "
             "https://example.org/imagenet-c."
         )
-    place = _place(target, Path(directory), private=private, replace=replace)
-    if url is None and isinstance(place, HubPlace):
-        url = place.address.files
-    files = published_files(release, layout, creators=creators, license=license, url=url, date=date and _day(date))
+    try:
+        date = date and datetime.date.fromisoformat(date).isoformat()
+    except ValueError:
+        raise ReleaseError(f"--date is {date!r}; expected a day such as 2026-11-23.") from None
+    place = place_of(target, release.path, private=private, replace=replace)
+    url = hub_files(target) if url is None and target.startswith(HUB) else url
+    files = published_files(release, layout, creators=creators, license=license, url=url, date=date)
     shown("comparing", 0, 0)
-    found = [(f.path, place.differs(f)) for f in files]
-    there = {path: "differs" if differs else "same" for path, differs in found if differs is not None}
+    there = {path: "same" if same else "differs" for path, same in place.same(files).items()}
     publication = Publication(target, release.index.digest, layout, go, files, there, limit_notes(files, layout))
     differing = [path for path, state in there.items() if state == "differs"]
     if differing and not replace:
@@ -164,50 +157,23 @@ def publish(
             "place, or overwrite them with --replace (replace=True)."
         )
     if go:
-        _check_archives(release, files, shown)
-        total, done = sum(f.bytes for f in publication.to_send), 0
-        if publication.to_send:
-            with place.sending(total):
-                for f in publication.to_send:
-                    place.put(f, partial(_tell, shown, done, total))
-                    done += f.bytes
-                    shown("bytes", done, total)
+        _check_archives(release.path, files, shown)
+        if to_send := publication.to_send:
+            total = sum(f.bytes for f in to_send)
+            place.send(to_send, lambda done: shown("bytes", done, total))
     return publication
 
 
-def _tell(shown: Progress, before: int, total: int, sent: int) -> None:
-    shown("bytes", before + sent, total)
-
-
-def _day(given: str) -> str:
-    try:
-        return datetime.date.fromisoformat(given).isoformat()
-    except ValueError:
-        raise ReleaseError(f"--date is {given!r}; expected a day such as 2026-11-23.") from None
-
-
-def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
-    if target.startswith(HUB):
-        return HubPlace(target, private=private)
-    if target.startswith("file://"):
-        target = target.removeprefix("file://")
-    if "://" in target:
-        return ObjectStore(target, replace=replace)
-    if directory.resolve() in (Path(target) / "x").resolve().parents:
-        raise ReleaseError(f"{target} is inside the release. Choose another --to.")
-    return FolderPlace(Path(target))
-
-
-def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], progress: Progress) -> None:
+def _check_archives(release: Path, files: Sequence[PublishedFile], progress: Progress) -> None:
     """Refuse archives that were damaged since they were packed: nobody could use them."""
     large = [(f, f.content) for f in files if isinstance(f.content, Path)]
     total, done, problems = sum(f.bytes for f, _ in large), 0, []
     for file, path in large:
         progress("checking", done, total)
         if sha256_file(path) != file.sha256:
-            problems.append(f"{path.relative_to(release.path)} has another sha256 than {file.sha256}")
+            problems.append(f"{path.relative_to(release)} has another sha256 than {file.sha256}")
         done += file.bytes
     if problems:
         raise VerificationError(
-            f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again."
+            f"{release} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again."
         )

@@ -7,7 +7,6 @@ The reader takes regular files alone, in the order of the archive, and holds one
 from __future__ import annotations
 
 import os
-import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,52 +16,26 @@ from typing import Any, BinaryIO
 from ...errors import VerificationError
 from ...files import open_regular
 from ..disk.tar_members import tar_members
-from ..records.fields import safe_path
 from ..records.report import printable
 
 CHUNK = 1 << 20
 """Bytes that are read, hashed and written at once."""
 END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
 """Most bytes that stand at an archive's end."""
-_NAME_CAP, _PART_CAP = 4096, 255
-"""Bytes of a member's name, and of a name between two slashes, which file systems limit."""
-SHOWN = 300
-"""Characters of a member's name in a message."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class BadArchive(VerificationError):
     """An archive that is damaged, or not one that `pack` writes."""
 
     def __init__(self, archive: Path, problem: str, member: str | None = None) -> None:
-        where = str(archive) if member is None else f"{archive}: member '{printable(member[:SHOWN])}'"
+        where = str(archive) if member is None else f"{archive}: member '{printable(member[:300])}'"
         super().__init__(f"{where} {problem}. What was checked before it stays; fetch the archive again.")
 
 
-def name_problem(name: str) -> str | None:
-    """Return what keeps a path from being a member's name, or None.
-
-    Examples
-    --------
-    >>> name_problem("images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG")
-    >>> name_problem("../etc/passwd")
-    'is not a plain relative path'
-    """
-    try:
-        lengths = [len(part.encode()) for part in safe_path(name).split("/")]
-    except ValueError:  # a name that is not UTF-8, too
-        return "is not a plain relative path"
-    if _CONTROL.search(name):
-        return "has control characters in its name"
-    if sum(lengths) + len(lengths) > _NAME_CAP or max(lengths) > _PART_CAP:
-        return f"has too long a name (at most {_NAME_CAP} bytes, {_PART_CAP} between slashes)"
-    return None
-
-
 def new_archive(file: Any) -> tarfile.TarFile:
-    """Return an archive that is written into a file; its end is written when it is closed."""
-    options: dict[str, Any] = {"encoding": "utf-8", "errors": "strict", "copybufsize": CHUNK}
-    return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, format=tarfile.PAX_FORMAT, **options)
+    """Return an archive that is written into a file; closing it writes its end."""
+    options: dict[str, Any] = {"format": tarfile.PAX_FORMAT, "copybufsize": CHUNK}  # typeshed lacks the last
+    return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, **options)
 
 
 def member_header(name: str, size: int) -> tarfile.TarInfo:
@@ -70,13 +43,6 @@ def member_header(name: str, size: int) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.size, info.mode = size, 0o644
     return info
-
-
-def member_cost(name: str, size: int) -> int:
-    """Return how many bytes a member takes."""
-    return (
-        len(member_header(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
-    )
 
 
 @dataclass
@@ -90,7 +56,7 @@ class Member:
     _start: int
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes, at most `CHUNK` at a time; the archive was found to have them all."""
+        """Yield the bytes, at most `CHUNK` at a time."""
         self._file.seek(self._start)
         for at in range(0, self.size, CHUNK):
             yield self._file.read(min(self.size - at, CHUNK))

@@ -22,16 +22,18 @@ from ..checksums import sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
-from ..records.markdown import filled, markdown_text, one_line
+from ..records.markdown import filled, one_line
 from ..records.models import Manifest, Record
 from ..records.parsing import record_or_mistakes
-from .contents import top_folder
 
 INDEX = "archives.json"
 PAYLOAD = "data"
 """The folder of archives."""
+TAG_SUMS = "tagmanifest-sha256.txt"
 INDEX_CAP = 64 << 20
 """Bytes of an index; one of 10,000 archives has some 3 MB."""
+Lacks = Literal["nothing", "images", "rows"]
+"""What of a data set is in none of its archives."""
 
 
 class IndexedFile(Record):
@@ -91,16 +93,13 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     index, mistakes = record_or_mistakes(ReleaseIndex, data)
     if index is None:
         raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
-    names = [INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))]
-    if twice := [name for name, times in Counter(names).items() if times > 1]:
+    names = Counter([INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))])
+    if twice := [name for name, times in names.items() if times > 1]:
         raise VerificationError(
             f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): "
             f"{first_few(twice)}. Do not use this release."
         )
     return index
-
-
-Lacks = Literal["nothing", "images", "rows"]
 
 
 @dataclass(frozen=True)
@@ -133,49 +132,44 @@ class Bag:
 
 
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a bag but for its payload, SHA256SUMS last; `texts` are other files beside the payload, by
-    name.
+    """Return the files of a bag beside its payload, SHA256SUMS last.
+
+    `texts` are those that BagIt does not know.
     """
     sums = sums_bytes({a.path: a.sha256 for a in archives})
-    info = {
-        "Bag-Software-Agent": "corruptset",
-        "External-Identifier": manifest.digest,
-        "External-Description": f"{title(manifest)} ({manifest.name} {manifest.version})",
-        "Payload-Oxum": f"{sum(a.bytes for a in archives)}.{len(archives)}",
-    }
+    info = (
+        "Bag-Software-Agent: corruptset\n"
+        f"External-Identifier: {manifest.digest}\n"
+        f"External-Description: {title(manifest)} ({manifest.name} {manifest.version})\n"
+        f"Payload-Oxum: {sum(a.bytes for a in archives)}.{len(archives)}\n"
+    )
     texts = {
         "bagit.txt": b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
-        "bag-info.txt": "".join(f"{key}: {value}\n" for key, value in info.items()).encode(),
+        "bag-info.txt": info.encode(),
         "manifest-sha256.txt": sums,
         **texts,
     }
-    tags = {path: sha256_bytes(data) for path, data in {**texts, SHA256SUMS: sums}.items()}
-    return {**texts, "tagmanifest-sha256.txt": sums_bytes(tags), SHA256SUMS: sums}
+    return {**texts, TAG_SUMS: tag_sums({**texts, SHA256SUMS: sums}), SHA256SUMS: sums}
+
+
+def tag_sums(texts: Mapping[str, bytes]) -> bytes:
+    """Return BagIt's hashes of the files beside the archives."""
+    return sums_bytes({path: sha256_bytes(data) for path, data in texts.items()})
 
 
 def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samples: int, lacks: Lacks) -> bytes:
-    """Return the README.md beside the archives; `lacks` says what of the data set is in none of them."""
-    text = filled(
-        files(__package__).joinpath("card.md").read_text("utf-8"),
-        m=manifest,
-        title=markdown_text(title(manifest)),
-        top=top_folder(manifest),
-        source=one_line(manifest.source.name),
-        example=next((s.id for s in manifest.sets if s.stages), manifest.sets[0].id if manifest.sets else "clean"),
-        archives=[(a, _ranges(a.sets)) for a in archives],
-        samples=samples,
-        lacks=lacks,
-    )
-    return text.encode()
+    """Return the README.md beside the archives."""
+    template = files(__package__).joinpath("card.md").read_text("utf-8")
+    ranges = [(a, _ranges(a.sets)) for a in archives]
+    return filled(template, m=manifest, title=title(manifest), archives=ranges, samples=samples, lacks=lacks).encode()
 
 
 def _ranges(sets: Sequence[str]) -> str:
     """Return set ids with those of one corruption as one: ``fog/1..5``."""
     groups: dict[str, list[str]] = {}
     for set_id in sets:
-        start, _, last = set_id.rpartition("/")
-        groups.setdefault(start or set_id, []).append(f"/{last}" if start else "")
-    ranges = (f"`{start}{lasts[0]}{f'..{lasts[-1][1:]}' * (len(lasts) > 1)}`" for start, lasts in groups.items())
+        groups.setdefault(set_id.rpartition("/")[0] or set_id, []).append(set_id)
+    ranges = (f"`{ids[0]}..{ids[-1].rpartition('/')[2]}`" if len(ids) > 1 else f"`{ids[0]}`" for ids in groups.values())
     return ", ".join(ranges) or "records, no images"
 
 

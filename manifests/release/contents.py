@@ -6,9 +6,9 @@ the manifest.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +16,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ...errors import BuildError, VerificationError, listed
-from ..checksums import SUMS_CAP
 from ..disk.jsonl import read_jsonl
-from ..layout import MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..layout import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
 from ..partial import owners
 from ..records.digests import set_digest, sha256_pieces
@@ -27,15 +26,16 @@ from ..records.models import FileRecord, ImageRecord, Manifest, Record
 from ..records.parsing import record_or_mistakes
 from ..records.report import printable
 from ..verify.rules import manifest_problems
-from .archives import SHOWN, BadArchive, Member, name_problem, read_members
+from .archives import BadArchive, Member, read_members
 
 RECORD_CAP = 32 << 20
 """Bytes of an archive's record; one of 10,000 sets has some 3 MB."""
-_RECORD_NAME = re.compile(r"([a-z0-9][0-9A-Za-z._+-]*)/archives/([^/]+)\.json")
-_OWN = frozenset({WORK_FOLDER, PARTIAL.casefold()})
+_RECORD_NAME = re.compile(r"([a-z0-9][0-9A-Za-z._+-]*)/archives/[^/]+\.json")
+NAME_CAP = 255
+"""Bytes of a name between two slashes, which file systems limit."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_OWN = (WORK_FOLDER, PARTIAL.casefold())
 """What `unpack` itself writes at the top of a data set."""
-_NO_IMAGES = _OWN | {MANIFEST, SAMPLES, SHA256SUMS.casefold(), SETS.rstrip("/"), "archives"}
-"""Where no image of a view can be."""
 
 Unit = tuple[str, ...]
 """Set ids, sorted."""
@@ -61,12 +61,16 @@ class ArchiveRecord(Record):
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]
     digest: Sha256
     """The build's."""
-    files: list[FileRecord]
+    files: Annotated[list[FileRecord], Field(min_length=1)]
     """manifest.json, the other small files by path, and then the rows of this archive's sets."""
     units: list[UnitRecord]
     """Then the images: those of each unit by path. Their sizes and hashes are in the rows, those of shards and arrays
     in the manifest.
     """
+
+    def encode(self) -> bytes:
+        """Return the record's bytes in the archive."""
+        return json.dumps(self.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def top_folder(manifest: Manifest) -> str:
@@ -77,32 +81,35 @@ def top_folder(manifest: Manifest) -> str:
 class Contents:
     """The files that hold the images of each set.
 
-    `containers` are the shards and arrays of each unit.
+    `single` are the sets whose images are files of their own; `containers` the shards and arrays of each unit.
     """
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.sets = {s.id: s for s in manifest.sets}
+        self._known = {f.path: f for f in manifest.files}
         self.places = set_places(manifest)
-        owned = owners(manifest)
-        joined = {set_id: {set_id} for set_id in self.sets}
-        for set_ids in owned.values():
-            union = set().union(*(joined[set_id] for set_id in set_ids))
-            joined.update(dict.fromkeys(union, union))
-        unit_of = {set_id: tuple(sorted(sets)) for set_id, sets in joined.items()}
+        stored = manifest.encoding["containers"]
+        self.single = {
+            set_id
+            for set_id, places in self.places.items()
+            if "folder" in stored or (stored == ["view"] and not places[0].endswith(".npy"))
+        }
+        sharing: dict[str, list[str]] = {}
+        for set_id, places in self.places.items():
+            arrays = places[0].endswith(".npy")
+            sharing.setdefault("\n".join(places) if arrays else set_id, []).append(set_id)
+        unit_of = {set_id: tuple(sorted(sets)) for sets in sharing.values() for set_id in sets}
         self.containers: dict[Unit, list[FileRecord]] = {unit: [] for unit in sorted(set(unit_of.values()))}
+        owned = owners(manifest)
         for file in manifest.files:
             if file.path in owned:
                 self.containers[unit_of[owned[file.path][0]]].append(file)
 
-    def count(self, unit: Unit) -> int:
-        """Return how many files hold the images of a unit, according to the manifest."""
-        return len(self.containers[unit]) + sum(self.sets[s].count for s in unit if self.in_single_files(s))
-
-    def in_single_files(self, set_id: str) -> bool:
-        """Return whether each image of a set is a file of its own."""
-        containers = self.manifest.encoding["containers"]
-        return "folder" in containers or (containers == ["view"] and not self.places[set_id][0].endswith(".npy"))
+    def total(self, unit: Unit) -> tuple[int, int]:
+        """Return how many files hold the images of a unit, and their bytes."""
+        shared, single = self.containers[unit], [self.sets[s] for s in unit if s in self.single]
+        return len(shared) + sum(s.count for s in single), sum(f.bytes for f in shared) + sum(s.bytes for s in single)
 
     def files(self, root: Path, unit: Unit) -> list[FileRecord]:
         """Return the files that hold the images of a unit, sorted by path.
@@ -111,34 +118,20 @@ class Contents:
         their set.
         """
         files = [*self.containers[unit], *(file for set_id in unit for file in self.images(root, set_id))]
-        different = len({f.path.casefold() for f in files})
-        if len(files) != self.count(unit) or different != len(files):
+        count, different = self.total(unit)[0], len({f.path.casefold() for f in files})
+        if not len(files) == count == different:
             raise VerificationError(
                 f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the "
-                f"manifest has {self.count(unit)}. Run `corruptset verify` on the build."
+                f"manifest has {count}. Run `corruptset verify` on the build."
             )
         return sorted(files, key=lambda f: f.path)
 
-    def archive_files(self, root: Path, record: ArchiveRecord) -> Iterator[FileRecord]:
-        """Yield the files of an archive in its order; the rows of a set are on the disk before they are needed.
-
-        VerificationError: no archive can hold a file of this name.
-        """
-        units = (self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count] for unit in record.units)
-        for file in chain(record.files, chain.from_iterable(units)):
-            if (problem := name_problem(file.path)) is not None:
-                raise VerificationError(
-                    f"The file {printable(file.path)!r} {problem}: no archive may hold it. Rename it in the source."
-                )
-            yield file
-
     def images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
         """Yield the single files of a set's images, in the order of its samples."""
-        path, place, single = root / set_path(set_id), self.places[set_id][0], self.in_single_files(set_id)
-        pixels = []
+        path, place, pixels = root / set_path(set_id), self.places[set_id][0], []
         for row in read_jsonl(path, ImageRecord):
             pixels.append(row.pixels)
-            for file in row.files if single else ():
+            for file in row.files if set_id in self.single else ():
                 if file.row is None:
                     if not file.path.startswith(f"{place}/"):
                         raise VerificationError(
@@ -148,94 +141,80 @@ class Contents:
         if set_digest(pixels) != self.sets[set_id].pixel_digest:
             raise VerificationError(f"{path}: the digest of the rows is not the manifest's pixel_digest.")
 
+    def archive_files(self, root: Path, record: ArchiveRecord) -> Iterator[FileRecord]:
+        """Yield the files of an archive in its order, rows before their images.
 
-@dataclass(frozen=True)
-class ArchiveHead:
-    """The record of an archive, and the bytes of the manifest in it."""
+        VerificationError: no archive can hold a file of this name.
+        """
+        units = (self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count] for unit in record.units)
+        for file in chain(record.files, chain.from_iterable(units)):
+            longest = max(map(len, file.path.encode().split(b"/")))
+            if _CONTROL.search(file.path) or longest > NAME_CAP or file.path.casefold().startswith(_OWN):
+                raise VerificationError(
+                    f"{printable(file.path)!r} is unpack's own, or has control characters or more than {NAME_CAP} "
+                    "bytes between slashes: no archive may hold it. Rename it in the source."
+                )
+            yield file
 
-    archive: Path
-    record: ArchiveRecord
-    manifest: bytes
+    def agrees(self, record: ArchiveRecord) -> bool:
+        """Return whether an archive's record names files and sets of the manifest."""
+        others = {f.path for f in record.files if self._known.get(f.path) != f}
+        return others <= {MANIFEST, SHA256SUMS} and all(
+            (unit := tuple(one.sets)) in self.containers and one.first + one.count <= one.total == self.total(unit)[0]
+            for one in record.units
+        )
 
 
-def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
-    """Return the heads of archives of one data set, and its contents, all checked.
+def read_heads(archives: Iterable[Path]) -> tuple[dict[Path, ArchiveRecord], bytes, Contents]:
+    """Return the records of a data set's archives, its manifest.json and its contents, checked.
 
     BadArchive: one is damaged, or its record contradicts the manifest. VerificationError: the manifest contradicts
     itself. BuildError: the archives are of different data sets.
     """
-    heads = [_read_head(archive) for archive in archives]
-    first = heads[0]
-    contents = Contents(parse_manifest(first.manifest, f"{first.archive}: {MANIFEST}"))
-    problems = [p.detail for p in manifest_problems(contents.manifest)]
-    for set_id, places in contents.places.items():
-        if any(name_problem(place) is not None or place.split("/")[0].casefold() in _NO_IMAGES for place in places):
-            problems.append(f"images of set {set_id!r} are said to be in {places!r}")
-    if problems:
-        raise VerificationError(f"{first.archive}: {MANIFEST} contradicts itself:\n{listed(problems)}")
-    for head in heads:
-        if head.manifest != first.manifest:
+    records: dict[Path, ArchiveRecord] = {}
+    for archive in archives:
+        records[archive], data = _read_head(archive)
+        if len(records) == 1:
+            first, manifest = archive, data
+            contents = Contents(parse_manifest(data, f"{archive}: {MANIFEST}"))
+            if problems := [p.detail for p in manifest_problems(contents.manifest)]:
+                raise VerificationError(f"{archive}: {MANIFEST} contradicts itself:\n{listed(problems)}")
+        if data != manifest:
             raise BuildError(
-                f"{head.archive} and {first.archive} are not of one data set: their manifests differ. Unpack them "
-                "apart."
+                f"{archive} and {first} are not of one data set: their manifests differ. Unpack them apart."
             )
-        if not _agrees(head.record, contents):
+        if not contents.agrees(records[archive]):
             problem = f"names other files or sets than {MANIFEST} beside it has"
-            raise BadArchive(head.archive, problem, f"archives/{head.record.archive}.json")
-    return heads, contents
+            raise BadArchive(archive, problem, f"archives/{records[archive].archive}.json")
+    return records, manifest, contents
 
 
-def expected_member(archive: Path, members: Iterator[Member], file: FileRecord) -> Member:
-    """Return the next member, which must have the name and size of a record."""
-    member = next(members, None)
-    if member is None:
-        raise BadArchive(archive, f"ends before {printable(file.path)}")
-    if (member.name, member.size) != (file.path, file.bytes):
-        expected = f"'{printable(file.path)}' of {file.bytes} bytes comes next"
-        raise BadArchive(archive, f"of {member.size} bytes is not what the records name here: {expected}", member.name)
-    return member
-
-
-def _read_head(archive: Path) -> ArchiveHead:
+def _read_head(archive: Path) -> tuple[ArchiveRecord, bytes]:
+    """Return an archive's record and the manifest.json behind it."""
     members = read_members(archive)
     member = next(members, None)
     match = None if member is None else _RECORD_NAME.fullmatch(member.name)
     if member is None or match is None:
-        begins = "is empty" if member is None else f"begins with '{printable(member.name[:SHOWN])}'"
+        begins = "is empty" if member is None else f"begins with '{printable(member.name[:300])}'"
         raise BadArchive(
             archive, f"{begins}; expected <name>-<version>/archives/<archive>.json, which says what is in it"
         )
     record, mistakes = record_or_mistakes(ArchiveRecord, member.read(RECORD_CAP))
     if record is None:
         raise BadArchive(archive, f"is not a record of an archive:\n{listed(mistakes)}\nIt", member.name)
-    (top, name), manifest = match.groups(), record.files[0] if record.files else None
-    if manifest is None or (f"{record.name}-{record.version}", record.archive, manifest.path) != (top, name, MANIFEST):
-        raise BadArchive(archive, f"is of another archive, or does not name {MANIFEST} first", member.name)
-    member = expected_member(archive, members, manifest.model_copy(update={"path": f"{top}/{MANIFEST}"}))
+    member = expected_member(archive, members, match[1], record.files[0])
     # hashed before it is held in memory: a false manifest may be large
-    if (digest := sha256_pieces(member.chunks())) != manifest.sha256:
-        raise BadArchive(archive, f"has {digest}, recorded is {manifest.sha256}", member.name)
-    return ArchiveHead(archive, record, member.read(MANIFEST_CAP))
+    if (digest := sha256_pieces(member.chunks())) != record.files[0].sha256:
+        raise BadArchive(archive, f"has {digest}, recorded is {record.files[0].sha256}", member.name)
+    return record, member.read(MANIFEST_CAP)
 
 
-def _agrees(record: ArchiveRecord, contents: Contents) -> bool:
-    """Return whether an archive's record names what the manifest has, each once and in full."""
-    manifest, paths = contents.manifest, [f.path for f in record.files]
-    known = {f.path: f for f in manifest.files}
-    units = [tuple(unit.sets) for unit in record.units]
-    return (
-        (record.name, record.version, record.digest) == (manifest.name, manifest.version, manifest.digest)
-        and len({path.casefold() for path in paths}) == len(paths)
-        and len(set(units)) == len(units)
-        and {SAMPLES, SHA256SUMS, *(set_path(set_id) for unit in units for set_id in unit)} <= {*paths}
-        and not any(path.split("/")[0].casefold() in _OWN for path in paths)
-        and all(
-            known.get(f.path) == f or f.path == MANIFEST or (f.path == SHA256SUMS and f.bytes <= SUMS_CAP)
-            for f in record.files
-        )
-        and all(
-            tuple(unit.sets) in contents.containers
-            and unit.first + unit.count <= unit.total == contents.count(tuple(unit.sets))
-            for unit in record.units
-        )
-    )
+def expected_member(archive: Path, members: Iterator[Member], top: str, file: FileRecord) -> Member:
+    """Return the next member, which must have the name and size of a record."""
+    member, name = next(members, None), f"{top}/{file.path}"
+    if member is None:
+        raise BadArchive(archive, f"ends before {printable(name)}")
+    if (member.name, member.size) != (name, file.bytes):
+        expected = f"'{printable(name)}' of {file.bytes} bytes comes next"
+        raise BadArchive(archive, f"of {member.size} bytes is not what the records name here: {expected}", member.name)
+    return member

@@ -6,9 +6,8 @@ pack resumes with the archive that it was writing. SHA256SUMS is written last.
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
@@ -27,14 +26,14 @@ from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SU
 from ..manifest_file import load_manifest
 from ..reader import DataSet
 from ..records.digests import sha256_file
-from ..records.models import FileRecord
+from ..records.models import FileRecord, Manifest
 from ..records.report import Progress, printable
 from ..verify.rules import manifest_witness
-from .archives import member_header, new_archive
+from .archives import END_COST, member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
 from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
 from .croissant import packed_croissant
-from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, ArchiveSizes, Division, common_files, divide
+from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, write_parquet
 
 MAX_BYTES = 50_000_000_000
@@ -110,7 +109,7 @@ def pack(
         )
     if parquet and manifest_only:
         raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")
-    root, out = data_folder(directory), local_folder(out, "archives are written to")
+    root, out, show = data_folder(directory), local_folder(out, "archives are written to"), told(progress)
     manifest = load_manifest(root)
     if parquet:
         check_parquet(manifest)
@@ -120,39 +119,45 @@ def pack(
         )
     if root.resolve() in (out / "x").resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    contents = Contents(manifest)
-    options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
-    identity = canonical_sha256([sha256_file(_plain(root, MANIFEST)), *options])
     lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
-    packer = _Packer(root, contents, lacks, told(progress))
-    family = family_of or (lambda name: "other")
-    divided = {} if manifest_only else divide(ArchiveSizes(root, contents), by=by, family=family, max_bytes=max_bytes)
-    divided[METADATA] = []
+    contents, small = Contents(manifest), _small_files(root, manifest)
+    options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
+    identity = digits(canonical_sha256([small[MANIFEST].sha256, *options]))[:12]
+    divided: dict[str, list[UnitRecord]] = {}
+    if not manifest_only:
+        family = family_of or (lambda name: "other")
+        divided = divide(root, contents, small, by=by, family=family, max_bytes=max_bytes)
     # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-    start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
-    divided = {f"{start}-{end}": units for end, units in divided.items()}
-    standing = _standing(out, divided)
-    needed = ArchiveSizes(root, contents, MEAN_OVERHEAD).estimate(divided.values(), rows=lacks != "rows")
-    needed += parquet * sum(s.bytes for s in manifest.sets)
-    check_space(out, needed - standing, "the pack", "Free some space, or choose another --out.")
+    records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, lacks)
+    images = [] if manifest_only else [contents.total(unit) for unit in contents.containers]
+    needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
+    needed += sum(END_COST + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
+    needed -= _standing(out, {record.archive for record in records})
+    check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / LOCK, busy):
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
         (out / PAYLOAD).mkdir(exist_ok=True)
-        archives = []
-        kept = 0
-        for name, units in divided.items():
-            path = f"{PAYLOAD}/{name}.tar"
+        archives, kept, done = list[IndexedArchive](), 0, 0
+        total = sum(f.bytes for f in small.values()) + sum(s.bytes for s in manifest.sets if not manifest_only)
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            show("bytes", min(done, total), total)
+
+        for record in records:
+            path = f"{PAYLOAD}/{record.archive}.tar"
             if (out / path).exists():  # it took this name when it was whole
                 size, sha256 = (out / path).stat().st_size, sha256_file(out / path)
                 kept += 1
             else:
-                size, sha256 = packer.write(out / path, name, units)
-            sets = tuple(sorted({set_id for unit in units for set_id in unit.sets}))
+                size, sha256 = _write(out / path, root, contents, record, count)
+            sets = tuple(sorted({set_id for unit in record.units for set_id in unit.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
-            write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
+            write_parquet(DataSet(root), out / f"{PARQUET}{identity}", show)
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
         card = release_card(manifest, archives, samples=samples, lacks=lacks)
         tags = tag_files(manifest, archives, {README: card, **packed_croissant(root, contents, archives)})
@@ -165,16 +170,59 @@ def pack(
             files=indexed_files(tags),
             archives=archives,
         )
-        sums = tags.pop(SHA256SUMS)
-        for path, data in {**tags, INDEX: index.encode(), SHA256SUMS: sums}.items():
-            write_atomic(out / path, data)
+        for name, data in {INDEX: index.encode(), **tags}.items():
+            write_atomic(out / name, data)
         shutil.rmtree(out / WORK_FOLDER)
     return Bag(out, manifest.digest, archives, kept)
 
 
-def _standing(out: Path, names: Iterable[str]) -> int:
-    """Return the bytes of the archives that an interrupted pack of these names finished; refuse a folder that holds
-    anything else.
+def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
+    """Return the records of all files but single images, by path, manifest.json and SHA256SUMS too."""
+    files = {f.path: f for f in manifest.files}
+    for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
+        place = _plain(root, path)
+        files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
+    if manifest_witness(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
+        raise VerificationError(
+            f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on "
+            "the build."
+        )
+    return files
+
+
+def _archive_records(
+    start: str,
+    manifest: Manifest,
+    small: dict[str, FileRecord],
+    divided: dict[str, list[UnitRecord]],
+    lacks: Lacks,
+) -> list[ArchiveRecord]:
+    """Return what is in each archive, that of all records last."""
+    common = common_files(manifest)
+    pages = [page for page in (CONTACT, PAGE) if page in small and lacks == "nothing"]
+    parts = {
+        end: (common, sorted({set_id for unit in units for set_id in unit.sets}), units)
+        for end, units in divided.items()
+    }
+    parts[METADATA] = (sorted([*common, *pages]), [] if lacks == "rows" else [s.id for s in manifest.sets], [])
+    return [
+        ArchiveRecord(
+            schema_version=1,
+            archive=f"{start}-{end}",
+            name=manifest.name,
+            version=manifest.version,
+            digest=manifest.digest,
+            files=[small[path] for path in (MANIFEST, *paths, *map(set_path, sets))],
+            units=units,
+        )
+        for end, (paths, sets, units) in parts.items()
+    ]
+
+
+def _standing(out: Path, names: Container[str]) -> int:
+    """Return the bytes of the archives that an interrupted pack of these names finished.
+
+    BuildError: the folder holds anything else.
     """
     held = {p.name for p in out.iterdir()} if out.exists() else set()
     if SHA256SUMS in held:
@@ -188,7 +236,7 @@ def _standing(out: Path, names: Iterable[str]) -> int:
             "--out."
         )
     archives = {p.stem: p.stat().st_size for p in out.glob(f"{PAYLOAD}/*.tar")}
-    if archives.keys() - {*names}:
+    if not all(name in names for name in archives):
         raise BuildError(
             f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own "
             "command, or choose another --out."
@@ -206,58 +254,22 @@ def _plain(root: Path, path: str) -> Path:
     return root / path
 
 
-class _Packer:
-    """Writes archives of one build."""
-
-    def __init__(self, root: Path, contents: Contents, lacks: Lacks, progress: Progress) -> None:
-        self.root, self.contents, self.lacks = root, contents, lacks
-        self.manifest = contents.manifest
-        self.files = {f.path: f for f in self.manifest.files}
-        for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
-            self.files[path] = FileRecord(
-                path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path))
-            )
-        if manifest_witness(self.files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
-            raise VerificationError(
-                f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset "
-                "verify` on the build."
-            )
-        self._progress = progress
-        self._done = 0
-        self._total = sum(f.bytes for f in self.files.values())
-        self._total += sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0
-
-    def write(self, path: Path, name: str, units: list[UnitRecord]) -> tuple[int, str]:
-        """Write an archive and return its bytes and ``sha256:<hex>``."""
-        manifest, top = self.manifest, top_folder(self.manifest)
-        small = [SHA256SUMS, *(f.path for f in common_files(manifest))]
-        if not units and self.lacks == "nothing":
-            small += [page for page in (CONTACT, PAGE) if page in self.files]
-        rows = sorted({set_id for unit in units for set_id in unit.sets})
-        if not units and self.lacks != "rows":
-            rows = [s.id for s in manifest.sets]
-        record = ArchiveRecord(
-            schema_version=1,
-            archive=name,
-            name=manifest.name,
-            version=manifest.version,
-            digest=manifest.digest,
-            files=[self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, rows))],
-            units=units,
-        )
-        data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        with replacing(path) as part, LargeFile(part) as file, new_archive(file) as archive:
-            archive.addfile(member_header(f"{top}/archives/{name}.json", len(data)), BytesIO(data))
-            for member in self.contents.archive_files(self.root, record):
-                source = _plain(self.root, member.path)
-                if not is_file_as(source, member.bytes, member.sha256):
-                    raise VerificationError(
-                        f"{printable(str(source))} is not what the records say: {member.bytes} bytes, {member.sha256}. "
-                        "Build it again, or run `corruptset verify` for everything that is wrong."
-                    )
-                with source.open("rb") as opened:
-                    archive.addfile(member_header(f"{top}/{member.path}", member.bytes), opened)
-                archive.getmembers().clear()  # they would be kept in memory until the end
-                self._done += member.bytes
-                self._progress("bytes", min(self._done, self._total), self._total)
-        return file.written, digest_of(file.sha256)
+def _write(
+    path: Path, root: Path, contents: Contents, record: ArchiveRecord, count: Callable[[int], None]
+) -> tuple[int, str]:
+    """Write an archive and return its bytes and ``sha256:<hex>``."""
+    top, data = top_folder(contents.manifest), record.encode()
+    with replacing(path) as part, LargeFile(part) as file, new_archive(file) as archive:
+        archive.addfile(member_header(f"{top}/archives/{record.archive}.json", len(data)), BytesIO(data))
+        for member in contents.archive_files(root, record):
+            source = _plain(root, member.path)
+            if not is_file_as(source, member.bytes, member.sha256):
+                raise VerificationError(
+                    f"{printable(str(source))} is not what the records say: {member.bytes} bytes, {member.sha256}. "
+                    "Build it again, or run `corruptset verify` for everything that is wrong."
+                )
+            with source.open("rb") as opened:
+                archive.addfile(member_header(f"{top}/{member.path}", member.bytes), opened)
+            archive.getmembers().clear()  # they would be kept in memory until the end
+            count(member.bytes)
+    return file.written, digest_of(file.sha256)

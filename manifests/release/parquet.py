@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from ...errors import BuildError
 from ..checksums import parse_sha256sums, sums_bytes
@@ -19,9 +18,8 @@ from ..disk.atomic import replacing, write_atomic
 from ..layout import SHA256SUMS
 from ..reader import DataSet
 from ..reading.hugging_face import class_names, encoded_rows
-from ..reading.image_set import ImageSet
 from ..records.digests import sha256_file
-from ..records.models import FileRecord, Manifest, SetRecord
+from ..records.models import FileRecord, Manifest
 from ..records.report import Progress
 
 PARQUET = "parquet-"
@@ -30,19 +28,17 @@ _ROWS = 100
 """Of a group, which is in memory at a time, and is what readers fetch of a file."""
 
 
-def configurations(manifest: Manifest, files: Iterable[FileRecord]) -> list[dict[str, Any]]:
-    """Return the configurations of a release with Parquet, for the YAML of its README.md."""
-    paths = {PurePosixPath(f.path).stem: f.path for f in files}
-    return [
-        {"config_name": _name(s), "data_files": [{"split": s.role, "path": paths[_name(s)]}]} for s in manifest.sets
-    ]
+def configurations(manifest: Manifest, files: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return name, split and file of each configuration of a release with Parquet."""
+    paths = {PurePosixPath(path).stem: path for path in files}
+    return [(_name(s.id), s.role, paths[_name(s.id)]) for s in manifest.sets]
 
 
 def check_parquet(manifest: Manifest) -> None:
     """Raise BuildError where pyarrow is missing, or two sets would be one configuration."""
     if importlib.util.find_spec("pyarrow") is None:
         raise BuildError("--parquet needs pyarrow, which is not installed: pip install 'corruptset[hub]'.")
-    if len({_name(record) for record in manifest.sets}) < len(manifest.sets):
+    if len({_name(s.id) for s in manifest.sets}) < len(manifest.sets):
         raise BuildError(
             "Two sets of this data set differ in '/' and '-' alone, so they would be one configuration. Leave "
             "--parquet out."
@@ -51,13 +47,25 @@ def check_parquet(manifest: Manifest) -> None:
 
 def write_parquet(data: DataSet, out: Path, progress: Progress) -> None:
     """Write a file for every set, and then their hashes."""
-    sums = {}
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    names = class_names(data.classes)
+    image = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
+    label = {"label": (pyarrow.int64(), {"_type": "ClassLabel", "names": names})} if names else {}
+    string = (pyarrow.string(), {"_type": "Value", "dtype": "string"})
+    columns = {"image": (image, {"_type": "Image"}), **label, "id": string}
+    known = {"huggingface": json.dumps({"info": {"features": {name: of for name, (_, of) in columns.items()}}})}
+    schema = pyarrow.schema([(name, kind) for name, (kind, _) in columns.items()], metadata=known)
+    sums, ids = {}, [s.id for s in data.manifest.sets]
     out.mkdir(exist_ok=True)
-    for done, record in enumerate(data.manifest.sets):
-        progress("parquet", done, len(data.manifest.sets))
-        path = out / f"{_name(record)}.parquet"
-        with replacing(path) as part:
-            _write_set(data[record.id], data, part)
+    for done, set_id in enumerate(ids):
+        progress("parquet", done, len(ids))
+        path = out / f"{_name(set_id)}.parquet"
+        with replacing(path) as part, ParquetWriter(part, schema, compression="none") as file:
+            rows = encoded_rows(data[set_id], data.samples)
+            while group := list(islice(rows, _ROWS)):
+                file.write_batch(pyarrow.RecordBatch.from_pylist(group, schema))
         sums[path.name] = sha256_file(path)
     write_atomic(out / SHA256SUMS, sums_bytes(sums))
 
@@ -71,25 +79,5 @@ def parquet_files(release: Path) -> list[FileRecord]:
     ]
 
 
-def _name(record: SetRecord) -> str:
-    return record.id.replace("/", "-")
-
-
-def _write_set(images: ImageSet, data: DataSet, path: Path) -> None:
-    import pyarrow
-    from pyarrow.parquet import ParquetWriter
-
-    names = class_names(data.classes)
-    features = {
-        "image": {"_type": "Image"},
-        **({"label": {"_type": "ClassLabel", "names": names}} if names else {}),
-        "id": {"_type": "Value", "dtype": "string"},
-    }
-    image = pyarrow.struct({"bytes": pyarrow.binary(), "path": pyarrow.string()})
-    types = {"image": image, "label": pyarrow.int64(), "id": pyarrow.string()}
-    known = {"huggingface": json.dumps({"info": {"features": features}})}
-    schema = pyarrow.schema([(name, types[name]) for name in features], metadata=known)
-    with ParquetWriter(path, schema, compression="none") as file:
-        rows = encoded_rows(images, data.samples)
-        while group := list(islice(rows, _ROWS)):
-            file.write_batch(pyarrow.RecordBatch.from_pylist(group, schema))
+def _name(set_id: str) -> str:
+    return set_id.replace("/", "-")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...digests import digits
 from ...errors import VerificationError, listed
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
-from ..disk.listing import plain_file
+from ..disk.listing import plain_file, read_small
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from ..reader import DataSet
 from ..records.digests import set_digest, sha256_file
@@ -54,36 +54,30 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     lists.
     """
     problems = list(manifest_problems(data.manifest))
-    sums = data.path / SHA256SUMS
-    if plain_file(data.path, SHA256SUMS) and sums.stat().st_size <= SUMS_CAP:  # it need not be there
-        problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums.read_bytes())
-    files = {f.path: f for f in data.manifest.files}
-    wanted = [s for s in data.manifest.sets if s.id in set(sets) and has_rows(data, s.id)]
-    for path in [SAMPLES, *(set_path(s.id) for s in wanted)]:
-        if not plain_file(data.path, path):
-            problems.append(Problem(path, "missing", "a release without pixels has it beside manifest.json; fetch it"))
-        elif path in files and (problem := hash_problem(data.path, files[path])) is not None:
-            problems.append(problem)
-    _refuse(data, problems)
-    problems += sample_problems(data.manifest, data.samples)
+    sums = read_small(data.path, SHA256SUMS, SUMS_CAP)
+    if isinstance(sums, bytes):  # it need not be there
+        problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums)
+    wanted = {s.id: s for s in data.manifest.sets if s.id in sets and has_rows(data, s.id)}
+    listed_files = {SAMPLES, *map(set_path, wanted)}
+    found = (hash_problem(data.path, f) for f in data.manifest.files if f.path in listed_files)
+    _refuse(data, [*problems, *(problem for problem in found if problem is not None)])
+    problems = list(sample_problems(data.manifest, data.samples))
     pixels: dict[str, NDArray[np.uint8]] = {}
-    for record in wanted:
-        digests = [row.pixels for row in read_jsonl(data.path / set_path(record.id), ImageRecord)]
+    for set_id, record in wanted.items():
+        digests = [row.pixels for row in read_jsonl(data.path / set_path(set_id), ImageRecord)]
         if (digest := set_digest(digests)) != record.pixel_digest:
             detail = f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}"
-            problems.append(Problem(set_path(record.id), "digest", detail))
-        pixels[record.id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(
-            len(digests), 32
-        )
+            problems.append(Problem(set_path(set_id), "digest", detail))
+        pixels[set_id] = np.frombuffer(bytes.fromhex("".join(map(digits, digests))), np.uint8).reshape(-1, 32)
     if not data.samples:
         problems.append(Problem(SAMPLES, "records", "there is no sample"))
     _refuse(data, problems)
     return Release(data, pixels)
 
 
-def _refuse(data: DataSet, problems: Sequence[Problem]) -> None:
-    if problems:
+def _refuse(data: DataSet, problems: Iterable[Problem]) -> None:
+    if lines := [str(p) for p in problems]:
         raise VerificationError(
-            f"{data.path} is not a release that images can be made from:\n{listed([str(p) for p in problems])}\n"
-            "Nothing was written. Fetch it again."
+            f"{data.path} is not a release that images can be made from:\n{listed(lines)}\nNothing was written. Fetch "
+            "it again."
         )

@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ...digests import digest_of
@@ -33,7 +34,7 @@ from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
 from .bag import PAYLOAD
-from .contents import ArchiveHead, UnitRecord, expected_member, read_heads, top_folder
+from .contents import UnitRecord, expected_member, read_heads, top_folder
 
 LOCK = f"{WORK_FOLDER}/unpack.lock"
 """Stands where an unpack is at work."""
@@ -101,35 +102,39 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     """
     if not archives:
         raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
-    heads, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
-    manifest, data = contents.manifest, heads[0].manifest
+    records, data, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
+    manifest, sizes = contents.manifest, {archive: archive.stat().st_size for archive in records}
     root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
-    _read_present(root, manifest, data)
-    _check_space(root, heads)
+    _present(root, manifest, data)
+    needed = sum(sizes.values())
+    if root.exists() and shutil.disk_usage(root).free < needed:  # what is on the disk already needs no room
+        needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
+    advice = "Free some space, choose another --out, or unpack fewer archives."
+    check_space(root, needed, "what is in the archives", advice)
     root.mkdir(parents=True, exist_ok=True)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
     with locked(root / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
-        present = _read_present(root, manifest, data)
+        present = _present(root, manifest, data)
         write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
-        place = _Place(root)
-        total, done, shown = sum(head.archive.stat().st_size for head in heads), 0, told(progress)
-        for head in heads:
-            members = read_members(head.archive)
+        written = kept = done = 0
+        total, show, folders = sum(sizes.values()), told(progress), {""}
+        for archive, record in records.items():
+            members = read_members(archive)
             next(members, None)  # the record, which was read
-            for file in contents.archive_files(root, head.record):
-                named = file.model_copy(update={"path": f"{root.name}/{file.path}"})
-                member = expected_member(head.archive, members, named)
+            for file in contents.archive_files(root, record):
+                member = expected_member(archive, members, root.name, file)
                 if file.path != MANIFEST:
-                    place.write(member, file)
+                    new = _write(root, member, file, folders)
+                    written, kept = written + new, kept + (not new)
                 done += file.bytes
-                shown("bytes", min(done, total), total)
+                show("bytes", min(done, total), total)
             if (extra := next(members, None)) is not None:
-                raise BadArchive(head.archive, "is not what the records name here: the end comes next", extra.name)
-            for unit in head.record.units:
+                raise BadArchive(archive, "is not what the records name here: the end comes next", extra.name)
+            for unit in record.units:
                 present = _grown(present, unit)
             write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
@@ -141,7 +146,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
             write_atomic(root / PARTIAL, json_line(present))
         write_atomic(root / MANIFEST, data)
         shutil.rmtree(root / WORK_FOLDER)
-    return Unpacked(root, manifest.digest, present.sets, absent, place.written, place.kept)
+    return Unpacked(root, manifest.digest, present.sets, absent, written, kept)
 
 
 def _archives_of(path: Path) -> list[Path]:
@@ -157,18 +162,11 @@ def _archives_of(path: Path) -> list[Path]:
     return archives
 
 
-def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
-    """Refuse to begin where the content of the archives does not fit; what is on the disk already needs no room."""
-    needed = sum(head.archive.stat().st_size for head in heads)
-    if root.exists() and shutil.disk_usage(root).free < needed:
-        needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
-    check_space(
-        root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives."
-    )
+def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
+    """Return what earlier calls unpacked.
 
-
-def _read_present(root: Path, manifest: Manifest, data: bytes) -> Partial:
-    """Return what earlier calls unpacked; refuse a folder that holds anything but this data set or a part of it."""
+    BuildError: the folder holds anything but this data set or a part of it.
+    """
     work, sha256 = root / WORK_FOLDER, sha256_bytes(data)
     if root.is_symlink() or work.is_symlink() or (root.exists() and not root.is_dir()):
         raise BuildError(f"{root} is not a folder, or a link is in it. Choose another --out.")
@@ -186,61 +184,49 @@ def _read_present(root: Path, manifest: Manifest, data: bytes) -> Partial:
 
 
 def _grown(present: Partial, unit: UnitRecord) -> Partial:
-    """Return what is there with a run of files more; runs that meet become one, and a unit that is whole becomes its
-    sets.
-    """
-    sets, pieces = set(present.sets), dict(present.pieces)
-    earlier = [(span.first, span.first + span.count) for span in pieces.pop(unit.sets[0], [])]
-    joined: list[tuple[int, int]] = []
-    for first, stop in sorted([*earlier, (unit.first, unit.first + unit.count)]):
-        if joined and first <= joined[-1][1]:
-            first, stop = joined[-1][0], max(stop, joined.pop()[1])
-        joined.append((first, stop))
-    if joined == [(0, unit.total)]:
-        sets |= set(unit.sets)
-    elif not sets >= set(unit.sets):
-        pieces[unit.sets[0]] = [Span(first=first, count=stop - first) for first, stop in joined]
+    """Return what is there with a run of files more."""
+    sets, pieces = {*present.sets}, dict(present.pieces)
+    spans = [*pieces.pop(unit.sets[0], []), Span(first=unit.first, count=unit.count)]
+    there = sorted({file for span in spans for file in range(span.first, span.first + span.count)})
+    if len(there) == unit.total:
+        sets |= {*unit.sets}
+    elif not sets >= {*unit.sets}:
+        runs = [[file for _, file in run] for _, run in groupby(enumerate(there), lambda pair: pair[1] - pair[0])]
+        pieces[unit.sets[0]] = [Span(first=run[0], count=len(run)) for run in runs]
     return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 
-class _Place:
-    """A data set that receives files."""
+def _write(root: Path, member: Member, file: FileRecord, folders: set[str]) -> bool:
+    """Write a file whose bytes are as recorded; return False where it stands already.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.written = self.kept = 0
-        self._part = root / WORK_FOLDER / "member.part"
-        self._folders = {""}
-
-    def write(self, member: Member, file: FileRecord) -> None:
-        """Write a file whose bytes are as recorded, unless it stands already."""
-        folder, _, _ = file.path.rpartition("/")
-        if folder not in self._folders:
-            inside(self.root, folder).mkdir(parents=True, exist_ok=True)
-            self._folders.add(folder)
-        target = self.root / file.path
-        if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():
-            self.kept += 1
-            return
-        synced = not file.path.startswith(IMAGES)  # as in a build, single images are not synced one by one
-        hashed = hashlib.sha256()
-        # the work folder is ours and locked; a link in the place of the part is replaced, not followed
-        self._part.unlink(missing_ok=True)
-        try:
-            with self._part.open("xb") as out:
-                for chunk in member.chunks():
-                    hashed.update(chunk)
-                    out.write(chunk)
-                if synced:
-                    out.flush()
-                    os.fsync(out.fileno())
-        except OSError as e:
-            name_target(e, self._part, target)
-            raise
-        if (digest := digest_of(hashed)) != file.sha256:
-            self._part.unlink()
-            raise BadArchive(member.archive, f"has {digest}, recorded is {file.sha256}", member.name)
-        os.replace(self._part, target)
-        if synced:
-            fsync_folder(target.parent)
-        self.written += 1
+    `folders` are known to be in the data set.
+    """
+    folder = file.path.rpartition("/")[0]
+    if folder not in folders:
+        inside(root, folder).mkdir(parents=True, exist_ok=True)
+        folders.add(folder)
+    target, part = root / file.path, root / WORK_FOLDER / "member.part"
+    if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():
+        return False
+    synced = not file.path.startswith(IMAGES)  # as in a build, single images are not synced one by one
+    hashed = hashlib.sha256()
+    # the work folder is ours and locked; a link in the place of the part is replaced, not followed
+    part.unlink(missing_ok=True)
+    try:
+        with part.open("xb") as out:
+            for chunk in member.chunks():
+                hashed.update(chunk)
+                out.write(chunk)
+            if synced:
+                out.flush()
+                os.fsync(out.fileno())
+    except OSError as e:
+        name_target(e, part, target)
+        raise
+    if (digest := digest_of(hashed)) != file.sha256:
+        part.unlink()
+        raise BadArchive(member.archive, f"has {digest}, recorded is {file.sha256}", member.name)
+    os.replace(part, target)
+    if synced:
+        fsync_folder(target.parent)
+    return True

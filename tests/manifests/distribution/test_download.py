@@ -21,7 +21,8 @@ def fetched(server: FileServer, bag: Bag, part: Path) -> tuple[list[int], list[i
     archive, told = bag.archives[0], []
     data = (bag.path / archive.path).read_bytes()
     file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
-    download.download(HttpRemote(server.url), file, part, told.append, Event())
+    with part.open("a+b") as out:
+        download.download(HttpRemote(server.url), file, out, told.append, Event())
     assert part.read_bytes() == data
     assert sum(told) == len(data)
     return [a.first for a in server.asked], [n for n in told if n]

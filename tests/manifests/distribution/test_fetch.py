@@ -327,6 +327,7 @@ def test_what_was_unpacked_is_not_fetched_again(root: Path, bag: Bag, serve: Ser
 
 
 def test_a_killed_fetch_goes_on(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / f".fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first note
     resumed(root, bag, serve(bag.path), tmp_path, [1, 3, 5])
 
 

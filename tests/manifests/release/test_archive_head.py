@@ -73,16 +73,19 @@ def edited(good: Members, change: Callable[[Any], None], name: str) -> list[tupl
 
 
 def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path) -> None:
-    image = "images/clean/0_käfer/zwei.png".encode()
-    for number, path in enumerate(
-        (
-            *("../../escaped", "/tmp/escaped", "manifest.json", "images/fog/3/x.png", ".corruptset/x"),
-            *("images/clean/a\\nb.png", "images/clean/../x"),
-        )
-    ):
-        rows = good[ROWS].replace(image, path.encode())
-        archive = write_archive(tmp_path / f"a{number}", sealed(good, ROWS, rows))
-        refused(archive, tmp_path, "line 2|not below|records name")
+    """With a member that is where the rows say it is."""
+    paths = {
+        **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
+        **dict.fromkeys(("images/fog/3/x.png", ".corruptset/x"), "not below"),
+        "images/clean/a\\nb.png": "control characters",
+    }
+    for number, (path, said) in enumerate(paths.items()):
+        members = dict(sealed(good, ROWS, good[ROWS].replace(IMAGE.removeprefix(f"{TOP}/").encode(), path.encode())))
+        members[f"{TOP}/{path}".replace("\\n", "\n")] = members.pop(IMAGE)
+        names = list(members)
+        first = names.index(ROWS) + 1
+        moved = [(name, members[name]) for name in [*names[:first], *sorted(names[first:])]]
+        refused(write_archive(tmp_path / f"a{number}", moved), tmp_path, said)
     rows = good[ROWS].replace(b"bild eins.png", b"ZWEI.png")
     refused(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "capitals aside")
 
@@ -96,12 +99,12 @@ def test_manifests_of_strangers(good: Members, tmp_path: Path) -> None:
     changes: list[tuple[Callable[[Any], None], str]] = [
         (lambda m: m.update(name="../x"), "schema 2"),
         (lambda m: m.update(version="../../x"), "schema 2"),
-        (lambda m: m.update(digest="sha256:" + "0" * 64), "names other files or sets"),
+        (lambda m: m.update(digest="sha256:" + "0" * 64), "contradicts the manifest"),
         (lambda m: m["sets"][0].update(id="../x"), "schema 2"),
         (lambda m: m["files"][0].update(path="../../x"), "schema 2"),
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
         (lambda m: in_a_view(m, "../x"), "schema 2"),
-        (lambda m: in_a_view(m, ".corruptset"), "contradicts itself"),
+        (lambda m: in_a_view(m, ".corruptset"), "is not below .corruptset"),
     ]
     for number, (change, said) in enumerate(changes):
         refused(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
@@ -118,22 +121,23 @@ def test_records_of_strangers(good: Members, tmp_path: Path) -> None:
     other = "names other files or sets"
     changes: dict[str, tuple[Callable[[Any], None], str]] = {
         "name": (lambda r: r.update(name="../x"), "not a record"),
-        "archive": (lambda r: r.update(archive="other"), "is of another archive"),
         "a file outside": (with_file("../../x"), "not a record"),
         "a file in the work folder": (with_file(".corruptset/unpack.json"), other),
         "the marker of a part": (with_file("partial.json"), other),
-        "a file that is not listed": (with_file("setup.py"), other),
-        "twice": (lambda r: r["files"].append(r["files"][1]), other),
+        "twice": (lambda r: r["files"].append(r["files"][1]), UNNAMED),
         "capitals": (with_file(capitals), other),
-        "no samples": (without("samples.jsonl"), other),
-        "no rows": (without("sets/clean.jsonl"), other),
-        "no manifest": (without("manifest.json"), "does not name manifest.json first"),
+        "no samples": (without("samples.jsonl"), UNNAMED),
+        "no rows": (without("sets/clean.jsonl"), "clean.jsonl: cannot be read"),
+        "no manifest": (without("manifest.json"), UNNAMED),
         "an unknown set": (lambda r: r["units"][0].update(sets=["nothing"]), other),
         "no sets": (lambda r: r["units"][0].update(sets=[]), other),
-        "a set twice": (lambda r: r["units"].append(r["units"][0]), other),
+        "a set twice": (lambda r: r["units"].append(r["units"][0]), "ends before"),
         "more files": (lambda r: r["units"][0].update(total=10**9, count=10**9), other),
         "beyond": (lambda r: r["units"][0].update(first=3), other),
         "a field": (lambda r: r.update(run="rm -rf /"), "not a record"),
     }
     for number, (change, said) in enumerate(changes.values()):
         refused(write_archive(tmp_path / f"a{number}", edited(good, change, RECORD)), tmp_path, said)
+    unlisted = edited(good, with_file("setup.py"), RECORD)  # and it is there, behind the rows
+    unlisted.insert([name for name, _ in unlisted].index(ROWS) + 1, (f"{TOP}/setup.py", unlisted[2][1]))
+    refused(write_archive(tmp_path / "unlisted", unlisted), tmp_path, other)

@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, header, refused, write_archive
 
-from corruptset.manifests.release.archives import BadArchive, name_problem, read_members
+from corruptset.manifests.release.archives import BadArchive, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
 def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path) -> None:
     items = list(good.items())
     for number, name in enumerate(OUTSIDE + ODD):
-        assert name_problem(name) is not None, name
-        for at in (0, 2, len(items)):
+        for at in (2,) if number else (0, 2, len(items)):
             archive = write_archive(tmp_path / f"{number} at {at}", [*items[:at], (name, b"escaped"), *items[at:]])
             refused(archive, tmp_path, "is not what the records name|which says what is in it")
     archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
@@ -60,8 +59,13 @@ def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
         refused(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
 
 
-def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(tmp_path: Path) -> None:
+def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good: Members, tmp_path: Path) -> None:
     """Between one block and a whole record of zeros stand behind the first block of the end mark."""
+    path = write_archive(tmp_path / "sound", list(good.items()))
+    sound = path.read_bytes()
+    for behind in (sound, b"x", bytes(10240)):
+        path.write_bytes(sound + behind)
+        refused(path, tmp_path, "has bytes behind its end")
     path = tmp_path / "a.tar"
     for size in range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE):
         write_archive(path, [("a", b"x" * size)])
