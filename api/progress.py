@@ -80,8 +80,8 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def told(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return what a function tells how far it is: the callable that `shows_progress` gave it, or nothing."""
+def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
+    """Return what a function calls to say how far it is; it does nothing where nobody watches."""
     return progress if callable(progress) else lambda *_: None
 
 

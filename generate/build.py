@@ -14,7 +14,7 @@ from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, MANIFEST, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
-from ..progress import ProgressEvent, shows_progress, told
+from ..progress import ProgressEvent, progress_function, shows_progress
 from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
@@ -135,8 +135,8 @@ def build(
                 "part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made."
             )
         if share is not None:
-            return _make_share(prepared, place.directory, told(progress), share)
-        return make_build(prepared, place.directory, told(progress), finish_only=finish)
+            return _make_share(prepared, place.directory, progress_function(progress), share)
+        return make_build(prepared, place.directory, progress_function(progress), finish_only=finish)
 
 
 class Inspector(Protocol):

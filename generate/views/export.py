@@ -12,7 +12,7 @@ from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
@@ -123,7 +123,7 @@ def export(
             raise BuildError(f"{problem} Nothing was written.")
         made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
-        writer = Writer(part, told(progress))
+        writer = Writer(part, progress_function(progress))
         writer.view(made, data)
         text = (
             json.dumps(_record(made, options, writer).as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode()

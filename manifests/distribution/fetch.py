@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...digests import digits
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
@@ -137,7 +137,7 @@ def fetch(
             f"{remote.name} has the digest {index.digest}, expected is {digest}. Nothing was fetched."
         )
     chosen = _chosen(index, sets, remote.name)
-    fetcher = _Fetcher(remote, index, out, connections, told(progress))
+    fetcher = _Fetcher(remote, index, out, connections, progress_function(progress))
     if packed:
         return fetcher.fetch_packed(sets is None, chosen)
     return fetcher.fetch_data_set(sets is None, chosen, level, jobs)

@@ -16,7 +16,7 @@ from typing import Literal
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError, first_few
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
 from ..disk.listing import plain_file
@@ -124,7 +124,7 @@ def pack(
     options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
     identity = canonical_sha256([sha256_file(_plain(root, MANIFEST)), *options])
     lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
-    packer = _Packer(root, contents, lacks, told(progress))
+    packer = _Packer(root, contents, lacks, progress_function(progress))
     family = family_of or (lambda name: "other")
     divided = {} if manifest_only else divide(ArchiveSizes(root, contents), by=by, family=family, max_bytes=max_bytes)
     divided[METADATA] = []
@@ -152,7 +152,7 @@ def pack(
             sets = tuple(sorted({set_id for unit in units for set_id in unit.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
-            write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
+            write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", progress_function(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
         card = release_card(manifest, archives, samples=samples, lacks=lacks)
         tags = tag_files(manifest, archives, {README: card, **packed_croissant(root, contents, archives)})

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
@@ -116,7 +116,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
         place = _Place(root)
-        total, done, shown = sum(head.archive.stat().st_size for head in heads), 0, told(progress)
+        total, done, shown = sum(head.archive.stat().st_size for head in heads), 0, progress_function(progress)
         for head in heads:
             members = read_members(head.archive)
             next(members, None)  # the record, which was read

@@ -16,7 +16,7 @@ from ...errors import PredictionError, listed, suggest
 from ...files import file_problem, open_regular, read_text, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
-from ...progress import told
+from ...progress import progress_function
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose
 from .prediction_tables import READERS, BadTable, Layout, NpzTable, Table, layout
@@ -73,7 +73,7 @@ def read_predictions(
     without = sets is not None and CLEAN not in data and CLEAN in sets
     chosen = [glob for glob in sets if glob != CLEAN] if sets is not None and without else sets
     required = [*([CLEAN] if without else []), *([] if chosen == [] else choose(data, chosen))]
-    reader = _Reader(data, required, told(progress))
+    reader = _Reader(data, required, progress_function(progress))
     said = _said(path)
     files, problems = _files(path, reader) if path.is_dir() else ({None: path}, [])
     # problem -> the files that have it

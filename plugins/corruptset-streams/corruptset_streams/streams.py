@@ -34,7 +34,7 @@ from corruptset.manifests.disk import atomic, remote
 from corruptset.manifests.disk.atomic import write_large
 from corruptset.manifests.records import digests, models
 from corruptset.pixels import pixel_digest
-from corruptset.progress import shows_progress, told
+from corruptset.progress import progress_function, shows_progress
 from corruptset.workers import Workers
 
 from .command import STREAM
@@ -136,7 +136,7 @@ def stream(
                     def count(_: Path, images: int) -> None:
                         nonlocal made
                         made += images
-                        told(progress)("images", made, table.length)
+                        progress_function(progress)("images", made, table.length)
 
                     workers.run(partial(make_tar, job, settings, table, sets, tars), missing, count)
                     digest = _finish(directory, tars, build, record)
