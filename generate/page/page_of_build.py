@@ -1,11 +1,10 @@
-"""The page of a build that is being finished, or lacks one, and its place among the files of a data set."""
+"""The page of a finished build, and its place among the files of a data set."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...corruptions.registry import Images
 from ...manifests.layout import PAGE, WORK_FOLDER
@@ -13,20 +12,6 @@ from ...manifests.records.models import Manifest
 from ..commit.last_files import LastFiles
 from ..commit.locks import locked
 from ..plan.builds import Build
-
-if TYPE_CHECKING:
-    from ...manifests.reader import DataSet
-
-
-def page_of(build: Build) -> Callable[[DataSet], bytes]:
-    """Return what makes index.html of a build."""
-
-    def page(data: DataSet) -> bytes:
-        from .build_page import build_page  # a build that makes no page does without what draws it
-
-        return build_page(data, build.clean)
-
-    return page
 
 
 def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
@@ -40,10 +25,10 @@ def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
 
 
 def add_page(directory: Path, clean_of: Callable[[int], Images] | None = None) -> Manifest:
-    """Give a finished data set its page, or make it again; return the manifest. The build's lock must be held.
+    """Give a finished data set its page, or make it again; return the manifest.
 
-    The digest stays: it covers samples, sets and classes. Should this be interrupted, the data set is one with or
-    without the page.
+    The build's lock must be held. The digest stays: it covers samples, sets and classes. Should this be interrupted,
+    the data set is one with or without the page.
     """
     from ...manifests.reader import DataSet
     from .build_page import build_page

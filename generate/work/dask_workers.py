@@ -21,7 +21,6 @@ from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, listed
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
-from ..plan.job import load_clean
 from ..plan.parts import Part
 from ..sinks.sink import Run
 from .environment import environment
@@ -228,7 +227,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     with suppress(BuildError), locked(folder / LOCK, "The build holds it, as it must."):
         found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     try:
-        load_clean(job.source, job.samples[0], job.preprocessing)
+        job.build.clean(0)
     except (OSError, CorruptsetError) as e:
         found.append(
             f"it does not see the source as this machine does ({e}): the source must lie at the same path on all "
@@ -254,7 +253,8 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                     f"{called} waited {COMPILE_S:.0f} s for another on {host} that compiles kernels. End it. {_RESUME}"
                 )
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                    warm_up(job_of(Path(file)))
+                    job = job_of(Path(file))
+                    warm_up(job.sets.values(), job.build.maker)
                 cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
                 _fit.add(file)
             process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))
