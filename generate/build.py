@@ -1,4 +1,4 @@
-"""`build`: a recipe applied to a source, written, committed part by part, finished with a manifest."""
+"""`build`: a recipe applied to a source, part by part, finished with a manifest."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def build(
     finish: bool = False,
     **options: Any,
 ) -> Built | PartBuilt:
-    """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
+    """Make a benchmark set: read, corrupt, encode, write, and name it by a digest.
 
     The same call resumes a build that was stopped, in whatever way; with more `sets` it extends a finished one.
 
@@ -152,7 +152,7 @@ class Inspector(Protocol):
         ...
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Look at all committed parts before records are put together; raises where they are not to be."""
+        """Look at all committed parts before records are made of them; raises to stop."""
         ...
 
 
@@ -162,7 +162,10 @@ def make_build(build: Build, directory: Path, progress: Progress, inspector: Ins
 
 
 class _Making:
-    """A build that is made, resumed or extended in a directory; an end that began is completed first."""
+    """A build that is made, resumed or extended in a directory.
+
+    An end that began is completed first.
+    """
 
     def __init__(self, build: Build, directory: Path, progress: Progress, client: Client | None = None) -> None:
         refuse_without_locks()
@@ -252,7 +255,7 @@ class _Making:
         return True
 
     def _check_space(self, base: Manifest | None) -> None:
-        """Refuse what has not begun where there is too little space, before a folder is made."""
+        """Refuse what has not begun where there is too little space."""
         if not is_begun(self.directory):
             build = self.build
             new = set(build.asked) - {s.id for s in base.sets} if base is not None else build.asked
@@ -303,7 +306,7 @@ class _Making:
     def _run(
         self, job: Job, left: Sequence[Part], every: Sequence[Part], inspector: Inspector | None = None
     ) -> list[int]:
-        """Make the parts that are left of some; return how many images of each were made."""
+        """Make parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())
         check_space(self.directory, new * self.build.stored_bytes, "the build", SPACE_ADVICE)

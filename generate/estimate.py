@@ -1,4 +1,4 @@
-"""What a build takes: a small one is made in a temporary folder, timed and counted."""
+"""What a build takes, counted on a small one in a temporary folder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ class Estimate:
 
 
 def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
-    """Return what a build of sets takes, in runs of a `length`; of regions the time alone.
+    """Return what a build of sets takes, in runs of a `length`.
+
+    Of regions, the time alone. `few` samples are good.
 
     `few` samples are good.
     """

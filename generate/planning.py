@@ -94,8 +94,9 @@ class Plan:
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:
-        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by
-        itself.
+        """Return the sets by the family of their corruption, in the order of the plan.
+
+        Chains are by their length, clean by itself.
         """
         families: dict[str, list[SetSpec]] = {}
         for one in self.sets:
@@ -125,7 +126,9 @@ def plan(
     out: str | Path | None = None,
     **options: Any,
 ) -> Plan:
-    """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
+    """Say what a build would make.
+
+    The keyword arguments are the fields of `BuildOptions`, as of `build`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The jobs of an array: they check the source together, begin or join the build, and make shares of its parts.
+"""Jobs of an array: they check the source together and make shares of the parts.
 
 All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come,
 when no worker is left, writes down what the build is, and the others make the same one or are refused. A part has a
@@ -109,7 +109,9 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
 
 @contextmanager
 def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
-    """Begin a build or join the array jobs that work on it, whose lock must be held with theirs.
+    """Begin a build, or join the array jobs that work on it.
+
+    The build's lock must be held, together with theirs.
 
     Raises
     ------
@@ -139,7 +141,10 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
 
 
 def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
-    """Write down that parts were dealt to so many jobs; return the share of one, and what is missing of it."""
+    """Deal parts to so many jobs; return the share of one, and what is missing.
+
+    How many jobs there are is written down.
+    """
     folder = job.directory / ARRAYS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(jobs)).touch()

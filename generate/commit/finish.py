@@ -1,4 +1,4 @@
-"""Finish a build: records from the sidecars, contact sheet, data card, checksums, and the manifest last."""
+"""The end of a build: records from the sidecars, sheet, card, and manifest last."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ MOST_SHOWN = 600
 
 
 class NearlyFinished(DataSet):
-    """A data set whose manifest is in memory; `aside` says where files lie that are not in their places yet."""
+    """A data set whose manifest is in memory.
+
+    `aside` says where files lie that are not in their places yet.
+    """
 
     def __init__(self, directory: Path, manifest: Manifest, aside: Mapping[str, Path]) -> None:
         # as its file will have it: parameters sorted, so that whoever makes the page later makes the same
@@ -141,7 +144,7 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) 
 
 
 class _SetRows:
-    """The rows and totals of a set, while the parts of its runs go by in order.
+    """The rows and totals of a set, while parts of its runs go by.
 
     Rows are in a file beside their place.
     """
@@ -187,7 +190,7 @@ class _SetRows:
 
 
 def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]) -> list[str]:
-    """Read every sidecar once, run by run, into the rows of sets; return the clean pixels' digests."""
+    """Read every sidecar once into the rows of sets; return the clean pixels' digests."""
     clean: list[str] = []
     for run in sorted({run for _, run in sidecars}):
         run_clean: list[str] = []

@@ -1,4 +1,4 @@
-"""What a build is: the fields of a manifest that two builds of one directory must share."""
+"""What a build is: the manifest's fields that builds of one directory share."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Buil
 
 
 def _changed_samples(directory: Path, build: Build) -> list[str]:
-    """Return how the source changed since the build was started, a line a sample, where that was recorded."""
+    """Return how the source changed since the build was started, a line a sample.
+
+    Nothing where the samples were not recorded.
+    """
     now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:

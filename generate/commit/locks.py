@@ -1,4 +1,4 @@
-"""Where a build may be written, and who may write to it: one command at a time, and its workers."""
+"""Where a build may be written, and who may write: one command and its workers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def clean_up(directory: Path) -> None:
 
 
 def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
-    """Wait until no worker of a killed build is left; the build's lock must be held.
+    """Wait until no worker of a killed build is left, under the build's lock.
 
     They notice before they write more.
     """
@@ -109,6 +109,9 @@ def refuse_place(source: Source, directory: Path) -> None:
 
 
 def _lies_in(inner: Path, outer: Path) -> bool:
-    """Whether a folder, there or not, is another or lies below it, by whatever links or mounts."""
+    """Say whether a folder, there or not, is another or lies below it.
+
+    Whatever links or mounts they are named by.
+    """
     path = inner.resolve()
     return any(above.exists() and outer.exists() and above.samefile(outer) for above in (path, *path.parents))

@@ -1,4 +1,4 @@
-"""What the directory of a build holds, and how a build is begun, resumed or extended there.
+"""What a build's directory holds, and how a build is begun or resumed there.
 
 While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which
 sets it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json
@@ -47,7 +47,7 @@ class BuildState:
         return [s for s in sets if s not in base]
 
     def job(self, build: Build) -> Job:
-        """Return the job of what is there and what was asked for; refuse another build than is there."""
+        """Return the job of what is there and was asked for; refuse another build."""
         there, recorded = list[str](), None
         if self.base is not None:
             there, recorded = [s.id for s in self.base.sets], identity_of(self.base)
@@ -59,7 +59,9 @@ class BuildState:
         return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
 
     def begin(self, job: Job) -> BuildState:
-        """Start, resume or extend a build with the sets of a job; return it with its sidecars.
+        """Start, resume or extend a build with the sets of a job.
+
+        Returns it with its sidecars. The lock is held.
 
         The lock is held.
         """

@@ -1,6 +1,4 @@
-"""What is known of corruptions, for readers of a page: family, source, draws, oddities; and what was drawn for some
-samples.
-"""
+"""What is known of corruptions, for a page, and what was drawn for some samples."""
 
 from __future__ import annotations
 
@@ -48,7 +46,10 @@ class Known:
 
 
 def known_corruption(name: str) -> Known:
-    """Return what this release knows of a corruption; a name that it does not know has the family ``other``."""
+    """Return what this release knows of a corruption.
+
+    A name that it does not know has the family ``other``.
+    """
     if name not in corruption_names():
         return Known(name, OTHER, summary="This release of corruptset does not know it.")
     declared = get_corruption(name)
@@ -68,8 +69,9 @@ def known_corruption(name: str) -> Known:
 
 
 def drawn_values(manifest: Manifest, record: SetRecord, ids: Sequence[str]) -> dict[str, str]:
-    """Return draw -> its values for samples, of a set of one stage; empty where its corruption is of another revision
-    here.
+    """Return draw -> its values for samples, of a set of one stage.
+
+    Empty where its corruption is of another revision here.
     """
     (stage,) = record.stages if len(record.stages) == 1 else (None,)
     if stage is None or stage.corruption not in corruption_names():

@@ -1,4 +1,4 @@
-"""The page of a finished build, and its place among the files of a data set."""
+"""The page of a finished build, and its place among its files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plan.builds import Build
 
 
 def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none and can be written to."""
+    """Give a finished build its page, where it lacks one and can be written to."""
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
     # while it is extended there is a work folder, and the extension makes the page
     if not build.page or has_page or not os.access(directory, os.W_OK) or (directory / WORK_FOLDER).exists():

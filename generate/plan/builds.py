@@ -91,7 +91,7 @@ class Build:
     """Those that it is made of; of a recipe, none before the source is checked (`with_samples`)."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a worker needs: fields, but neither what was selected nor what may be built of it."""
+        """Return what a worker needs: all but what was selected, and what may be built."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"selected": (), "accept": None}
 
     @property
@@ -140,7 +140,7 @@ class Build:
 
     @property
     def size_problem(self) -> Judge:
-        """What says why an image of a size cannot be used; no more of the build goes to workers."""
+        """What says why an image of a size cannot be used; workers get only this."""
         return partial(size_problem, self.preprocessing, self.regions)
 
     @cached_property
@@ -198,7 +198,7 @@ class Build:
 
     @cached_property
     def asked_sinks(self) -> tuple[Sink, ...]:
-        """Where the images of the sets that were asked for go, before the source is checked."""
+        """Where images of the sets that were asked for go, before the source is checked."""
         return self.sinks(self.asked)
 
     @property

@@ -32,7 +32,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
-        """Return the origin of parts: of a build's identity, and of records of resources by field."""
+        """Return the origin of parts, of a build's identity and its records of resources."""
         build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
         return cls(
             canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()}

@@ -33,7 +33,9 @@ _PROBED = 8
 
 
 def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> Build:
-    """Bring a recipe, a source and options together; nothing is written and no image but a few is looked at.
+    """Bring a recipe, a source and options together; few images are looked at.
+
+    Nothing is written.
 
     Raises
     ------
@@ -179,7 +181,7 @@ class _Seen:
     any_shape: bool
 
     def accept(self, found: Checked, few: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
-        """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
+        """Refuse bad images, unless left out, and those not fitting recipe or view."""
         if not found.good or not (few or self.skip_bad):
             found.raise_for_bad(self.notes)
         self.refuse_other(found, all_seen=True)
@@ -188,7 +190,7 @@ class _Seen:
         return sorted([*self.notes, *found.bad]), unexpected
 
     def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
-        """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
+        """Raise for images not fitting recipe or view, unless the user insists on them."""
         if not self.any_shape:
             named = [
                 (sample.path or sample.id, (width, height, channels))
@@ -227,7 +229,7 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source
 
 
 def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:
-    """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
+    """Check up to eight images, spread evenly; where none is good, all."""
     checked = check(source, select(selected, samples=_PROBED), judge=judge)
     return checked if checked.good else check(source, selected, judge=judge)
 
@@ -238,9 +240,7 @@ def own_sizes(preprocessing: Preprocessing) -> bool:
 
 
 def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> list[tuple[int, int]]:
-    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were
-    checked.
-    """
+    """Return the (width, height) of clean images, of checked ones or of the preprocessing."""
     if not own_sizes(preprocessing):
         return [preprocessing.size(0, 0)]
     return [preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]

@@ -1,4 +1,4 @@
-"""The regions of a build: how they are stored, and which samples the images of a source become."""
+"""The regions of a build: how they are stored, and the samples that they are."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class RegionStore:
         return self.table.model_dump(mode="json", exclude_none=True) | {"store": self.store}
 
     def samples(self, images: int) -> int:
-        """Return how many samples a build of so many images has (estimate, where they are of several sizes or blocks
-        overlap).
+        """Return how many samples a build of so many images has.
+
+        An estimate, where they are of several sizes or blocks overlap.
         """
         return round(self.per_image * images) if self.store == "images" else images
 
@@ -121,7 +122,7 @@ def region_store(
 
 
 def table_bytes(grids: float, probed: Checked) -> float:
-    """Return about the bytes of a whole image and of its rows in a table, so many grids."""
+    """Return about the bytes of a whole image and of its rows in a table."""
     sizes = [(w, h) for _, _, w, h, _ in probed.good] or [(224, 224)]
     width, height = (round(sum(column) / len(sizes)) for column in zip(*sizes, strict=True))
     return stored_bytes(PngEncoding(), (width, height)) + grids * ROW_BYTES

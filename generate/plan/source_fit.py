@@ -1,6 +1,4 @@
-"""Whether a source fits what is asked for: size and channels of its images, labels, annotations; errors name
-what fits.
-"""
+"""Whether a source fits what is asked for; errors name what fits."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ _FOR_ANNOTATED = "detection-c"
 
 
 def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
-    """Raise if the recipe, or the view that is to be built, is made for other images than a source has.
+    """Raise if the recipe, or the view, is made for other images.
 
     Parameters
     ----------
@@ -57,9 +55,7 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipe fits: a calibration's own with most of the corruptions that were asked for, or the recipes
-    that share most.
-    """
+    """Return which recipes fit: a calibration's own, or those that share most corruptions."""
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
@@ -79,8 +75,9 @@ def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
 
 
 def _shared_part(recipe: Recipe, other: Recipe) -> float:
-    """Return the share of the corruptions of two recipes that both have; regions count as one, which may stand
-    alone.
+    """Return the share of the corruptions of two recipes that both have.
+
+    Regions count as one, which may stand alone.
     """
     first, second = (
         {stage.corruption for spec in r.resolve().sets for stage in spec.stages}
@@ -91,9 +88,7 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 
 
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
-    """Raise `BuildError` for all that was asked for and needs labels, or another place for images than their
-    own names.
-    """
+    """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
     if options.format is not None:
         stored = (
@@ -122,9 +117,7 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
 
 
 def notes_on_annotations(spec: Build) -> tuple[str, ...]:
-    """Return what a user of boxes and masks should know of the sets that were asked for, and of the files that hold
-    them.
-    """
+    """Return what a user of boxes and masks should know of a build."""
     notes, source = [], spec.source
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")

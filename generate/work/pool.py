@@ -33,7 +33,7 @@ def run(
     made: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
-    """Make and commit parts, run by run: in this process, in `workers`, or in those of a Dask `client`.
+    """Make and commit parts: here, in `workers`, or in those of a Dask `client`.
 
     `done` is told of every part that is finished, and `made`, now and then, how many images are, of unfinished parts
     too. `MachineError`: workers die again and again, or the disk fails.
@@ -94,7 +94,9 @@ def machine_error(error: OSError, directory: object) -> MachineError:
 
 
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, each decoded once, the last ones part by part.
+    """Return parts as they are handed out: whole runs, the last part by part.
+
+    A whole run is decoded once; so workers end together.
 
     So workers end together.
     """
@@ -104,6 +106,6 @@ def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
 
 
 def _work(file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:
-    """Make parts of the job that a file holds; a byte in `counter` stands for each image that is made."""
+    """Make parts of a file's job; each image is a byte in `counter`."""
     with open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

@@ -35,7 +35,7 @@ def warm_up(
     *,
     tell: Callable[[int, int], object] = lambda done, total: None,
 ) -> None:
-    """Apply every stage of sets once to a small image, so that kernels are compiled and cached.
+    """Apply every stage of sets to a small image, so that its kernels are cached.
 
     Otherwise each worker would compile them for itself. Corruptions are shared out to `workers`, if there are any. A
     mark in the folder of the kernels says what was prepared on this kind of processor: with it nothing is done, and it

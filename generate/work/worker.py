@@ -41,7 +41,7 @@ _clean: dict[tuple[str, int], Clean] = {}
 
 
 def process(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> PartDone:
-    """Make and commit a part that is not committed; `made` gets the number of images of each batch.
+    """Make and commit a part; `made` gets the images of each batch.
 
     Two processes may make the same part: they write the same bytes, and no file is emptied or half renamed meanwhile.
 
@@ -144,7 +144,7 @@ def job_of(file: Path) -> Job:
 
 
 def clean_images(job: Job, run: Run) -> Clean:
-    """Return the clean images of a run and their pixel digests, kept for its next part."""
+    """Return the clean images of a run and their digests, kept for its next part."""
     key = job.token, run.number
     if key not in _clean:
         forget()  # before the new ones are loaded

@@ -88,7 +88,7 @@ def accuracies(
 
 def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
     """Accuracy falls with every severity, no value is further than eps, and what is stored is what comes out again."""
-    arguments = ["pgd-5", "--source", source, "--out", tmp_path, "--jobs", 2, "--json"]
+    arguments = ["pgd-5", "--source", source, "--out", tmp_path, "--jobs", 1, "--json"]
     refused = run("build", *arguments)
     assert refused.code == 2
     assert "--surrogate FILE.toml" in refused.err
@@ -116,7 +116,7 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     }
 
 
-@pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["contrast-3+pgd-4"], "jobs": 1}])
 def test_bytes_do_not_depend_on_workers_or_sets(
     chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]
 ) -> None:
