@@ -12,6 +12,7 @@ from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
+from ..sources.check import Checked
 from ..sources.source import Source
 from ..views.fits import unexpected
 from ..views.layouts import get_layout
@@ -22,15 +23,15 @@ _FOR_ANNOTATED = "detection-c"
 """Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
 
 
-def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
+def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all_seen: bool) -> None:
     """Raise if the recipe, or the view, is made for other images.
 
     Parameters
     ----------
     recipe : Recipe
     view : str or None
-    images : sequence of (name, (width, height, channels))
-        As they are in the source.
+    found : Checked
+        Images as they are in the source.
     all_seen : bool
         Whether these are all images.
 
@@ -41,17 +42,17 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
     BuildError
         The view expects others.
     """
-    problems = recipe.expects.problems(images, all_seen=all_seen) if recipe.expects is not None else []
-    if recipe.expects is not None and problems:
-        text = refusal(f"The recipe {recipe.name}", recipe.expects, problems, _alternative(recipe, images))
+    images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
+    expects, preprocessing = recipe.expects, recipe.preprocessing
+    if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
+        text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
         raise SourceError(f"{text} Nothing was written.")
-    if view is None:
-        return
-    colour = recipe.preprocessing.channels == "rgb"
-    clean = [(name, (*recipe.preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
-    problem = unexpected(get_layout(view), clean, all_seen=all_seen)
-    if problem is not None:
-        raise BuildError(f"{problem} Nothing was written.")
+    if view is not None:
+        colour = preprocessing.channels == "rgb"
+        clean = [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
+        problem = unexpected(get_layout(view), clean, all_seen=all_seen)
+        if problem is not None:
+            raise BuildError(f"{problem} Nothing was written.")
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
