@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...manifests.disk.lock import shared_lock
 from ...manifests.layout import WORKERS_LOCK
 from ...pixels import pixel_digest
-from ..plan.job import Job
+from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..sinks.set_writer import SetWriter
 from ..sinks.sink import Run
@@ -148,7 +148,8 @@ def clean_images(job: Job, run: Run) -> Clean:
     key = job.token, run.number
     if key not in _clean:
         forget()  # before the new ones are loaded
-        images = [job.build.clean(index) for index in range(run.first, run.stop)]
+        build = job.build
+        images = [load_clean(build.loader, c, build.preprocessing) for c in build.samples[run.first : run.stop]]
         _clean[key] = images, [pixel_digest(image) for image in images]
     return _clean[key]
 
