@@ -24,7 +24,7 @@ from .commit.interruption import resumable
 from .commit.last_files import settle
 from .commit.locks import extended, finished, locked, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
-from .page.page_of_build import with_page
+from .page.page_of_build import page_of, with_page
 from .plan.builds import Build
 from .plan.final_samples import with_samples
 from .plan.job import Job
@@ -288,7 +288,7 @@ class _Making:
         from .commit.finish import finish  # the reader is needed by nobody before
 
         self.workers.end()
-        return finish(job, state), sum(p.images for p in left)
+        return finish(job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
         """Return all parts of the sets that a finished build has not."""

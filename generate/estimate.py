@@ -28,6 +28,7 @@ from ..manifests.layout import (
 )
 from .commit.finish import MOST_SHOWN, finish
 from .commit.state import BuildState, committed
+from .page.page_of_build import page_of
 from .plan.builds import Build
 from .plan.job import CheckedSample
 from .plan.parts import parts, runs_of
@@ -94,7 +95,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
         forget()
         if spec.regions is not None:
             return Estimate(seconds)
-        finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)))
+        finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
         return _counted(spec, small, state.directory, seconds, len(sets))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,12 @@ class NearlyFinished(DataSet):
         return self._aside.get(path) or super().record_file(path)
 
 
-def finish(job: Job, state: BuildState) -> Manifest:
-    """Write everything but images and shards, and return the manifest, which takes its place last.
+def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
+    """Write everything but images and shards; return the manifest, which takes its place last.
 
-    `job` has all sets of the build, and `state` the sidecars of all parts. A build without a page has none, also where
-    the one that is extended had one. `BuildError`: parts disagree on the clean pixels, as the libraries changed between
-    them.
+    `job` has all sets of the build, and `state` the sidecars of all parts. `page_of` makes index.html; without it there
+    is none, also where the build that is extended had one. `BuildError`: parts disagree on the clean pixels, as the
+    libraries changed between them.
     """
     directory, build, base = job.directory, job.build, state.base
     base_files = {r.path: r for r in base.files} if base is not None else {}
@@ -97,10 +97,8 @@ def finish(job: Job, state: BuildState) -> Manifest:
     files.append(last.add(README, data_card(manifest, len(build.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
-    if build.page:
-        from ..page.build_page import build_page  # a build that makes no page does without what draws it
-
-        files.append(last.add(PAGE, build_page(data, build.clean)))
+    if page_of is not None:
+        files.append(last.add(PAGE, page_of(data)))
     # a page that is not wanted, a file that the source has no more
     for path in base_files.keys() - {f.path for f in files}:
         last.remove(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...corruptions.registry import Images
 from ...manifests.layout import PAGE, WORK_FOLDER
@@ -12,6 +13,20 @@ from ...manifests.records.models import Manifest
 from ..commit.last_files import LastFiles
 from ..commit.locks import locked
 from ..plan.builds import Build
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
+
+
+def page_of(build: Build) -> Callable[[DataSet], bytes] | None:
+    """Return what makes index.html of a build; None where there is to be none."""
+
+    def page(data: DataSet) -> bytes:
+        from .build_page import build_page  # a build that makes no page does without what draws it
+
+        return build_page(data, build.clean)
+
+    return page if build.page else None
 
 
 def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
