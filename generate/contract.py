@@ -189,7 +189,7 @@ class _Trial:
             self.failures.setdefault(kind, f"{self.declared.name} {fault}{where and f', {where}'}.")
 
     def made(self, stage: Stage, images: Images, where: str) -> bool:
-        """Apply a stage, note what is wrong with what it makes, and return whether nothing is."""
+        """Apply a stage, note what is wrong in its images; return whether nothing is."""
         try:
             made = _apply(stage, self.maker, images)
             fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
