@@ -67,6 +67,10 @@ class LastFiles:
         own = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
         self.add(SHA256SUMS, sha256sums_bytes([*manifest.files, own]))
         self.add(MANIFEST, data)
+        self.finish()
+
+    def finish(self) -> None:
+        """Put the files in place, the one that was added last at the end."""
         write_hashed(self._directory / FINISH, json.dumps(list(self._files.items()), ensure_ascii=False).encode())
         settle(self._directory)
 
