@@ -82,8 +82,8 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def told(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return the callable that `shows_progress` gave a function, or one that does nothing."""
+def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
+    """Return what a function calls to say how far it is; it does nothing where nobody watches."""
     return progress if callable(progress) else lambda *_: None
 
 

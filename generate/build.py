@@ -1,29 +1,29 @@
-"""`build`: a recipe applied to a source, written, committed part by part, finished with a manifest."""
+"""`build`: a recipe applied to a source, part by part, finished with a manifest."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from ..errors import BuildError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, MANIFEST, WORK_FOLDER, is_begun
+from ..manifests.layout import CONTACT, FINISH, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
-from ..progress import ProgressEvent, shows_progress, told
+from ..progress import ProgressEvent, progress_function, shows_progress
 from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
-from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
+from .commit.identity import identity_of, refuse_other_build
 from .commit.interruption import resumable
 from .commit.last_files import settle
-from .commit.locks import extended, finished, locked, refuse_foreign, refuse_nested, wait_for_workers
-from .commit.state import BuildState, begin, read_state, remove_strays
+from .commit.locks import extended, finished, locked, refuse_place, wait_for_workers
+from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of, with_page
 from .plan.builds import Build
 from .plan.final_samples import with_samples
@@ -35,10 +35,13 @@ from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
 from .work.dask_workers import connected
-from .work.pool import run, start_early
+from .work.pool import run
 from .work.sidecars import sidecar_path
 from .work.warm_up import warm_up
 from .work.worker import PartDone
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
@@ -84,7 +87,7 @@ def build(
     finish: bool = False,
     **options: Any,
 ) -> Built | PartBuilt:
-    """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
+    """Make a benchmark set: read, corrupt, encode, write, and name it by a digest.
 
     The same call resumes a build that was stopped, in whatever way; with more `sets` it extends a finished one.
 
@@ -128,152 +131,148 @@ def build(
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
-        prepared = replace(prepare(recipe, source, BuildOptions(**options)), scheduler=client)
+        prepared = prepare(recipe, source, BuildOptions(**options))
         place.directory = out / prepared.folder
         if (share is not None) + finish + (client is not None) > 1:
             raise BuildError(
                 "part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made."
             )
-        if share is not None:
-            return _make_share(prepared, place.directory, told(progress), share)
-        return make_build(prepared, place.directory, told(progress), finish_only=finish)
+        making = _Making(prepared, place.directory, progress_function(progress), client)
+        return making.whole(finish_only=finish) if share is None else making.share(*share)
 
 
 class Inspector(Protocol):
     """Looks at what is made before it counts: `rebuild` compares it with a manifest's digests."""
 
     def part(self, sidecar: Path) -> None:
-        """Look at a part that was just committed. Raises to stop the build; takes the sidecar away where the part is
-        not to be kept.
+        """Look at a part that was just committed; raises to stop the build.
+
+        It takes the sidecar away where the part is not to be kept.
         """
         ...
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Look at all committed parts, before records are put together from them; raises where they are not to be."""
+        """Look at all committed parts before records are made of them; raises to stop."""
         ...
 
 
-def make_build(
-    build: Build, directory: Path, progress: Progress, inspector: Inspector | None = None, *, finish_only: bool = False
-) -> Built:
-    """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
-    making = _begun(build, directory, progress)
-    if finish_only and not is_begun(directory) and finished(directory) is None:
-        raise IncompleteBuild(
-            f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1."
-        )
-    images = 0
-    with making.workers as workers:
-        if not (finish_only or build.scheduler or (directory / MANIFEST).exists()):
-            start_early(workers, build)
-        making.check(shared=finish_only and is_begun(directory))
-        base = finished(directory)
-        if base is not None and making.holds(base):
-            manifest = with_page(making.build, directory, base)
-        else:
-            if not finish_only:
-                making.check_space(base, len(making.build.samples))
+def make_build(build: Build, directory: Path, progress: Progress, inspector: Inspector) -> Built:
+    """Make, resume or extend what was prepared, in `directory`, under the eyes of an inspector."""
+    return _Making(build, directory, progress).whole(inspector)
+
+
+class _Making:
+    """A build that is made, resumed or extended in a directory.
+
+    An end that began is completed first.
+    """
+
+    def __init__(self, build: Build, directory: Path, progress: Progress, client: Client | None = None) -> None:
+        refuse_without_locks()
+        refuse_place(build.source, directory)
+        if (directory / FINISH).exists():
             with locked(directory):
                 wait_for_workers(directory)
-                manifest, images = making.all(inspector, finish_only=finish_only)
-            progress(ProgressEvent("done"))
-    return Built(directory, manifest.digest, directory / CONTACT, images, making.seconds, manifest, build.notes())
-
-
-def _make_share(build: Build, directory: Path, progress: Progress, share: tuple[int, int]) -> PartBuilt:
-    """Make a share of the parts beside other jobs."""
-    making, base = _begun(build, directory, progress), finished(directory)
-    parts: Sequence[Part] = ()
-    images: list[int] = []
-    with making.workers:
-        if base is not None and set(build.asked) <= {s.id for s in base.sets}:
-            making.check()
-            making.holds(base)
-        else:
-            making.check_space(base, len(build.selected))
-            with locked(directory, array=True):
-                making.check(shared=True, share=share[0] / share[1])
-                parts, images = making.share(*share)
-    progress(ProgressEvent("done"))
-    return PartBuilt(directory, share, len(parts), len(images), sum(images), making.seconds, build.notes())
-
-
-def _begun(build: Build, directory: Path, progress: Progress) -> _Making:
-    """Return what makes a build in a directory that it can lie in, where an end that began is completed."""
-    refuse_without_locks()
-    refuse_nested(build.source, directory)
-    refuse_foreign(directory)
-    if (directory / FINISH).exists():
-        with locked(directory):
-            wait_for_workers(directory)
-            settle(directory)
-    return _Making(build, directory, progress, Workers(build.workers))
-
-
-@dataclass
-class _Making:
-    """A build that is made, resumed or extended."""
-
-    build: Build
-    directory: Path
-    progress: Progress
-    workers: Workers
-    started: float = field(default_factory=time.monotonic)
+                settle(directory)
+        self.build, self.directory, self.progress, self.client = build, directory, progress, client
+        self.workers, self.started = Workers(build.workers), time.monotonic()
 
     @property
     def seconds(self) -> float:
         """Since the beginning."""
         return time.monotonic() - self.started
 
-    def check(self, *, shared: bool = False, share: float = 0.0) -> None:
-        """Look at every selected image, `shared` with the jobs of an array, and refuse what cannot be built
-        from them.
+    def whole(self, inspector: Inspector | None = None, *, finish_only: bool = False) -> Built:
+        """Make what is missing of all parts, or with `finish_only` none, and finish."""
+        directory, images = self.directory, 0
+        if finish_only and not is_begun(directory) and finished(directory) is None:
+            raise IncompleteBuild(
+                f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1."
+            )
+        with self.workers:
+            self._check(shared=finish_only and is_begun(directory))
+            base = finished(directory)
+            if base is not None and self._holds(base):
+                manifest = with_page(self.build, directory, base)
+            else:
+                if not finish_only:
+                    self._check_space(base)
+                with locked(directory):
+                    wait_for_workers(directory)
+                    manifest, images = self._all(inspector, finish_only=finish_only)
+                self.progress(ProgressEvent("done"))
+        notes = self.build.notes()
+        return Built(directory, manifest.digest, directory / CONTACT, images, self.seconds, manifest, notes)
+
+    def share(self, number: int, jobs: int) -> PartBuilt:
+        """Make what is missing of a share of the parts, beside other jobs."""
+        base = finished(self.directory)
+        share: Sequence[Part] = ()
+        images: list[int] = []
+        with self.workers:
+            if base is not None and set(self.build.asked) <= {s.id for s in base.sets}:
+                self._check()
+                self._holds(base)
+            else:
+                self._check_space(base)
+                with locked(self.directory, array=True):
+                    self._check(shared=True, share=number / jobs)
+                    self._compile(read_state(self.directory).job(self.build))
+                    with joined(self.directory, self.build) as (state, job):
+                        share, left = deal(job, self._parts(state, job), number, jobs)
+                        images = [made for made in self._run(job, left, share) if made]
+        self.progress(ProgressEvent("done"))
+        notes = self.build.notes()
+        return PartBuilt(self.directory, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
+
+    def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
+        """Look at every selected image, and refuse what cannot be built from them.
+
+        `shared` with the jobs of an array, from a `share` on.
         """
         build, total, started = self.build, len(self.build.selected), time.monotonic()
 
         def seen(images: int) -> None:
-            self.progress(
-                ProgressEvent("checking", images_done=images, images_total=total, seconds=time.monotonic() - started)
-            )
+            seconds = time.monotonic() - started
+            self.progress(ProgressEvent("checking", images_done=images, images_total=total, seconds=seconds))
 
         seen(0)
         if shared:
             self.build = shared_check(build, self.directory, self.workers, share=share, seen=seen)
         else:
-            self.build = with_samples(
-                build, check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
-            )
+            found = check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
+            self.build = with_samples(build, found)
 
-    def holds(self, base: Manifest) -> bool:
-        """Return whether a finished build has all that was asked for; raise `BuildError` where it is another one."""
+    def _holds(self, base: Manifest) -> bool:
+        """Return whether a finished build has all that was asked for; refuse another one."""
         if not set(self.build.asked) <= {s.id for s in base.sets}:
             return False
-        refuse_other_build(self.directory, identity_of(base), self.build)
-        refuse_other_resources(self.directory, identity_of(base), self.build.resources(self.build.asked))
+        refuse_other_build(self.directory, identity_of(base), self.build, self.build.asked)
         if (self.directory / WORK_FOLDER).exists() and extended(self.directory) is None:
             # which removes what a build left that was killed between its manifest and its clean-up
             with locked(self.directory):
                 pass
         return True
 
-    def check_space(self, base: Manifest | None, samples: int) -> None:
-        """Refuse a build or an extension that has not begun where there is too little space, before a folder is
-        made.
-        """
+    def _check_space(self, base: Manifest | None) -> None:
+        """Refuse what has not begun where there is too little space."""
         if not is_begun(self.directory):
-            new = set(self.build.asked) - {s.id for s in base.sets} if base is not None else self.build.asked
-            needed = len(new) * samples * self.build.stored_bytes + self.build.source.other_bytes()
+            build = self.build
+            new = set(build.asked) - {s.id for s in base.sets} if base is not None else build.asked
+            images = len(new) * (len(build.samples) or len(build.selected))
+            needed = images * build.stored_bytes + build.source.other_bytes()
             check_space(self.directory, needed, "the build", SPACE_ADVICE)
 
-    def all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
-        """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images
-        made.
+    def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
+        """Make what is missing, then the manifest; return it and the number of images made.
+
+        With `finish_only` refuse what is missing.
         """
         state = read_state(self.directory)
-        job = state.job(self.directory, self.build)
+        job = state.job(self.build)
         if not finish_only:
             self._compile(job)
-        state = begin(self.directory, state, self.build, job)
+        state = state.begin(job)
         every = self._parts(state, job)
         left = missing(every, state.sidecars)
         if left and finish_only:
@@ -289,17 +288,7 @@ class _Making:
         from .commit.finish import finish  # the reader is needed by nobody before
 
         self.workers.end()
-        page = page_of(self.build) if self.build.page else None
-        return finish(job, state, self.build, page), sum(p.images for p in left)
-
-    def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[int]]:
-        """Make what is missing of a share of the parts; return the share, and how many images each part had that this
-        call made.
-        """
-        self._compile(read_state(self.directory).job(self.directory, self.build))
-        with joined(self.directory, self.build) as (state, job):
-            share, left = deal(self.directory, job, self._parts(state, job), number, jobs)
-            return share, [images for images in self._run(job, left, share) if images]
+        return finish(job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
         """Return all parts of the sets that a finished build has not."""
@@ -308,16 +297,16 @@ class _Making:
     def _compile(self, job: Job) -> None:
         """Make sure that kernels are in the cache."""
         self.progress(ProgressEvent("preparing"))
-        warm_up(
-            job,
-            self.workers,
-            tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
-        )
+
+        def tell(done: int, total: int) -> None:
+            self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total))
+
+        warm_up(job.sets.values(), self.build.maker, self.workers, tell=tell)
 
     def _run(
         self, job: Job, left: Sequence[Part], every: Sequence[Part], inspector: Inspector | None = None
     ) -> list[int]:
-        """Make the parts that are left of some; return how many images of each were made."""
+        """Make parts that are left of some; return how many images of each were made."""
         sizes = {p.name: p.images for p in left}
         total, new = sum(p.images for p in every), sum(sizes.values())
         check_space(self.directory, new * self.build.stored_bytes, "the build", SPACE_ADVICE)
@@ -325,13 +314,9 @@ class _Making:
 
         def tell(count: int) -> None:
             nonlocal shown
-            shown = max(shown, min(count, new))
+            shown = max(shown, min(count, new))  # a part may be begun again
             parts_done, seconds = len(every) - len(left) + len(images), time.monotonic() - started
             self.progress(ProgressEvent("building", parts_done, len(every), total - new + shown, total, seconds))
-
-        def made(count: int) -> None:
-            if count > shown:
-                tell(count)
 
         def done(record: PartDone) -> None:
             nonlocal committed
@@ -342,5 +327,5 @@ class _Making:
                 inspector.part(sidecar_path(self.directory, record.name))
 
         tell(0)
-        run(job, left, self.workers, client=self.build.scheduler, done=done, made=made)
+        run(job, left, self.workers, client=self.client, done=done, made=tell)
         return images

@@ -37,8 +37,9 @@ class Built:
 
 @dataclass(frozen=True)
 class PartBuilt:
-    """What one job of an array has made: its share of the parts, committed; the build is finished with
-    ``finish=True``.
+    """What one job of an array has made: its share of the parts, committed.
+
+    The build is finished with ``finish=True``.
     """
 
     directory: Path

@@ -118,15 +118,10 @@ def check_corruption(
     trial = _Trial(declared, _stages(declared, dict(parameters or {})), maker)
     states = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
-        trial.run()
+        trial.run(large=large)
     finally:
         np.random.set_state(states[0])  # noqa: NPY002
         random.setstate(states[1])
-    if not trial.failures:
-        trial.another_process()
-    if large and not trial.failures:
-        image = np.tile(_picture(500, 500, 3), (1, 8, 12, 1))
-        trial.made(trial.stages[-1], image, "at 4000x6000 with 3 channels")
     seconds = float("nan")
     if not trial.failures:
         started = time.perf_counter()
@@ -193,66 +188,56 @@ class _Trial:
             kind = re.sub(r"\d+", "", fault) if where else fault
             self.failures.setdefault(kind, f"{self.declared.name} {fault}{where and f', {where}'}.")
 
-    def made(self, stage: Stage, images: Images, where: str) -> Images | None:
-        """Apply a stage; None, and a fault, where that fails."""
+    def made(self, stage: Stage, images: Images, where: str) -> bool:
+        """Apply a stage, note what is wrong in its images; return whether nothing is."""
         try:
             made = _apply(stage, self.maker, images)
+            fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
         except Exception as e:
-            own = f"The plugin {self.declared.module}: {self.declared.name} "
-            self.note(True, str(e).removeprefix(own), where)
-            return None
-        fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
+            fault = str(e).removeprefix(f"The plugin {self.declared.module}: {self.declared.name} ")
         self.note(bool(fault), fault, where)
-        return None if fault else made
+        return not fault
 
-    def run(self) -> None:
-        """Try all that one process can."""
+    def run(self, *, large: bool) -> None:
+        """Try it here, then in another process, then on a `large` image."""
         for (height, width), channels, stage in product(SIZES, (1, 3), (self.stages[0], self.stages[-1])):
             where = f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}"
             self.made(stage, _picture(height, width, channels), where)
         clean = _picture(64, 64, 3, len(IDS))
-        drawn = []
-        of_stages = [(stage.name, clean)]
+        by_stage, drawn = [("", clean)], list[bool]()
         for stage in self.stages:
-            if self.made(stage, clean.copy(), "at 64x64") is None:
+            if not self.made(stage, clean.copy(), "at 64x64"):
                 continue
-            together = self._pure(stage, clean)
-            of_stages.append((stage.name, together))
+            images, state = clean.copy(), _global_state(seed=1)
+            together = _apply(stage, self.maker, images)
+            self.note(not _equal(images, clean), "changes its input; work on a copy")
+            self.note(state != _global_state(), "draws from a global generator; draw from the keys")
+            _global_state(seed=2)
+            again = _apply(stage, self.maker, images)
+            self.note(
+                not _equal(together, again), "makes other pixels in a second call; nothing may be kept between calls"
+            )
+            by_stage.append((stage.name, together))
             alone = np.concatenate([_apply(stage, self.maker, clean[[i]], [i]) for i in BATCH])
             self.note(not _equal(together, alone), "makes other pixels of an image in a batch than of the image alone")
             backwards = _apply(stage, self.maker, clean[::-1].copy(), BATCH[::-1])[::-1]
             self.note(not _equal(together, backwards), "makes other pixels of a batch in another order")
             alike = _apply(stage, self.maker, np.repeat(clean[:1], len(IDS), 0))
             drawn.append(bool((alike != alike[:1]).any()))
-        self._keyed(drawn)
-        for (name, one), (other_name, other) in combinations(of_stages, 2):
-            same = "changes nothing" if one is clean else f"makes the same at {name} and"
+        if drawn and not self.declared.needs_model:
+            fixed, by_key = self.declared.deterministic, any(drawn)
+            fault = "says that it draws nothing (deterministic), and its output depends on the key"
+            self.note(fixed and by_key, fault)
+            fault = "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
+            self.note(not fixed and not by_key, fault)
+        for (name, one), (other_name, other) in combinations(by_stage, 2):
+            same = f"makes the same at {name} and" if name else "changes nothing"
             self.note(_equal(one, other), f"{same} at {other_name}")
-
-    def _pure(self, stage: Stage, clean: Images) -> Images:
-        """Apply a stage to a batch twice, and note what depends on anything else."""
-        images = clean.copy()
-        state = _global_state(seed=1)
-        first = _apply(stage, self.maker, images)
-        self.note(not _equal(images, clean), "changes its input; work on a copy")
-        self.note(state != _global_state(), "draws from a global generator; draw from the keys")
-        _global_state(seed=2)
-        second = _apply(stage, self.maker, images)
-        self.note(not _equal(first, second), "makes other pixels in a second call; nothing may be kept between calls")
-        return first
-
-    def _keyed(self, drawn: Sequence[bool]) -> None:
-        """Note where keys decide what they should not, or nothing.
-
-        `drawn` says of each stage whether it draws by them.
-        """
-        if self.declared.needs_model or not drawn:
-            return
-        deterministic, by_key = self.declared.deterministic, any(drawn)
-        fault = "says that it draws nothing (deterministic), and its output depends on the key"
-        self.note(deterministic and by_key, fault)
-        fault = "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
-        self.note(not deterministic and not by_key, fault)
+        if not self.failures:
+            self.another_process()
+        if large and not self.failures:
+            image = np.tile(_picture(500, 500, 3), (1, 8, 12, 1))
+            self.made(self.stages[-1], image, "at 4000x6000 with 3 channels")
 
     def another_process(self) -> None:
         """Try one stage in another process."""

@@ -1,4 +1,4 @@
-"""What a build takes: a small one is made of a few of its samples in a temporary folder, timed and counted."""
+"""What a build takes, counted on a small one in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..manifests.layout import (
     LICENSE,
     MANIFEST,
     PAGE,
-    PARTS_FOLDER,
     README,
     REGIONS,
     SAMPLES,
@@ -27,9 +26,8 @@ from ..manifests.layout import (
     SHARDS,
     WORK_FOLDER,
 )
-from ..manifests.unfinished import Unfinished
 from .commit.finish import MOST_SHOWN, finish
-from .commit.state import BuildState
+from .commit.state import BuildState, committed
 from .page.page_of_build import page_of
 from .plan.builds import Build
 from .plan.job import CheckedSample
@@ -37,8 +35,7 @@ from .plan.parts import parts, runs_of
 from .recipes.set_spec import SetSpec
 from .sources.check import check
 from .sources.selection import spread
-from .work.sidecars import sidecars, write_sidecar
-from .work.worker import forget, make_part
+from .work.worker import forget, process
 
 MOST_PIXELS = 24_000_000
 """Of all images that are made: five photographs at 224x224 under a hundred sets, a second or two."""
@@ -64,7 +61,9 @@ class Estimate:
 
 
 def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
-    """Return about what a build of sets takes, in runs of a `length`; of regions, the time alone.
+    """Return what a build of sets takes, in runs of a `length`.
+
+    Of regions, the time alone. `few` samples are good.
 
     `few` samples are good.
     """
@@ -77,49 +76,31 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
         samples = [CheckedSample(*entry) for entry in checked.good] or samples
     source = copy.copy(spec.source)
     source.other_files = {}  # which are only copied
-    small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=0)
+    small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=1)
     seconds = inf
     with TemporaryDirectory(prefix="corruptset-plan-") as folder:
         # the first time kernels are loaded, so it is the longest and seldom counts
         for number, count in enumerate((1, 1, len(samples))):
-            if number < 2 or (count > 1 and count * seconds <= MOST_SECONDS):
-                small, root = replace(small, samples=samples[:count]), Path(folder, str(number))
-                seconds = min(seconds, _make(small, root, length) / count * len(sets) / len(chosen))
+            if number == 2 and (count == 1 or count * seconds > MOST_SECONDS):
+                break
+            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None, None)
+            digest = {"source": {**spec.identity["source"], "digest": small.source_digest}}
+            small = replace(small, identity={**spec.identity, **digest})
+            job, all_runs = state.job(small), runs_of(len(small.samples), length)
+            state = state.begin(job)
+            began = time.perf_counter()
+            for part in parts(all_runs, small.groups(small.asked, all_runs)):
+                process(job, part)
+            seconds = min(seconds, (time.perf_counter() - began) / count * len(sets) / len(chosen))
         forget()
         if spec.regions is not None:
             return Estimate(seconds)
-        _finish(small, root)
-        return _estimate(spec, small, root, seconds, len(sets))
+        finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
+        return _counted(spec, small, state.directory, seconds, len(sets))
 
 
-def _make(small: Build, root: Path, length: int) -> float:
-    """Make all parts of a small build; return the seconds that they took."""
-    (root / PARTS_FOLDER).mkdir(parents=True)
-    job, all_runs = small.job(root, small.asked), runs_of(len(small.samples), length)
-    began = time.perf_counter()
-    for part in parts(all_runs, small.groups(small.asked, all_runs)):
-        write_sidecar(root, part.name, make_part(job, part))
-    return time.perf_counter() - began
-
-
-def _finish(small: Build, root: Path) -> None:
-    """Write everything beside the images; metrics, which take long, have numbers of the usual length."""
-    measured = {"metrics": [[0, 20.1234, 0.1234, 0.1234, 0.1234]]}
-    committed: dict[tuple[str, int], Path] = {}
-    for path, sidecar in sidecars(root):
-        assert sidecar is not None  # it was just written
-        sets = {set_id: entry.model_copy(update=measured) for set_id, entry in sidecar.sets.items()}
-        write_sidecar(root, path.stem, sidecar.model_copy(update={"sets": sets}))
-        committed |= dict.fromkeys(((set_id, sidecar.run) for set_id in sets), path)
-    identity = {**small.identity, "source": {**small.identity["source"], "digest": small.source_digest}}
-    identity |= small.resources(small.asked)
-    state = BuildState(None, Unfinished(base=None, sets=list(small.asked), places={}, identity=identity), committed)
-    page = page_of(small) if small.page else None
-    finish(small.job(root, small.asked), state, small, page)
-
-
-def _estimate(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:
-    """Return what a build takes of which a small one is there."""
+def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:
+    """Return what a build takes, from the files of a small one."""
     count, total = len(small.samples), len(spec.selected)
     more, shown = sets / len(small.asked), min(sets, MOST_SHOWN) / min(len(small.asked), MOST_SHOWN)
     times = {SAMPLES: total / count, REGIONS: total / count, README: 1.0, LICENSE: 1.0}

@@ -17,14 +17,12 @@ from .plan.job import CheckedSample
 from .plan.options import BuildOptions
 from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
 from .plan.recipe_build import clean_sizes, prepare, probe
-from .plan.regions import Store, table_bytes
+from .plan.regions import Store
 from .plan.source_fit import moving
 from .plan.tree import buffers, stages_applied, stages_naive
 from .recipes.recipe import Recipe
 from .recipes.set_spec import SetSpec
 from .sinks.containers import containers_of
-from .sinks.sink import stored_bytes
-from .sources.check import Checked
 from .sources.source import Source
 
 BASE_MEMORY = 300 << 20
@@ -94,8 +92,9 @@ class Plan:
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:
-        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by
-        itself.
+        """Return the sets by the family of their corruption, in the order of the plan.
+
+        Chains are by their length, clean by itself.
         """
         families: dict[str, list[SetSpec]] = {}
         for one in self.sets:
@@ -125,7 +124,9 @@ def plan(
     out: str | Path | None = None,
     **options: Any,
 ) -> Plan:
-    """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
+    """Say what a build would make.
+
+    The keyword arguments are the fields of `BuildOptions`, as of `build`.
 
     Parameters
     ----------
@@ -179,7 +180,11 @@ def plan_of(spec: Build) -> Plan:
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
-    stores = _store_bytes(spec, probed)
+    stores: dict[Store, int] = {}
+    if (store := spec.regions) is not None:
+        one = store.region_bytes if store.store == "table" else spec.stored_bytes
+        as_images = store.per_image * len(spec.asked) * one
+        stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
         recipe=spec.name,
         version=spec.version,
@@ -187,7 +192,7 @@ def plan_of(spec: Build) -> Plan:
         samples=count,
         sets=sets,
         images=images,
-        bytes=taken.bytes if spec.regions is None else stores[spec.regions.store],
+        bytes=taken.bytes if store is None else stores[store.store],
         seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
@@ -206,20 +211,6 @@ def plan_of(spec: Build) -> Plan:
         moves_content=tuple(moving(sets)),
         notes=spec.notes(),
         source_images=len(spec.selected),
-        store=None if spec.regions is None else spec.regions.store,
+        store=None if store is None else store.store,
         stores=stores,
     )
-
-
-def _store_bytes(spec: Build, probed: Checked) -> dict[Store, int]:
-    """Return about what either way to store regions takes; empty where samples are whole images."""
-    if spec.regions is None:
-        return {}
-    stored = (
-        spec.stored_bytes
-        if spec.regions.store == "images"
-        else stored_bytes(spec.regions.encoding, (spec.regions.table.size,) * 2)
-    )
-    as_images = spec.regions.per_image * len(spec.asked) * stored
-    as_table = table_bytes(spec.regions.grids_per_image, probed)
-    return {"images": round(as_images * len(spec.selected)), "table": round(as_table * len(spec.selected))}

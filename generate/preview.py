@@ -20,7 +20,7 @@ from ..corruptions.weather.textures import load_textures
 from ..manifests.disk.atomic import write_atomic
 from ..pages.sheets.style import LARGEST
 from ..pixels import pixel_digest
-from ..progress import shows_progress, told
+from ..progress import progress_function, shows_progress
 from .pixels.matrix import contact_sheet
 from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
@@ -145,7 +145,7 @@ def preview(
         chosen = choose_shown(resolved.sets, sets, resolved.table)
         resources: dict[str, Any] = {} if frost_textures is None else {"textures": load_textures(Path(frost_textures))}
         maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
-        images = _made(maker, chosen, pixels, used_key, told(progress))
+        images = _made(maker, chosen, pixels, used_key, progress_function(progress))
         title = f"{used_key}, {loaded.name} {loaded.version}, seed {seed}"
         png = contact_sheet(images, clean=pixels, title=title, side=LARGEST)
     if path is not None:

@@ -22,7 +22,7 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
-from ..progress import shows_progress, told
+from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
 from .set_choice import choose
@@ -117,7 +117,7 @@ def predict(
     if kind not in KINDS:
         raise ParameterError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
     started = time.monotonic()
-    tell = told(progress)
+    tell = progress_function(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)

@@ -18,7 +18,7 @@ from ..pages.charts import legend_mark
 from ..pages.document import render
 from ..pages.drawing import MARKERS
 from ..pages.jpeg import Pixels
-from ..progress import shows_progress, told
+from ..progress import progress_function, shows_progress
 from .comparison.entries import Entry
 from .comparison.statistics import differences
 from .outcomes import CLEAN, Predictions
@@ -110,7 +110,7 @@ def report(
     -----
     The same data set, scores and predictions give the same bytes, with the same release of corruptset and Pillow.
     """
-    tell = told(progress)
+    tell = progress_function(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)

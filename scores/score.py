@@ -14,7 +14,7 @@ from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
-from ..progress import shows_progress, told
+from ..progress import progress_function, shows_progress
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
 from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
 from .estimates import images_of, interval_of, replicates, value
@@ -93,7 +93,7 @@ def score(
     """
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
-    tell = told(progress)
+    tell = progress_function(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)

@@ -73,7 +73,7 @@ class Cluster:
         path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
         self._nursery = subprocess.Popen(
             [sys.executable, "-c", NURSERY, begin],
-            env={**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10s"},
+            env={**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

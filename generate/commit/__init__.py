@@ -1,1 +1,1 @@
-"""The commit protocol: the lock, what the build is, its state, and how it is finished."""
+"""The commit protocol: locks, what a build is, its state, and its end."""

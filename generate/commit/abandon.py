@@ -69,7 +69,10 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
 
 
 def _remove(root: Path, files: SetFiles, keep: Container[str]) -> None:
-    """Remove files below a folder but those to `keep`, and then the folders that are empty; no link is followed."""
+    """Remove files below a folder but those to `keep`, and folders that are then empty.
+
+    No link is followed.
+    """
     for folder, _, names in os.walk(root, topdown=False):
         inside = os.path.relpath(folder, root).replace(os.sep, "/")
         for name in names:

@@ -1,4 +1,4 @@
-"""The jobs of an array: they check the source together, begin or join the build, and make a share of its parts each.
+"""Jobs of an array: they check the source together and make shares of the parts.
 
 All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come,
 when no worker is left, writes down what the build is, and the others make the same one or are refused. A part has a
@@ -27,10 +27,9 @@ from ..plan.final_samples import with_samples
 from ..plan.job import Job
 from ..plan.parts import Part, missing, shares
 from ..sources.check import Checked, Seen, check
-from ..sources.source import Sample
-from .identity import refuse_other_resources
+from .identity import refuse_other_build
 from .locks import WORKERS_WAIT_S, wait_for_workers
-from .state import BuildState, begin, committed, read_state
+from .state import BuildState, committed, read_state
 
 LOOK_AGAIN_S = 1.0
 """A network's file system may show a file that another machine wrote some seconds later."""
@@ -40,11 +39,8 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def shared_check(
-    build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None
-) -> Build:
-    """Check the selected samples together with other jobs; return the build with its samples, as after a `check` of
-    all.
+def shared_check(build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen) -> Build:
+    """Check the selected samples together with other jobs; return the build with its samples.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job
     that was killed is free again. A file that changes afterwards is noticed by the job that reads it, which compares
@@ -58,64 +54,64 @@ def shared_check(
     workers : Workers
     share : float
         In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
-    seen : callable, optional
+    seen : callable
         Told how many images are checked, by this job or another.
     """
     key = sha256(canonical(build.identity))
     key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
     folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
-    starts = range(0, len(build.selected), BLOCK)
-    own = int(share * len(starts))
+    blocks = [build.selected[start : start + BLOCK] for start in range(0, len(build.selected), BLOCK)]
     found: dict[int, Checked] = {}
-    images = 0
 
-    def more(new: int) -> None:
-        seen(images + new)
+    def look(number: int, before: int) -> Checked | None:
+        """Return what was found in a block; None where another job is looking at it."""
+        path, samples = folder / f"{number:06d}.json", blocks[number]
+        if (data := read_hashed(path)) is None:
+            try:
+                with locked(path.with_suffix(".lock"), ""):
+                    if (data := read_hashed(path)) is None:
+                        checked = check(
+                            build.source,
+                            samples,
+                            workers=workers,
+                            judge=build.size_problem,
+                            seen=lambda images: seen(before + images),
+                        )
+                        index = {sample.id: k for k, sample in enumerate(samples)}
+                        rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
+                        data = json.dumps([rows, checked.bad], ensure_ascii=False).encode()
+                        write_hashed(path, data)
+            except Busy:
+                return None
+        good, bad = json.loads(data)
+        return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
 
-    while len(found) < len(starts):
-        for start in (*starts[own:], *starts[:own]):
-            if start not in found:
-                samples, path = build.selected[start : start + BLOCK], folder / f"{start // BLOCK:06d}.json"
-                if (block := _block(build, path, samples, workers, more)) is not None:
-                    found[start] = block
-                    images += len(samples)
-                    more(0)
-        if len(found) < len(starts):
+    own = int(share * len(blocks))
+    while len(found) < len(blocks):
+        for number in (*range(own, len(blocks)), *range(own)):
+            images = sum(len(blocks[n]) for n in found)
+            if number not in found and (block := look(number, images)) is not None:
+                found[number] = block
+                seen(images + len(blocks[number]))
+        if len(found) < len(blocks):
             time.sleep(WAIT_S)
-    blocks = [found[start] for start in starts]
+    parts = [found[number] for number in range(len(blocks))]
+    all_found = Checked(
+        [entry for part in parts for entry in part.good], [entry for part in parts for entry in part.bad]
+    )
     try:
-        return with_samples(
-            build,
-            Checked(
-                [entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad]
-            ),
-        )
+        return with_samples(build, all_found)
     except CorruptsetError:
         if not is_begun(directory):  # what was found is for people to mend
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers, seen: Seen) -> Checked | None:
-    """Return what was found in a block; None where another job is looking at it."""
-    if (data := read_hashed(path)) is None:
-        try:
-            with locked(path.with_suffix(".lock"), ""):
-                if (data := read_hashed(path)) is None:
-                    checked = check(build.source, samples, workers=workers, judge=build.size_problem, seen=seen)
-                    index = {sample.id: k for k, sample in enumerate(samples)}
-                    rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
-                    data = json.dumps([rows, checked.bad], ensure_ascii=False).encode()
-                    write_hashed(path, data)
-        except Busy:
-            return None
-    good, bad = json.loads(data)
-    return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
-
-
 @contextmanager
 def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
-    """Begin a build or join the array jobs that work on it; the build's lock must be held, together with theirs.
+    """Begin a build, or join the array jobs that work on it.
+
+    The build's lock must be held, together with theirs.
 
     Raises
     ------
@@ -127,13 +123,13 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
             while True:
                 state = read_state(directory)
-                job = state.job(directory, build)
+                job = state.job(build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
-                    refuse_other_resources(directory, state.unfinished.identity, build.resources(list(job.sets)))
+                    refuse_other_build(directory, state.unfinished.identity, build, list(job.sets))
                     break
                 with suppress(Busy):
                     wait_for_workers(directory, wait_s=LOOK_AGAIN_S)
-                    state = begin(directory, state, build, job)
+                    state = state.begin(job)
                     break
                 if time.monotonic() >= deadline:
                     raise BuildError(
@@ -144,17 +140,20 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
         yield state, job
 
 
-def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
-    """Write down that parts were dealt to so many jobs; return the share of one of them, and what is missing of it."""
-    folder = directory / ARRAYS_FOLDER
+def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
+    """Deal parts to so many jobs; return the share of one, and what is missing.
+
+    How many jobs there are is written down.
+    """
+    folder = job.directory / ARRAYS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(jobs)).touch()
     share = shares(parts, jobs)[number]
-    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share}))
+    return share, missing(share, committed(job.directory, job.origin, job.sets, {part.run.number for part in share}))
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tuple[str, int]]) -> MissingParts:
-    """Return the error that says which jobs make what is missing, of the largest array that parts were dealt to.
+    """Return the error that says which jobs, of the largest array, make what is missing.
 
     Parameters
     ----------

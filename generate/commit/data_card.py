@@ -12,7 +12,7 @@ from ..views.class_folders import numbering_notes
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
-    """Return the README.md of a build: what it is, how to load it, its digest, its terms."""
+    """Return the README.md of a build: how to load it, its digest, its terms."""
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
     return filled(
         files(__package__).joinpath("data_card.md").read_text("utf-8"),

@@ -1,4 +1,4 @@
-"""Finish a build: records from the sidecars, contact sheet, data card, checksums, and the manifest last."""
+"""The end of a build: records from the sidecars, sheet, card, and manifest last."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
-from ..plan.builds import Build
-from ..plan.job import CheckedSample, Job, load_clean
+from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
 from ..work.environment import environment
 from ..work.sidecars import PartSet, read_sidecar
@@ -43,7 +42,10 @@ MOST_SHOWN = 600
 
 
 class NearlyFinished(DataSet):
-    """A data set whose manifest is in memory; `aside` says where files lie that are not in their places yet."""
+    """A data set whose manifest is in memory.
+
+    `aside` says where files lie that are not in their places yet.
+    """
 
     def __init__(self, directory: Path, manifest: Manifest, aside: Mapping[str, Path]) -> None:
         # as its file will have it: parameters sorted, so that whoever makes the page later makes the same
@@ -58,41 +60,41 @@ class NearlyFinished(DataSet):
         return self._aside.get(path) or super().record_file(path)
 
 
-def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None) -> Manifest:
-    """Write everything but images and shards, and return the manifest, which takes its place last.
+def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
+    """Write everything but images and shards; return the manifest, which takes its place last.
 
-    `job` has all sets of the build, and `state` the sidecars of all parts. `page_of` makes index.html;
-    without it the data set has none, also where the one that is extended had one.
-    `BuildError`: parts disagree on the clean pixels, as the libraries changed between them.
+    `job` has all sets of the build, and `state` the sidecars of all parts. `page_of` makes index.html; without it there
+    is none, also where the build that is extended had one. `BuildError`: parts disagree on the clean pixels, as the
+    libraries changed between them.
     """
-    directory = job.directory
-    base_files = {r.path: r for r in state.base.files} if state.base is not None else {}
+    directory, build, base = job.directory, job.build, state.base
+    base_files = {r.path: r for r in base.files} if base is not None else {}
     rows = {set_id: _SetRows(directory, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
     clean = _gather(directory, rows, state.sidecars)
     samples = b"".join(
-        json_line(sample_record(job.classes, i, chosen, pixels))
-        for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True))
+        json_line(sample_record(build.classes, i, chosen, pixels))
+        for i, (chosen, pixels) in enumerate(zip(build.samples, clean, strict=True))
     )
     if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
         raise _other_pixels(directory, "the sets that are there and those to be added")
-    sets = [*(state.base.sets if state.base is not None else ()), *(one.close() for one in rows.values())]
+    sets = [*(base.sets if base is not None else ()), *(one.close() for one in rows.values())]
     files = [r for path, r in base_files.items() if path.startswith((SETS, SHARDS))]
     for set_id, one in rows.items():
-        files += [_record(one.path, set_path(set_id)), *one.shards]
+        files += [_record(directory, set_path(set_id)), *one.shards]
     last = LastFiles(directory)
     # what stands beside the images, and files that several parts wrote, of which the base may have some
     for sink in job.sinks:
-        shared = [base_files.get(path) or _record(directory / path, path) for path in sink.shared_files()]
+        shared = [base_files.get(path) or _record(directory, path) for path in sink.shared_files()]
         files += shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
     files += [base_files.get(path) or last.copy(path, file) for path, file in build.source.other_files.items()]
     files.append(last.add(SAMPLES, samples))
     if build.region_rows is not None:
         files.append(last.add(REGIONS, build.region_rows))
     assert state.unfinished is not None
-    manifest = _with_files(_manifest(job, build, state.unfinished.identity, sorted(sets, key=lambda s: s.id)), files)
+    manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id)), files)
     data = NearlyFinished(directory, manifest, last.aside)
     files.append(last.add(CONTACT, contact_of(job, data)))
-    files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
+    files.append(last.add(README, data_card(manifest, len(build.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     if page_of is not None:
@@ -109,16 +111,17 @@ def _with_files(manifest: Manifest, files: Sequence[FileRecord]) -> Manifest:
     return manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
 
 
-def _record(file: Path, path: str) -> FileRecord:
+def _record(directory: Path, path: str) -> FileRecord:
+    file = directory / path
     return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
-def _manifest(job: Job, build: Build, identity: Mapping[str, Any], sets: Sequence[SetRecord]) -> Manifest:
+def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) -> Manifest:
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
-        classes=build.classes,
-        samples=build.made_of,
+        classes=job.build.classes,
+        samples=job.build.made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
     paths = [sink.set_paths(()) for sink in job.sinks if sink.view_record() is not None]
@@ -139,8 +142,9 @@ def _manifest(job: Job, build: Build, identity: Mapping[str, Any], sets: Sequenc
 
 
 class _SetRows:
-    """A set while the parts of its runs go by, in order: its rows in a file beside their place, and what is counted of
-    them.
+    """The rows and totals of a set, while parts of its runs go by.
+
+    Rows are in a file beside their place.
     """
 
     def __init__(self, directory: Path, spec: SetSpec) -> None:
@@ -184,7 +188,7 @@ class _SetRows:
 
 
 def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]) -> list[str]:
-    """Read every sidecar once, run by run, into the rows of sets; return the clean pixels' digests."""
+    """Read every sidecar once into the rows of sets; return the clean pixels' digests."""
     clean: list[str] = []
     for run in sorted({run for _, run in sidecars}):
         run_clean: list[str] = []
@@ -237,8 +241,8 @@ def contact_of(job: Job, data: DataSet) -> bytes:
     """Return the contact sheet: the first sample under every set, as it is stored."""
     from ..pixels.matrix import blocks_of, contact_sheet, thinned
 
-    first = job.samples[0]
+    build = job.build
     pictured = [name for block in blocks_of(n for n in job.sets if n in data) for name in block.pictured]
     pictures = {name: data[name].single(0) for name in thinned(pictured, MOST_SHOWN)}
-    clean = load_clean(job.source, first, job.preprocessing)
-    return contact_sheet(pictures, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")
+    title = f"{build.title}, seed {build.maker.seed}: {build.samples[0].sample.id}"
+    return contact_sheet(pictures, clean=build.clean(0), title=title)

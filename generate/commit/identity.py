@@ -1,4 +1,4 @@
-"""What a build is: the fields of a manifest that two builds of one directory must share."""
+"""What a build is: the manifest's fields that builds of one directory share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import SAMPLES, SOURCE
 from ...manifests.records.models import Manifest, SampleRecord
-from ..plan.builds import Build, Resources
+from ..plan.builds import Build
 from ..recipes.set_spec import RESOURCE_FIELDS
 
 # What a build is: a manifest's fields that must be equal for two commands to mean the same build.
@@ -37,30 +37,22 @@ IDENTITY = (
 )
 
 
-def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build) -> None:
-    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their
-    resources.
+def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build, sets: Sequence[str]) -> None:
+    """Raise `BuildError` with the difference if a directory holds another build than `build`.
+
+    Textures, models and plugins that `sets` have are compared where both have some.
     """
-    problems = list(
-        differences(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
+    resources = set(RESOURCE_FIELDS.values())
+    here, asked = (
+        {key: value for key, value in identity.items() if key not in resources}
+        for identity in (recorded, json.loads(json.dumps(dict(build.identity))))
     )
+    problems = list(differences(here, asked))
     if any(p.startswith("source.digest:") for p in problems):
-        problems += _changed_samples(directory, build.made_of)
-    _refuse(directory, problems)
-
-
-def refuse_other_resources(directory: Path, recorded: Mapping[str, Any], resources: Resources) -> None:
-    """Raise `BuildError` if both builds have textures, or a surrogate, and not the same."""
-    for field, records in resources.items():
+        problems += _changed_samples(directory, build)
+    for field, records in () if problems else build.resources(sets).items():
         if (present := recorded.get(field)) and records:
-            _refuse(directory, list(differences({field: present}, {field: records})))
-
-
-def _without_resources(identity: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
-
-
-def _refuse(directory: Path, problems: Sequence[str]) -> None:
+            problems += differences({field: present}, {field: records})
     if problems:
         raise BuildError(
             f"{directory} holds another build than the one asked for; only sets can be added to it. What "
@@ -69,22 +61,25 @@ def _refuse(directory: Path, problems: Sequence[str]) -> None:
         )
 
 
-def _changed_samples(directory: Path, samples: Sequence[tuple[str, int | None, str]]) -> list[str]:
-    """Return how the source changed since the build was started, one line a sample; nothing where the samples were not
-    recorded.
+def _changed_samples(directory: Path, build: Build) -> list[str]:
+    """Return how the source changed since the build was started, a line a sample.
+
+    Nothing where the samples were not recorded.
     """
-    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in samples}
+    now: dict[str, object] = {id: f"label {label}, {sha256}" for id, label, sha256 in build.made_of}
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
             rows = json.loads(recorded)
         else:
             rows = [(s.id, s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)]
-        before = {id: f"label {label}, {sha256}" for id, label, sha256 in rows}
     except (ValueError, VerificationError):
         return []
-    ids = sorted(before.keys() | now.keys())
-    changed = [(id, before.get(id, "not a sample"), now.get(id, "not a sample")) for id in ids]
-    return [f"source: {id}: {then} before, {here} now" for id, then, here in changed if then != here]
+    before = {id: f"label {label}, {sha256}" for id, label, sha256 in rows}
+    return [
+        f"source: {id}: {before.get(id, 'not a sample')} before, {now.get(id, 'not a sample')} now"
+        for id in sorted(before.keys() | now.keys())
+        if before.get(id) != now.get(id)
+    ]
 
 
 def identity_of(manifest: Manifest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What stops a build from outside (a signal, the disk, the memory), and the sentence that says how it is resumed."""
+"""What stops a build from outside, and the sentence that says how it is resumed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class Place:
 
 @contextlib.contextmanager
 def resumable(out: Path) -> Iterator[Place]:
-    """Say of everything that stops a build from outside how it is resumed; SIGTERM stops it as Ctrl-C does."""
+    """Say of all that stops a build from outside how it is resumed.
+
+    SIGTERM stops it as Ctrl-C does.
+    """
     place = Place(out)
     fill_standard_descriptors()  # before any file is opened, where a program has closed them
     with interruption() as signals:

@@ -1,5 +1,4 @@
-"""The end of a build: its last files are written aside, then they take their places one right after the other,
-manifest.json last.
+"""The last files of a build, written aside and put in place together, manifest.json last.
 
 So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands,
 whoever has the lock next puts the files in place, without the source.
@@ -77,7 +76,10 @@ class LastFiles:
 
 
 def settle(directory: Path) -> None:
-    """Put the last files of a build in place, if `finish.json` says that they are complete. The lock must be held."""
+    """Put the last files of a build in place, once `finish.json` says so.
+
+    It says that they are complete. The lock must be held.
+    """
     data = read_hashed(directory / FINISH)
     files: list[tuple[str, str | None]] = [] if data is None else json.loads(data)
     for path in [path for path, sha256 in files if sha256 is None]:

@@ -1,4 +1,4 @@
-"""Where a build may be written, and who may write to it: one command at a time, and its workers."""
+"""Where a build may be written, and who may write: one command and its workers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def extended(directory: Path) -> Unfinished | None:
 
 @contextlib.contextmanager
 def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
-    """Hold the build's lock, or raise `BuildError`; it is released when the process ends, however that happens.
+    """Hold the build's lock until the process ends, however that happens, or raise `BuildError`.
 
     The jobs of an array (`array`) hold it together. Otherwise a finished build is left without `.corruptset/`, unless
     it is being extended.
@@ -60,8 +60,9 @@ def clean_up(directory: Path) -> None:
 
 
 def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
-    """Wait until no worker of a killed build is left; they notice before they write more. The build's lock must be
-    held.
+    """Wait until no worker of a killed build is left, under the build's lock.
+
+    They notice before they write more.
     """
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
     busy = (
@@ -73,8 +74,23 @@ def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
         pass
 
 
-def refuse_foreign(directory: Path) -> None:
-    """Raise `BuildError` if a directory cannot be made, or is there and is neither empty nor a build."""
+def refuse_place(source: Source, directory: Path) -> None:
+    """Raise `BuildError` where a build of a source cannot lie.
+
+    That is where a folder cannot be made or holds other things, and in the folder of the source, or around it. Sources
+    that are files, or read files of known names, may lie anywhere.
+    """
+    if source.root is not None and _lies_in(directory, source.root):
+        raise BuildError(
+            f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images "
+            "of the source, and the build could not be resumed. Choose an --out that is not in that folder. Nothing "
+            "was written."
+        )
+    if source.root is not None and _lies_in(source.root, directory):
+        raise BuildError(
+            f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose "
+            "another --out. Nothing was written."
+        )
     if (directory / MANIFEST).exists():
         return
     nearest = directory.absolute()
@@ -92,29 +108,10 @@ def refuse_foreign(directory: Path) -> None:
         )
 
 
-def refuse_nested(source: Source, directory: Path) -> None:
-    """Raise `BuildError` if a build would lie in the folder of its source, or that folder in the build.
-
-    Sources that are files, or read files of known names, may lie anywhere.
-    """
-    if source.root is None:
-        return
-    if _lies_in(directory, source.root):
-        raise BuildError(
-            f"{directory} would lie in the folder of the source, {source.root}: what is built would count as images "
-            "of the source, and the build could not be resumed. Choose an --out that is not in that folder. Nothing "
-            "was written."
-        )
-    if _lies_in(source.root, directory):
-        raise BuildError(
-            f"The folder of the source, {source.root}, lies in {directory}, which the build is to write. Choose "
-            "another --out. Nothing was written."
-        )
-
-
 def _lies_in(inner: Path, outer: Path) -> bool:
-    """Whether a folder, which need not be there yet, is another or lies below it, whatever links or mounts they are
-    named by.
+    """Say whether a folder, there or not, is another or lies below it.
+
+    Whatever links or mounts they are named by.
     """
     path = inner.resolve()
     return any(above.exists() and outer.exists() and above.samefile(outer) for above in (path, *path.parents))

@@ -1,4 +1,4 @@
-"""The commit protocol: lock, what the build is, sidecars, resume, extension, refusal.
+"""What a build's directory holds, and how a build is begun or resumed there.
 
 While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which
 sets it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json
@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ...errors import BuildError
 from ...manifests.disk.hashed import read_hashed, write_hashed
@@ -26,7 +25,7 @@ from ..plan.builds import Build
 from ..plan.job import Job, Origin
 from ..sinks.containers import set_paths
 from ..work.sidecars import sidecars
-from .identity import identity_of, refuse_other_build, refuse_other_resources
+from .identity import identity_of, refuse_other_build
 from .locks import extended, finished
 
 
@@ -34,6 +33,7 @@ from .locks import extended, finished
 class BuildState:
     """What a directory holds."""
 
+    directory: Path
     base: Manifest | None
     """Of the finished build."""
     unfinished: Unfinished | None
@@ -41,75 +41,62 @@ class BuildState:
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
     """(set id, run) -> where it is committed; of a build that is begun."""
 
-    @property
-    def sets(self) -> list[str]:
-        """The sets that are finished or were started."""
-        return self.unfinished.sets if self.unfinished is not None else self.base_sets
-
-    @property
-    def base_sets(self) -> list[str]:
-        """The sets of the finished build."""
-        return [s.id for s in self.base.sets] if self.base is not None else []
-
     def new(self, sets: Iterable[str]) -> list[str]:
         """Return those of `sets` that the finished build has not."""
-        base = set(self.base_sets)
+        base = {s.id for s in self.base.sets} if self.base is not None else set()
         return [s for s in sets if s not in base]
 
-    def job(self, directory: Path, build: Build) -> Job:
-        """Return the job that makes what is there and what was asked for; raise `BuildError` where the directory holds
-        another build.
-        """
-        recorded: Mapping[str, Any] = {}
+    def job(self, build: Build) -> Job:
+        """Return the job of what is there and was asked for; refuse another build."""
+        there, recorded = list[str](), None
         if self.base is not None:
-            recorded = identity_of(self.base)
-        elif self.unfinished is not None:
-            recorded = self.unfinished.identity
-        if recorded:
-            refuse_other_build(directory, recorded, build)
-        sets = list(dict.fromkeys([*build.asked, *self.sets]))
-        resources = build.resources(sets)
-        refuse_other_resources(directory, recorded, resources)
-        return replace(build.job(directory, sets), origin=Origin.of(build.identity, resources))
+            there, recorded = [s.id for s in self.base.sets], identity_of(self.base)
+        if self.unfinished is not None:
+            there, recorded = self.unfinished.sets, recorded or self.unfinished.identity
+        sets = list(dict.fromkeys([*build.asked, *there]))
+        if recorded is not None:
+            refuse_other_build(self.directory, recorded, build, sets)
+        return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
+
+    def begin(self, job: Job) -> BuildState:
+        """Start, resume or extend a build with the sets of a job.
+
+        Returns it with its sidecars. The lock is held.
+
+        The lock is held.
+        """
+        directory, build, sets = self.directory, job.build, list(job.sets)
+        new = set(self.new(sets))
+        if self.unfinished is None and any(
+            sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new)
+            for _, sidecar in sidecars(directory)
+        ):
+            if self.base is None:
+                raise BuildError(
+                    f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another "
+                    "release of corruptset. Choose another --out, or delete that directory."
+                )
+            shutil.rmtree(directory / PARTS_FOLDER)  # of the build that the manifest is of
+        there = committed(directory, job.origin, new)
+        (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
+        made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
+        if read_hashed(directory / SOURCE) != made_of:
+            write_hashed(directory / SOURCE, made_of)
+        unfinished = Unfinished(
+            base=sha256_file(directory / MANIFEST) if self.base is not None else None,
+            sets=sets,
+            places={s: list(paths) for s, paths in set_paths(job.sinks, sets).items()},
+            identity={**build.identity, **build.resources(sets)},
+        )
+        write_unfinished(directory, unfinished)
+        remove_strays(directory)
+        return replace(self, unfinished=unfinished, sidecars=there)
 
 
 def read_state(directory: Path) -> BuildState:
     """Return what a directory holds, whoever may be working there."""
     base = finished(directory)
-    return BuildState(base, extended(directory) if base is not None else read_unfinished(directory))
-
-
-def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildState:
-    """Start, resume or extend a build with the sets of a job (`BuildState.job`); return the state with its sidecars.
-    The lock is held.
-    """
-    sets = list(job.sets)
-    new = set(state.new(sets))
-    others = state.unfinished is None and any(
-        sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= new)
-        for _, sidecar in sidecars(directory)
-    )
-    if others and state.base is None:
-        raise BuildError(
-            f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another release "
-            "of corruptset. Choose another --out, or delete that directory."
-        )
-    if others:  # they are of the build that the manifest is of
-        shutil.rmtree(directory / PARTS_FOLDER)
-    there = committed(directory, job.origin, new)
-    (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
-    made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
-    if read_hashed(directory / SOURCE) != made_of:
-        write_hashed(directory / SOURCE, made_of)
-    unfinished = Unfinished(
-        base=sha256_file(directory / MANIFEST) if state.base is not None else None,
-        sets=sets,
-        places={s: list(paths) for s, paths in set_paths(job.sinks, sets).items()},
-        identity={**build.identity, **build.resources(sets)},
-    )
-    write_unfinished(directory, unfinished)
-    remove_strays(directory)
-    return BuildState(state.base, unfinished, there)
+    return BuildState(directory, base, extended(directory) if base is not None else read_unfinished(directory))
 
 
 def committed(
@@ -122,10 +109,9 @@ def committed(
 
 
 def remove_strays(directory: Path) -> None:
-    """Remove temporary files that a killed build, or a killed worker of this one, left; single images have none.
+    """Remove temporary files that a killed build or worker left; nothing else may be writing.
 
-    Nothing else may be writing. Beside shards and records they lie where views have their labels, at most two folders
-    deep.
+    Single images have none. Beside shards and records they lie where views have their labels, at most two folders deep.
     """
     roots = [directory / SHARDS, directory / SETS, directory / WORK_FOLDER]
     shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]

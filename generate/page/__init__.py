@@ -1,1 +1,1 @@
-"""The page of a build: index.html, on which one sees what it is, every set, and how to load it."""
+"""The page of a build, index.html: what it is, every set, how to load it."""

@@ -10,7 +10,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
 from ..pixels.matrix import Block, blocks_of, number_of, thinned
-from .known import OTHER, drawn_values, known_corruption
+from .known import OTHER, known_corruption
 from .loaders import fitting_loaders
 from .pictures import CleanOf, Pictures, region_pictures
 from .quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
@@ -19,7 +19,6 @@ MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
 ONE = {"severities": "severity", "levels": "level"}
 """What a number of a ladder is."""
-_MOST_DRAWN = 5
 _NAMED = 4
 """Corruptions that a grid is called by; one of more has a number."""
 _SPARKS = ("MS-SSIM", "SSIM")
@@ -116,10 +115,6 @@ class _Page:
             cells = cells or [" then ".join(map(stage_text, s.stages))]
             measured = [metric.cell(s) for metric in metrics]
             rows.append([captions[s.id], *cells, *measured, str(s.count), *[", ".join(s.aliases)] * aliased])
-        drawn: dict[str, list[str]] = {}
-        for s in records[:_MOST_DRAWN] if block.is_ladder else []:
-            for draw, values in drawn_values(self.manifest, s, [sample.id for sample in self.samples]).items():
-                drawn.setdefault(draw, []).append(f"{captions[s.id]}: {values}")
         curves = curves_of(block, self.records, self.psnr[block.kind]) if block.is_ladder else []
         spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
         differing = [] if all(s.reproducible for s in records) else few
@@ -140,7 +135,6 @@ class _Page:
             "rises": rises_of(spark) if spark is not None else "",
             "columns": ["set", *(parameters or ["stages"]), *measures, "images", *["also called"] * aliased],
             "rows": rows,
-            "drawn": drawn,
             "role": ", ".join(dict.fromkeys(s.role for s in records)),
             "family": self.family(block),
         }

@@ -1,5 +1,6 @@
-"""Which loaders a data set goes into, and the lines to type for each: those of docs/use-it-with.md, with the data set's
-own names.
+"""Loaders that a data set goes into, and the lines to type for each.
+
+They are those of docs/use-it-with.md, with the data set's own names.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
 def _fit(
     entry: Mapping[str, Any], manifest: Manifest, contents: Contents, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
-    """Return further values for a loader's lines; None where the data set does not go into it."""
+    """Return further values for a loader's lines; None where it cannot take the data set."""
     encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
     fits = (
         entry.get("container", encoding["containers"][0]) in encoding["containers"]
@@ -100,7 +101,7 @@ def _fit(
 
 
 def _top(layout: Layout, contents: Contents, shape: tuple[int, int, int]) -> str | None:
-    """Return the top folder of a view of some sets, or None where it refuses them."""
+    """Return the top folder of a view of some sets; None where it refuses them."""
     named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in contents.samples]
     try:
         top = View(layout, contents, ViewOptions(allow_missing_classes=layout.numbers_classes)).top

@@ -1,4 +1,4 @@
-"""The page of a build that is being finished, or lacks one, and its place among the files of a data set."""
+"""The page of a finished build, and its place among its files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from ...manifests.reader import DataSet
 
 
-def page_of(build: Build) -> Callable[[DataSet], bytes]:
-    """Return what makes index.html of a build."""
+def page_of(build: Build) -> Callable[[DataSet], bytes] | None:
+    """Return what makes index.html of a build; None where there is to be none."""
 
     def page(data: DataSet) -> bytes:
         from .build_page import build_page  # a build that makes no page does without what draws it
 
         return build_page(data, build.clean)
 
-    return page
+    return page if build.page else None
 
 
 def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none and can be written to."""
+    """Give a finished build its page, where it lacks one and can be written to."""
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
     # while it is extended there is a work folder, and the extension makes the page
     if not build.page or has_page or not os.access(directory, os.W_OK) or (directory / WORK_FOLDER).exists():
@@ -40,10 +40,10 @@ def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
 
 
 def add_page(directory: Path, clean_of: Callable[[int], Images] | None = None) -> Manifest:
-    """Give a finished data set its page, or make it again; return the manifest. The build's lock must be held.
+    """Give a finished data set its page, or make it again; return the manifest.
 
-    The digest stays: it covers samples, sets and classes. Should this be interrupted, the data set is one with or
-    without the page.
+    The build's lock must be held. The digest stays: it covers samples, sets and classes. Should this be interrupted,
+    the data set is one with or without the page.
     """
     from ...manifests.reader import DataSet
     from .build_page import build_page

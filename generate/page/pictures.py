@@ -1,6 +1,4 @@
-"""The pictures of a page: one for each set, with the same few samples in it, as large as the page has room for; and
-regions.
-"""
+"""The pictures of a page: one for each set, of the same samples; and regions."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ class Picture:
 
 
 class Pictures:
-    """Makes the pictures of sets, all with one rung: the best with which those that are `pictured` have room.
+    """Makes the pictures of sets, all with the best rung that leaves room for all.
 
     `clean_of` gives clean images where the data set has no set ``clean``; without both there are none.
     """
@@ -102,7 +100,10 @@ class Pictures:
         return self._picture("clean", file, f"clean: {self._about}", "clean", {})
 
     def difference(self, set_id: str, caption: str) -> Picture | None:
-        """Return by how much a set differs from the clean images, amplified around grey, where both have one size."""
+        """Return how a set differs from the clean images, amplified around grey.
+
+        None where they are not of one size.
+        """
         images = self._images(set_id, self.samples)
         if not self._clean or any(a.shape != b.shape for a, b in zip(self._clean, images, strict=True)):
             return None
@@ -114,7 +115,7 @@ class Pictures:
         return self._picture(f"difference-{set_id}", file, about, f"{caption}: difference x {factor}", {})
 
     def _images(self, set_id: str, most: int) -> Sequence[Images]:
-        """Return the first images of a set; of a data set of few sets they are kept."""
+        """Return the first images of a set, which are kept where sets are few."""
         kept = self._kept.get(set_id, [])
         if len(kept) < most:
             kept = [*kept, *(self._data[set_id].single(i) for i in self._indices[len(kept) : most])]
@@ -128,9 +129,7 @@ class Pictures:
 
 
 def region_pictures(data: DataSet) -> list[Picture]:
-    """Return two pictures of each group of regions, if there are any: an anchor among its neighbours, and its shrunk
-    regions.
-    """
+    """Return two pictures of each group of regions: an anchor's neighbours and its shrunk regions."""
     crops = _crops_of_first(data)
     if crops is None:
         return []

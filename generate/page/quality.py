@@ -1,4 +1,4 @@
-"""The quality of sets on a page: metrics as cells and curves, and how far severities are from their aims."""
+"""The quality of sets on a page: metrics, curves, and distance from their aims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Metric(NamedTuple):
     decimals: int
 
     def value(self, record: SetRecord, *, spread: bool = False) -> float | None:
-        """Return it of a set, or its standard deviation over images; None where there is none."""
+        """Return a set's value, or its standard deviation; None where there is none."""
         metrics = record.metrics.spread if spread and record.metrics is not None else record.metrics
         value: float | None = None if metrics is None else getattr(metrics, self.field)
         return 100 * value if value is not None and self.field == "changed" else value
@@ -49,15 +49,19 @@ _RISE, _RISES = 0.005, 3
 
 
 def most_psnr(records: Iterable[SetRecord]) -> float:
-    """Return the greatest PSNR of any set, with its deviation: the top of an axis that curves share; 1 without any."""
+    """Return the greatest PSNR of any set, with its deviation; 1 without any.
+
+    It is the top of an axis that curves share.
+    """
     psnr = METRICS[0]
     values = [(psnr.value(record), psnr.value(record, spread=True) or 0.0) for record in records]
     return max((value + spread for value, spread in values if value is not None), default=0.0) or 1.0
 
 
 def curves_of(block: Block, records: Mapping[str, SetRecord], psnr: float) -> list[Chart]:
-    """Return the curves of a corruption's severities or levels; of a metric that no set has, none. PSNR goes up to
-    `psnr`.
+    """Return the curves of a corruption's severities or levels.
+
+    There is none of a metric that no set has. PSNR goes up to `psnr`.
     """
     x, sets = list(map(number_of, block.sets)), [records[name] for name in block.sets]
     across = "severity" if block.kind == "severities" else "level"
@@ -83,7 +87,7 @@ def rises_of(curve: Chart) -> str:
 
 
 def aimed_rows(blocks: Sequence[Block], records: Mapping[str, SetRecord]) -> list[list[str]]:
-    """Return corruption, MS-SSIM at severities 1 to 5, and how far it is from the aims; of corruptions that have it."""
+    """Return each corruption's MS-SSIM at severities 1 to 5, and its distance from the aims."""
     rows = []
     for block in blocks:
         values = {number_of(name): MS_SSIM.value(records[name]) for name in block.sets if block.kind == "severities"}

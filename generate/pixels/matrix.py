@@ -47,7 +47,7 @@ class Block:
 
     @property
     def pictured(self) -> Sequence[str]:
-        """The sets that are shown: all, or of many levels the first, the last and three between them."""
+        """The sets that are shown: all, or of many levels five."""
         count = len(self.sets)
         if self.kind != "levels" or count <= _FEW:
             return self.sets
@@ -55,7 +55,7 @@ class Block:
 
 
 def blocks_of(sets: Iterable[str]) -> list[Block]:
-    """Return all sets but ``clean``, each in one block: corruptions in the order of their families, grids after them.
+    """Return all sets but ``clean``, each in one block: by family, then grids.
 
     A grid has what comes first down and what comes last across (of a chain of three the row is its first two). Rows
     that have a column in common, directly or by way of other rows, are one grid.
@@ -98,7 +98,7 @@ def _grid(
     alone: Mapping[str, str],
     placed: Collection[str],
 ) -> Block:
-    """Return a grid; sets that are `placed` in another block stay there, and are only named in it."""
+    """Return a grid; sets that are `placed` elsewhere are only named in it."""
     every = sorted({column for columns in columns_of.values() for column in columns}, key=_natural)
     # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
     columns = [*(row for row in columns_of if row in every), *(column for column in every if column not in columns_of)]
@@ -116,8 +116,9 @@ def _natural(name: str) -> list[str | int]:
 
 
 def joined(keys_of: Mapping[K, Collection[str]]) -> list[list[K]]:
-    """Return things in groups that have no key in common, directly or by way of others; groups and things in their
-    order.
+    """Return things in groups that have no key in common, directly or by others.
+
+    Groups and things are in their order.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
 def contact_sheet(
     pictures: Mapping[str, Picture], *, clean: Picture | None = None, title: str = "", side: int = SIDE
 ) -> bytes:
-    """Return the matrix of sets' images, by set id, as a PNG sheet: `title` above, `clean` first in every row.
+    """Return the matrix of sets' images as a PNG sheet, `clean` first in every row.
 
     No picture's longer side has more than `side` pixels.
     """
@@ -169,7 +170,7 @@ def contact_sheet(
 
 
 def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -> list[Line]:
-    """Return sets' images as the lines of a sheet, with what columns are above the first line of several."""
+    """Return sets' images as the lines of a sheet, with columns named where they change."""
     first: list[Cell] = [] if clean is None else [("", clean)]
     blocks, lines, above = blocks_of(pictures), list[Line](), list[str]()
     if first and not any(block.is_ladder for block in blocks):

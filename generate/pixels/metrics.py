@@ -61,45 +61,33 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 
 @inner
-def _slide(a, b, old_a, old_b, sx, sy, squares, sxy):  # type: ignore[no-untyped-def]
-    """Add a row to the columns' sums, and take away the one before the window."""
+def _slide(a, b, old_a, old_b, sums):  # type: ignore[no-untyped-def]
+    """Add the products of two rows to columns' sums; those above the window go."""
     for j in range(a.size):
-        sx[j] += np.int16(np.int16(a[j]) - np.int16(old_a[j]))
-    for j in range(a.size):
-        sy[j] += np.int16(np.int16(b[j]) - np.int16(old_b[j]))
-    for j in range(a.size):
-        p, q, r, s = np.int32(a[j]), np.int32(b[j]), np.int32(old_a[j]), np.int32(old_b[j])
-        squares[j] += p * p + q * q - r * r - s * s
-        sxy[j] += p * q - r * s
+        sums[j] += np.int32(a[j]) * np.int32(b[j]) - np.int32(old_a[j]) * np.int32(old_b[j])
 
 
 @inner
 def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
     """Sum seven neighbouring columns."""
-    n = sums.size
-    c0 = columns[:n]
-    c1 = columns[channels : channels + n]
-    c2 = columns[2 * channels : 2 * channels + n]
-    c3 = columns[3 * channels : 3 * channels + n]
-    c4 = columns[4 * channels : 4 * channels + n]
-    c5 = columns[5 * channels : 5 * channels + n]
-    c6 = columns[6 * channels : 6 * channels + n]
-    for j in range(n):
-        sums[j] = c0[j] + c1[j] + c2[j] + c3[j] + c4[j] + c5[j] + c6[j]
+    c = channels
+    c1, c2, c3 = columns[c:], columns[2 * c :], columns[3 * c :]
+    c4, c5, c6 = columns[4 * c :], columns[5 * c :], columns[6 * c :]
+    for j in range(sums.size):
+        sums[j] = columns[j] + c1[j] + c2[j] + c3[j] + c4[j] + c5[j] + c6[j]
 
 
 @inner
-def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
+def _similarities(x, y, squares, products, total):  # type: ignore[no-untyped-def]
     """Add the similarity at each place of a row.
 
     Means, variances and the covariance of 49 values, each times 49 * 49 or 48 * 49, are integers below 2**31: one
     division is left.
     """
     for j in range(total.size):
-        x, y = np.int32(sx[j]), np.int32(sy[j])
-        product = np.int32(x * y)
-        both = np.int32(x * x + y * y)
-        covariance = np.int32(49 * sxy[j] - product)
+        product = np.int32(x[j] * y[j])
+        both = np.int32(x[j] * x[j] + y[j] * y[j])
+        covariance = np.int32(49 * products[j] - product)
         variances = np.int32(49 * squares[j] - both)
         above = (2.0 * product + _M1) * (2.0 * covariance + _M2)
         total[j] += above / ((both + _M1) * (variances + _M2))
@@ -131,51 +119,35 @@ def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
     return total, np.int64(changed)
 
 
-@inner
-def _compare_rows(a, b, channels, means, squares, means_across, squares_across, total, no_row, differs):  # type: ignore[no-untyped-def]
-    """Slide the window down the rows of two images.
-
-    Return the sum of squared differences and the number of changed pixels.
-    """
-    error = np.int64(0)
-    changed = np.int64(0)
-    for y in range(a.shape[0]):
-        more, others = _differences(a[y], b[y], channels, differs)
-        error += more
-        changed += others
-        old_a = a[y - _WINDOW] if y >= _WINDOW else no_row
-        old_b = b[y - _WINDOW] if y >= _WINDOW else no_row
-        _slide(a[y], b[y], old_a, old_b, means[0], means[1], squares[0], squares[1])
-        if y >= _WINDOW - 1:
-            for k in range(2):
-                _across(means[k], channels, means_across[k])
-                _across(squares[k], channels, squares_across[k])
-            _similarities(means_across[0], means_across[1], squares_across[0], squares_across[1], total)
-    return error, changed
-
-
 @kernel
 def _compare(a, b):  # type: ignore[no-untyped-def]
     """Return the sum of squared differences, the number of changed pixels and the SSIM.
 
-    All channels of a row side by side.
+    The window slides down the rows of two images; all channels of a row lie side by side.
     """
     height, width, channels = a.shape
     n = width * channels
     places = max(n - (_WINDOW - 1) * channels, 0)
-    total = np.zeros(places, np.float64)
-    error, changed = _compare_rows(
-        a.reshape(height, n),
-        b.reshape(height, n),
-        channels,
-        np.zeros((2, n), np.int16),  # 7 * 255 in a column, 49 * 255 across: half the bytes of the squares
-        np.zeros((2, n), np.int32),
-        np.empty((2, places), np.int16),
-        np.empty((2, places), np.int32),
-        total,
-        np.zeros(n, np.uint8),
-        np.empty(n, np.uint8),
-    )
+    a, b = a.reshape(height, n), b.reshape(height, n)
+    none, ones, differs = np.zeros(n, np.uint8), np.ones(n, np.uint8), np.empty(n, np.uint8)
+    # of a, of b, of the squares of both, of products
+    down, sums, total = np.zeros((4, n), np.int32), np.empty((4, places), np.int32), np.zeros(places, np.float64)
+    error = changed = np.int64(0)
+    for y in range(height):
+        p, q = a[y], b[y]
+        old_p, old_q = (a[y - _WINDOW], b[y - _WINDOW]) if y >= _WINDOW else (none, none)
+        more, others = _differences(p, q, channels, differs)
+        error += more
+        changed += others
+        _slide(p, ones, old_p, ones, down[0])
+        _slide(q, ones, old_q, ones, down[1])
+        _slide(p, p, old_p, old_p, down[2])
+        _slide(q, q, old_q, old_q, down[2])
+        _slide(p, q, old_p, old_q, down[3])
+        if y >= _WINDOW - 1:
+            for k in range(4):
+                _across(down[k], channels, sums[k])
+            _similarities(sums[0], sums[1], sums[2], sums[3], total)
     mean = 0.0
     for j in range(places):
         mean += total[j]

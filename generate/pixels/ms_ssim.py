@@ -121,37 +121,21 @@ def _squares(p, q, both, product):  # type: ignore[no-untyped-def]
         product[x] = p[x] * q[x]
 
 
-@inner
-def _add_rows(a, b, channels, weights, latest, column, filtered, sums):  # type: ignore[no-untyped-def]
-    """Add the similarities of all rows of a scale to `sums`.
-
-    `latest` holds the squares and products of eleven rows.
-    """
-    for y in range(a.shape[0]):
-        row = y % _WINDOW
-        _squares(a[y], b[y], latest[0, row], latest[1, row])
-        first = y - _WINDOW + 1
-        if first >= 0:
-            for k, rows in enumerate((a, b, latest[0], latest[1])):
-                _filtered_down(rows, first, weights, column)
-                _filtered_across(column, channels, weights, filtered[k])
-            _add_similarities(
-                filtered[0], filtered[1], filtered[2], filtered[3], filtered[4], filtered[5], sums[0], sums[1]
-            )
-
-
 @kernel
 def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-untyped-def]
     """Put the means over a scale, of each channel, into `contrast` and `whole`."""
     height, n = a.shape
     inside = n - (_WINDOW - 1) * channels
-    sums = np.zeros((2, inside), np.float64)
-    latest, column, filtered = (
-        np.empty((2, _WINDOW, n), np.float32),
-        np.empty(n, np.float32),
-        np.empty((6, inside), np.float32),
-    )
-    _add_rows(a, b, channels, weights, latest, column, filtered, sums)
+    sums, column, f = np.zeros((2, inside), np.float64), np.empty(n, np.float32), np.empty((6, inside), np.float32)
+    latest = np.empty((2, _WINDOW, n), np.float32)
+    for y in range(height):
+        row, first = y % _WINDOW, y - _WINDOW + 1
+        _squares(a[y], b[y], latest[0, row], latest[1, row])
+        if first >= 0:
+            for k, rows in enumerate((a, b, latest[0], latest[1])):
+                _filtered_down(rows, first, weights, column)
+                _filtered_across(column, channels, weights, f[k])
+            _add_similarities(f[0], f[1], f[2], f[3], f[4], f[5], sums[0], sums[1])
     places = (height - _WINDOW + 1) * (inside // channels)
     for channel in range(channels):
         c, w = 0.0, 0.0
@@ -172,24 +156,13 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
     for x in range(columns.size):
         columns[x] = upper[x] + lower[x]
     pairs = columns.size // (2 * channels)
-    if channels == 3:  # without a loop over channels, which does not vectorise
-        for x in range(pairs):
-            out[3 * x] = quarter * (columns[6 * x] + columns[6 * x + 3])
-            out[3 * x + 1] = quarter * (columns[6 * x + 1] + columns[6 * x + 4])
-            out[3 * x + 2] = quarter * (columns[6 * x + 2] + columns[6 * x + 5])
-    else:
-        for x in range(pairs * channels):
-            left = 2 * x - x % channels
+    for c in range(channels):
+        for x in range(c, pairs * channels, channels):
+            left = 2 * x - c
             out[x] = quarter * (columns[left] + columns[left + channels])
     for j in range(pairs * channels, out.size):  # the last column of an odd side counts twice
         last = columns[columns.size - out.size + j]
         out[j] = quarter * (last + last)
-
-
-@inner
-def _all_pairs(image, columns, out, channels):  # type: ignore[no-untyped-def]
-    for y in range(out.shape[0]):
-        _pairs(image[2 * y], image[min(2 * y + 1, image.shape[0] - 1)], columns, out[y], channels)
 
 
 @kernel
@@ -198,8 +171,11 @@ def _halved(image, channels):  # type: ignore[no-untyped-def]
 
     The last row and column of an odd side count twice.
     """
-    out = np.empty(((image.shape[0] + 1) // 2, (image.shape[1] // channels + 1) // 2 * channels), np.float32)
-    _all_pairs(image, np.empty(image.shape[1], np.float32), out, channels)
+    height, n = image.shape
+    out = np.empty(((height + 1) // 2, (n // channels + 1) // 2 * channels), np.float32)
+    columns = np.empty(n, np.float32)
+    for y in range(out.shape[0]):
+        _pairs(image[2 * y], image[min(2 * y + 1, height - 1)], columns, out[y], channels)
     return out
 
 
@@ -207,15 +183,8 @@ def _halved(image, channels):  # type: ignore[no-untyped-def]
 def _all_scales(clean, image, weights, scales):  # type: ignore[no-untyped-def]
     """Return (scales, C) contrast times structure, and (C,) the whole similarity at the last scale."""
     height, width, channels = clean.shape
-    n = width * channels
-    a = np.empty((height, n), np.float32)
-    b = np.empty((height, n), np.float32)
-    centre = np.float32(_CENTRE)
-    for y in range(height):
-        p, q = clean[y].reshape(n), image[y].reshape(n)
-        for x in range(n):
-            a[y, x] = np.float32(p[x]) - centre
-            b[y, x] = np.float32(q[x]) - centre
+    n, centre = width * channels, np.float32(_CENTRE)
+    a, b = clean.reshape(height, n) - centre, image.reshape(height, n) - centre
     contrast = np.zeros((scales, channels), np.float64)
     whole = np.zeros(channels, np.float64)
     for scale in range(scales):

@@ -208,9 +208,6 @@ def preprocess(image: NDArray[np.uint8], spec: AnyPreprocessing) -> NDArray[np.u
     torchvision.transforms (Resize, CenterCrop) on PIL images; the fractions and sizes of the released generators
     (hendrycks/robustness, ImageNet-C/create_c: 224, 299 and 64).
     """
-    if isinstance(spec, Unchanged) and image.shape[2] in ((1, 3) if spec.channels == "keep" else (3,)):
-        # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
-        return np.array(image, order="C")
     picture = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.shape[2] == 1 else image))
     problem = spec.problem(*picture.size)
     if problem:

@@ -1,13 +1,13 @@
-"""What a build is: its sets, its samples, its settings, where its images go; and the job that workers get."""
+"""What a build is: its sets, its samples, its settings, and where its images go."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,6 @@ from .regions import RegionSamples, RegionStore
 from .resources import texture_notes
 from .tree import SetMaker, walk_order
 
-if TYPE_CHECKING:
-    from distributed import Client
-
 Resources = Mapping[str, list[dict[str, Any]]]
 """Field of the manifest (`RESOURCE_FIELDS`) -> records of what goes into pixels beside source and parameters."""
 
@@ -55,7 +52,7 @@ Raises where that cannot be built.
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What is to be built, of a recipe (`prepare`) or as a manifest has it (`recorded_build`)."""
+    """What is to be built, of a recipe (`prepare`) or of a manifest (`recorded_build`)."""
 
     name: str
     version: str
@@ -90,10 +87,12 @@ class Build:
     disjoint_from: Sequence[str | Path] = ()
     page: bool = True
     """Whether there is to be an index.html."""
-    scheduler: Client | None = None
-    """The Dask client whose workers make the parts; None for processes of this machine."""
     samples: Sequence[CheckedSample] = ()
     """Those that it is made of; of a recipe, none before the source is checked (`with_samples`)."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker needs: all but what was selected, and what may be built."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"selected": (), "accept": None}
 
     @property
     def region_table(self) -> RegionTable | None:
@@ -141,7 +140,7 @@ class Build:
 
     @property
     def size_problem(self) -> Judge:
-        """What says why an image of a size cannot be used; workers get no more of the build."""
+        """What says why an image of a size cannot be used; workers get only this."""
         return partial(size_problem, self.preprocessing, self.regions)
 
     @cached_property
@@ -151,7 +150,7 @@ class Build:
 
     @cached_property
     def source_digest(self) -> str:
-        """Of the selection."""
+        """The digest of the selection."""
         return source_digest(self.made_of)
 
     @cached_property
@@ -199,9 +198,7 @@ class Build:
 
     @cached_property
     def asked_sinks(self) -> tuple[Sink, ...]:
-        """Where the images of the sets that were asked for go; before the source is checked, if no sample is
-        left out.
-        """
+        """Where images of the sets that were asked for go, before the source is checked."""
         return self.sinks(self.asked)
 
     @property
@@ -268,7 +265,7 @@ class Build:
         return {"textures": textures, "surrogates": surrogates, "plugins": self.plugins if "plugins" in fields else []}
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a user should know of the view, the frost textures and the rest that was asked for."""
+        """Return what a user should know of what was asked for."""
         sinks = (note for sink in self.asked_sinks for note in sink.notes)
         return (*sinks, *texture_notes(self.own_textures, self.chosen(self.asked)), *self.remarks)
 
@@ -277,16 +274,10 @@ class Build:
         ids = [c.sample.id for c in self.samples]
         images = self.metrics_images(len(ids))
         return Job(
-            directory=directory,
-            title=self.title,
-            source=self.loader,
-            samples=self.samples,
-            classes=self.classes,
+            self,
+            directory,
             sets={s.id: s for s in self.chosen(sets)},
-            preprocessing=self.preprocessing,
-            encoding=self.encoding,
             sinks=self.asked_sinks if set(sets) == set(self.asked) else self.sinks(sets),
-            maker=self.maker,
             measured=measured_indices(ids, images),
             multiscale=measured_indices(ids, min(images, MULTISCALE_IMAGES)),
             token=secrets.token_hex(8),

@@ -1,4 +1,4 @@
-"""The samples of a build, final once its source is checked; what cannot be built of them is refused here."""
+"""The samples of a build, final once its source is checked; what they forbid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_TO_SURROGATE = 64
 
 
 def with_samples(build: Build, found: Checked) -> Build:
-    """Return a build with its samples; `CorruptsetError`: it cannot be made of what a check found."""
+    """Return a build with its samples, or refuse what a check found."""
     excluded, unexpected = build.accept(found, False)
     images = tuple(CheckedSample(*entry) for entry in found.good)
     _refuse_overlap(build, images)
@@ -61,8 +61,9 @@ def _refuse_several_shapes(build: Build) -> None:
 
 
 def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
-    """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is
-    not tested on.
+    """Raise if a sample's bytes are also in a build that must not overlap.
+
+    What is trained on is not tested on.
     """
     mine = {c.sha256: c.sample.id for c in images} if build.disjoint_from else {}
     for other in map(Path, build.disjoint_from):
@@ -82,8 +83,9 @@ def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
 
 
 def _try_plugins(build: Build) -> None:
-    """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is
-    another build.
+    """Make one sample in the sets of plugins, before anything is written.
+
+    A mended plugin is another build.
     """
     first = build.samples[0]
     sets = [
@@ -96,7 +98,7 @@ def _try_plugins(build: Build) -> None:
 
 
 def _refuse_poor_surrogate(build: Build, surrogate: Surrogate) -> None:
-    """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
+    """Raise for images of another size than the surrogate's, and for too many wrong answers.
 
     What its file says of its input or its classes is then not what its weights were trained with.
     """

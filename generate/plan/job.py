@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...canonical import canonical_sha256
 from ...errors import SourceError
-from ...manifests.records.models import ClassRecord
-from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
 from ..sinks.containers import Sink
 from ..sources.source import BadSample, Sample, Source
-from .tree import SetMaker
+
+if TYPE_CHECKING:
+    from .builds import Build
 
 
 class Origin(NamedTuple):
@@ -32,9 +32,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
-        """Return the origin of the parts of a build, of its identity and of records of resources by field of the
-        manifest.
-        """
+        """Return the origin of parts, of a build's identity and its records of resources."""
         build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
         return cls(
             canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()}
@@ -83,28 +81,21 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
 
 @dataclass(frozen=True)
 class Job:
-    """Everything that workers need to know; parts refer to it by ids."""
+    """Sets of a build that workers make; parts refer to it by ids."""
 
+    build: Build
     directory: Path
-    title: str
-    """``<name> <version>``."""
-    source: Source
-    samples: Sequence[CheckedSample]
-    classes: tuple[ClassRecord, ...]
     sets: Mapping[str, SetSpec]
     """In the order of the recipe."""
-    preprocessing: Preprocessing
-    encoding: Encoding
     sinks: tuple[Sink, ...]
-    maker: SetMaker
     measured: frozenset[int]
     """The samples that metrics are over."""
+    multiscale: frozenset[int]
+    """Those of them that MS-SSIM is over."""
+    token: str
+    """Tells one call of `build` from another in the same process."""
     origin: Origin = NOWHERE
     """What sidecars say that their parts belong to."""
-    multiscale: frozenset[int] = frozenset()
-    """Those of them that MS-SSIM is over."""
-    token: str = ""
-    """Tells one call of `build` from another in the same process."""
     file: Path | None = None
     """Where workers read this from. It stands for as long as they are to work; the next build removes that of one that
     was killed.

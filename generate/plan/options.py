@@ -1,4 +1,4 @@
-"""The options of a build, each described once: the command line, signatures and docs take them from here."""
+"""The options of a build, each described once, for command line, signatures and docs."""
 
 from __future__ import annotations
 
@@ -190,8 +190,9 @@ class BuildOptions:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes work: `jobs`, else one a core that this process may use; one where no others can be
-    started.
+    """Return how many processes work: `jobs`, else one a core.
+
+    One where no others can be started.
     """
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

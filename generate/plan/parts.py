@@ -1,4 +1,4 @@
-"""Parts: the unit of work, of commit and of resume; the shares of them that jobs of an array make.
+"""Parts: the unit of work, commit and resume; and their shares for arrays.
 
 A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number
 of samples alone, so shards are the same whichever sets are built, on whatever machine.
@@ -89,7 +89,7 @@ def runs_of(count: int, length: int) -> list[Run]:
 def groups(
     sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int, branches: Collection[int] = ()
 ) -> list[tuple[str, ...]]:
-    """Return sets, in the order of the walk, cut into groups whose images of one run fit into memory together.
+    """Return sets cut into groups whose images of one run fit into memory.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> lis
 
 
 def check_share(part: Any) -> tuple[int, int]:
-    """Return (job, jobs), or raise `BuildError` where that cannot be a share: jobs count from 0."""
+    """Return (job, jobs), which count from 0, or raise `BuildError`."""
     match part:
         case [int(job), int(jobs)] if 0 <= job < jobs <= MOST_JOBS and bool not in (type(job), type(jobs)):
             return job, jobs

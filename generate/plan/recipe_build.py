@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
-from ..pixels.encoding import PngEncoding, encoding_of
+from ..pixels.encoding import Encoding, PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.recipe import Recipe, load_recipe
-from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of, default_format
 from ..sources.check import Checked, Judge, check
 from ..sources.selection import HoldOut, held_groups, select, selection_record
@@ -21,7 +20,7 @@ from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
 from ..views.contents import placed
 from ..views.layouts import get_layout
 from ..views.view import refuse_regions
-from .builds import Build, plugin_records
+from .builds import Accept, Build, plugin_records
 from .options import BuildOptions
 from .regions import region_store
 from .resources import load_resources, refuse_small_textures
@@ -32,20 +31,29 @@ _PROBED = 8
 
 
 def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> Build:
-    """Bring a recipe, a source and options together; nothing is written and no image but a few is looked at.
+    """Bring a recipe, a source and options together; few images are looked at.
+
+    Nothing is written.
 
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError, PluginError
         What was asked for cannot be built.
     """
+    # the recipe: its sets, and which of them are asked for
     options.check()
     load_plugins(options.plugins or ())
     recipe = load_recipe(recipe)
     resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
-    chosen = choose_sets(resolved.sets, options.sets)
-    # Clean can be built from any recipe, but only where the user names it.
+    clean = CLEAN
+    if options.train:
+        clean = replace(CLEAN, role="train")
+        resolved = replace(resolved, sets=tuple(replace(s, role="train") for s in resolved.sets))
     has_clean = any("clean" in s.names for s in resolved.sets)
+    # clean can be built from any recipe, but only where the user names it
+    sets = resolved.sets if has_clean else (clean, *resolved.sets)
+    chosen = choose_sets(resolved.sets, options.sets)
+    # the source: its samples, and which of them are selected
     hold_out = _hold_out(recipe, options)
     source = _open(source, options, recipe)
     if not source.classes:
@@ -56,11 +64,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
-    if options.train:
-        resolved = replace(resolved, sets=to_train_with(resolved.sets))
-    preprocessing = recipe.preprocessing
-    sized = isinstance(preprocessing, SurrogateInput)
-    entry = recipe.surrogate
+    # what goes into pixels: models, textures, preprocessing; and how they are stored
+    preprocessing, entry = recipe.preprocessing, recipe.surrogate
     resources = load_resources(
         chosen,
         source.classes,
@@ -68,56 +73,41 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         surrogate=options.surrogate or (None if entry is None else entry.file),
         device=entry.device if options.device is None and entry is not None else options.device,
         surrogate_batch=options.surrogate_batch or (None if entry is None else entry.batch),
-        sized=sized,
+        sized=isinstance(preprocessing, SurrogateInput),
     )
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
-    encoding = recipe.encoding
-    if options.optimize:
-        if encoding.lossless:
-            raise BuildError(
-                f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out."
-            )
-        encoding = encoding.model_copy(update={"optimize": True})
-    if (
-        view is not None
-        and get_layout(view).own_names
-        and all(encoding_of(s.path or "", encoding).lossless for s in selected)
-    ):
-        encoding = PngEncoding()
+    encoding = _encoding(recipe, options, view, selected)
     looked_at = own_sizes(preprocessing) or recipe.regions is not None
-    probed = (
-        probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
-    )
+    judge = None if recipe.regions is None else recipe.regions.problem
+    probed = probe(source, selected, judge) if looked_at else Checked()
     regions = region_store(recipe, probed, len(selected), options, asked=chosen, sets=resolved.sets)
     if regions is not None:
         preprocessing, encoding = regions.settings(recipe, encoding)
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
-    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     count = len(selected) if regions is None else regions.samples(len(selected))
     form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * count)
-    seen = _Seen(recipe, view, source.notes, skip_bad=options.skip_bad, any_shape=options.any_shape)
+    scale = options.scale or recipe.scale
+    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     build = Build(
         name=recipe.name,
         version=recipe.version,
         source=source,
         classes=source.classes,
         selected=selected,
-        sets=resolved.sets if has_clean else (*(to_train_with([CLEAN]) if options.train else (CLEAN,)), *resolved.sets),
+        sets=sets,
         asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
         format=None if view is not None else form,
         view=view,
-        maker=SetMaker(
-            resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins
-        ),
+        maker=SetMaker(resolved.table.side, options.seed, options.coupling, scale, resources, plugins),
         plugins=plugin_records(resolved.sets),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
-        accept=seen.accept,
+        accept=_acceptance(recipe, source, view, options),
         identity={},
         regions=regions,
         page=options.page,
@@ -126,18 +116,19 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     if view is not None and build.region_table is not None:
         refuse_regions(get_layout(view))
     sinks = build.asked_sinks  # refuses what does not fit into a view before any image is looked at
-    seen.refuse_other(probed, all_seen=False)
+    if not options.any_shape:
+        refuse_other_source(recipe, view, probed, all_seen=False)
     refuse_small_textures(build.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
     own_names = any(sink.own_names for sink in sinks)
     # annotations, which images keep their names for, may say where content is
-    moves = {"moves_content": moving(build.sets)} if own_names else {}
+    moves = {"moves_content": moving(sets)} if own_names else {}
     identity = {
         "schema_version": SCHEMA_VERSION,
         "name": recipe.name,
         "version": recipe.version,
         "seed": options.seed,
         "coupling": options.coupling,
-        "scale": build.maker.scale,
+        "scale": scale,
         "recipe": {
             **resolved.record,
             "preprocessing": preprocessing.as_json(),
@@ -167,33 +158,19 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     return replace(build, identity=identity, remarks=remarks)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What may be built of images that were looked at."""
+def _acceptance(recipe: Recipe, source: Source, view: str | None, options: BuildOptions) -> Accept:
+    """Return what refuses bad images, unless left out, and those not fitting recipe or view."""
 
-    recipe: Recipe
-    view: str | None
-    notes: Sequence[tuple[str, str]]
-    skip_bad: bool
-    any_shape: bool
+    def accept(found: Checked, few: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
+        if not found.good or not (few or options.skip_bad):
+            found.raise_for_bad(source.notes)
+        if not options.any_shape:
+            refuse_other_source(recipe, view, found, all_seen=True)
+        named = [(s.id, (w, h, c)) for s, _, w, h, c in found.good]
+        unexpected = [] if recipe.expects is None else recipe.expects.problems(named)
+        return sorted([*source.notes, *found.bad]), unexpected
 
-    def accept(self, found: Checked, few: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
-        """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
-        if not found.good or not (few or self.skip_bad):
-            found.raise_for_bad(self.notes)
-        self.refuse_other(found, all_seen=True)
-        expects = self.recipe.expects
-        unexpected = [] if expects is None else expects.problems([(s.id, (w, h, c)) for s, _, w, h, c in found.good])
-        return sorted([*self.notes, *found.bad]), unexpected
-
-    def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
-        """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
-        if not self.any_shape:
-            named = [
-                (sample.path or sample.id, (width, height, channels))
-                for sample, _, width, height, channels in found.good
-            ]
-            refuse_other_source(self.recipe, self.view, named, all_seen=all_seen)
+    return accept
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
@@ -210,23 +187,31 @@ def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
     return None
 
 
-def to_train_with(sets: Iterable[SetSpec]) -> tuple[SetSpec, ...]:
-    """Return sets with the role ``train``: those of samples that are held in."""
-    return tuple(replace(s, role="train") for s in sets)
-
-
 def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source:
     """Return the source, listed."""
-    if isinstance(source, str):
-        groups = options.groups
-        if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
-            groups = recipe.hold_out.grouping
-        source = open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
-    return source
+    if not isinstance(source, str):
+        return source
+    groups = options.groups
+    if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
+        groups = recipe.hold_out.grouping
+    return open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
+
+
+def _encoding(recipe: Recipe, options: BuildOptions, view: str | None, selected: Sequence[Sample]) -> Encoding:
+    """Return how images are stored: PNG where they all keep names of files that are."""
+    encoding = recipe.encoding
+    if options.optimize and encoding.lossless:
+        raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
+    if options.optimize:
+        encoding = encoding.model_copy(update={"optimize": True})
+    own_names = view is not None and get_layout(view).own_names
+    if own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
+        return PngEncoding()
+    return encoding
 
 
 def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:
-    """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
+    """Check up to eight images, spread evenly; where none is good, all."""
     checked = check(source, select(selected, samples=_PROBED), judge=judge)
     return checked if checked.good else check(source, selected, judge=judge)
 
@@ -237,9 +222,7 @@ def own_sizes(preprocessing: Preprocessing) -> bool:
 
 
 def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> list[tuple[int, int]]:
-    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were
-    checked.
-    """
+    """Return the (width, height) of clean images, of checked ones or of the preprocessing."""
     if not own_sizes(preprocessing):
         return [preprocessing.size(0, 0)]
     return [preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]

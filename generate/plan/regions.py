@@ -1,4 +1,4 @@
-"""The regions of a build: how they are stored, and which samples the images of a source become."""
+"""The regions of a build: how they are stored, and the samples that they are."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class RegionStore:
     store: Store
     per_image: float = 0.0
     """Regions of an image: the mean of a few."""
-    grids_per_image: float = 0.0
-    """Rows of regions.jsonl of an image: likewise."""
+    region_bytes: float = 0.0
+    """What a region takes as an image file."""
+    table_bytes: float = 0.0
+    """What an image and its rows of regions.jsonl take."""
     notes: tuple[str, ...] = ()
     """What a user should know of them."""
-    encoding: Encoding = PngEncoding()  # noqa: RUF009  it is frozen
-    """The recipe's, of regions that are images."""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -54,8 +54,9 @@ class RegionStore:
         return self.table.model_dump(mode="json", exclude_none=True) | {"store": self.store}
 
     def samples(self, images: int) -> int:
-        """Return how many samples a build of so many images has (estimate, where they are of several sizes or blocks
-        overlap).
+        """Return how many samples a build of so many images has.
+
+        An estimate, where they are of several sizes or blocks overlap.
         """
         return round(self.per_image * images) if self.store == "images" else images
 
@@ -99,37 +100,27 @@ def region_store(
         if options.store is not None:
             raise BuildError(f"--store is for recipes with [regions]; {recipe.name} has none. Leave it out.")
         return None
-    counts = [_counts(recipe.regions, options.seed, sample.id, w, h) for sample, _, w, h, _ in probed.good]
-    per_image, grids = (sum(column) / max(1, len(counts)) for column in zip(*(counts or [(0, 0)]), strict=True))
-    store: Store = options.store or "images"
-    small = table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(
-        recipe.encoding, (recipe.regions.size,) * 2
-    )
+    table, sizes, regions, rows = recipe.regions, list[tuple[int, int]](), 0, 0
+    for sample, _, width, height, _ in probed.good:
+        grids = grids_of(table, options.seed, sample.id, width, height)
+        sizes.append((width, height))
+        regions, rows = regions + len(regions_of(sample.id, grids)), rows + len(grids)
+    seen = max(1, len(sizes))
+    width, height = (round(sum(column) / len(column)) for column in zip(*(sizes or [(224, 224)]), strict=True))
+    region_bytes = stored_bytes(recipe.encoding, (table.size,) * 2)
+    table_bytes = stored_bytes(PngEncoding(), (width, height)) + rows / seen * ROW_BYTES
+    small = table_bytes <= TABLE_BELOW * regions / seen * region_bytes
     plain = options.view is None and not any(spec.stages for spec in asked)
     # whoever names a format wants images
-    if options.store is None and options.format is None and small and plain and not any(spec.stages for spec in sets):
-        store = "table"
+    own = small and plain and options.format is None and not any(spec.stages for spec in sets)
+    store: Store = options.store or ("table" if own else "images")
     if store == "table" and not plain:
         what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
         raise BuildError(
             f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images."
         )
     notes = [BY_ITSELF] * (store == "table" and options.store is None)
-    return RegionStore(
-        recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)), recipe.encoding
-    )
-
-
-def table_bytes(grids: float, probed: Checked) -> float:
-    """Return about the bytes of a whole image and of its rows in a table, so many grids."""
-    sizes = [(w, h) for _, _, w, h, _ in probed.good] or [(224, 224)]
-    width, height = (round(sum(column) / len(sizes)) for column in zip(*sizes, strict=True))
-    return stored_bytes(PngEncoding(), (width, height)) + grids * ROW_BYTES
-
-
-def _counts(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> tuple[int, int]:
-    grids = grids_of(table, seed, sample_id, width, height)
-    return len(regions_of(sample_id, grids)), len(grids)
+    return RegionStore(table, store, regions / seen, region_bytes, table_bytes, (*notes, *_notes(table, probed)))
 
 
 def _notes(table: RegionTable, probed: Checked) -> list[str]:

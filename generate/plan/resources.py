@@ -1,6 +1,4 @@
-"""What a user gives to corruptions beside images and parameters: frost's textures, and the model whose gradients are
-followed.
-"""
+"""What a user gives to corruptions beside images: frost's textures, and a model."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def load_resources(
     surrogate_batch: int | None = None,
     sized: bool = False,
 ) -> Mapping[str, Any]:
-    """Return resource -> what corruptions are given, for sets that are asked for and the classes of a data set.
+    """Return resource -> what corruptions of sets are given.
 
     Textures, model, device and batch are as of `BuildOptions`; a device that is not named is the CPU. `sized` says that
     clean images have the model's size.
@@ -71,9 +69,7 @@ def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[
 
 
 def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iterable[tuple[int, int]]) -> None:
-    """Raise `BuildError` where the user's textures do not cover the images of sets, which have these (height,
-    width).
-    """
+    """Raise `BuildError` where the user's textures do not cover images of (height, width)."""
     textures = maker.resources.get("textures")
     if textures is None:
         return

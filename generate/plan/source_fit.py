@@ -1,6 +1,4 @@
-"""Whether a source fits what is asked for: size and channels of its images, labels, annotations; errors name
-what fits.
-"""
+"""Whether a source fits what is asked for; errors name what fits."""
 
 from __future__ import annotations
 
@@ -14,6 +12,7 @@ from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
+from ..sources.check import Checked
 from ..sources.source import Source
 from ..views.contents import unexpected
 from ..views.layouts import get_layout
@@ -24,15 +23,15 @@ _FOR_ANNOTATED = "detection-c"
 """Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
 
 
-def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
-    """Raise if the recipe, or the view that is to be built, is made for other images than a source has.
+def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all_seen: bool) -> None:
+    """Raise if the recipe, or the view, is made for other images.
 
     Parameters
     ----------
     recipe : Recipe
     view : str or None
-    images : sequence of (name, (width, height, channels))
-        As they are in the source.
+    found : Checked
+        Images as they are in the source.
     all_seen : bool
         Whether these are all images.
 
@@ -43,23 +42,21 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
     BuildError
         The view expects others.
     """
-    problems = recipe.expects.problems(images, all_seen=all_seen) if recipe.expects is not None else []
-    if recipe.expects is not None and problems:
-        text = refusal(f"The recipe {recipe.name}", recipe.expects, problems, _alternative(recipe, images))
+    images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
+    expects, preprocessing = recipe.expects, recipe.preprocessing
+    if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
+        text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
         raise SourceError(f"{text} Nothing was written.")
-    if view is None:
-        return
-    colour = recipe.preprocessing.channels == "rgb"
-    clean = [(name, (*recipe.preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
-    problem = unexpected(get_layout(view), clean, all_seen=all_seen)
-    if problem is not None:
-        raise BuildError(f"{problem} Nothing was written.")
+    if view is not None:
+        colour = preprocessing.channels == "rgb"
+        clean = [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
+        problem = unexpected(get_layout(view), clean, all_seen=all_seen)
+        if problem is not None:
+            raise BuildError(f"{problem} Nothing was written.")
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipe fits: a calibration's own with most of the corruptions that were asked for, or the recipes
-    that share most.
-    """
+    """Return which recipes fit: a calibration's own, or those that share most corruptions."""
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
@@ -79,8 +76,9 @@ def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
 
 
 def _shared_part(recipe: Recipe, other: Recipe) -> float:
-    """Return the share of the corruptions of two recipes that both have; regions count as one, which may stand
-    alone.
+    """Return the share of the corruptions of two recipes that both have.
+
+    Regions count as one, which may stand alone.
     """
     first, second = (
         {stage.corruption for spec in r.resolve().sets for stage in spec.stages}
@@ -91,9 +89,7 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 
 
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
-    """Raise `BuildError` for all that was asked for and needs labels, or another place for images than their
-    own names.
-    """
+    """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
     if options.format is not None:
         stored = (
@@ -122,9 +118,7 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
 
 
 def notes_on_annotations(spec: Build) -> tuple[str, ...]:
-    """Return what a user of boxes and masks should know of the sets that were asked for, and of the files that hold
-    them.
-    """
+    """Return what a user of boxes and masks should know of a build."""
     notes, source = [], spec.source
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")

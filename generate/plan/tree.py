@@ -1,4 +1,4 @@
-"""The plan of a build: a tree of stages, walked once for each batch of samples.
+"""The plan of a build: a tree of stages, walked once for each batch.
 
 Chains of stages share beginnings. The tree has clean at its root and one node for each distinct chain; a depth-first
 walk keeps one buffer per depth and applies each node's stage once, however many sets go through it. A level of a
@@ -36,9 +36,7 @@ class Node:
     children: dict[bytes, Node] = field(default_factory=dict)
 
     def branches(self) -> list[Node]:
-        """Return what shares nothing: the trees of each first stage, and before them the clean set by itself, if it is
-        made.
-        """
+        """Return what shares nothing: clean by itself, and each first stage's tree."""
         alone = [] if self.set_id is None else [Node(self.stage, self.key, self.done, self.set_id)]
         return [*alone, *self.children.values()]
 
@@ -59,8 +57,9 @@ def grow(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
 
 
 def steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
-    """Yield the nodes that a stage is in a tree, each with the level that its parent is at: one, or one for
-    each level.
+    """Yield the nodes of a stage in a tree, each with its parent's level.
+
+    They are one, or one for each level.
     """
     gradual = get_corruption(stage.corruption).gradual
     if gradual is None or not gradual.accumulates or stage.level is None:
@@ -79,18 +78,22 @@ def walk_order(root: Node) -> Iterator[str]:
 
 
 def stages_applied(root: Node) -> int:
-    """Return how many stages one walk applies; every step of a gradual degradation counts as one."""
+    """Return how many stages a walk applies, each step of a gradual degradation one."""
     return sum(1 + stages_applied(child) for child in root.children.values())
 
 
 def stages_naive(sets: Iterable[SetSpec]) -> int:
-    """Return how many stages would be applied if every set of the recipe, the repeated ones too, started from clean."""
+    """Return how many stages would be applied if every set started from clean.
+
+    Those that the recipe repeats count too.
+    """
     return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
 
 
 def buffers(root: Node) -> int:
-    """Return how many images of one sample a walk holds at most: a node's images are freed when its last child
-    is made.
+    """Return how many images of one sample a walk holds at most.
+
+    A node's images are freed when its last child is made.
     """
     children = list(root.children.values())
     return max(
@@ -150,9 +153,7 @@ def walk(
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Makes the images of sets. A build, a repair, a preview and a rederivation with equal settings make equal
-    pixels.
-    """
+    """Makes the images of sets: with equal settings equal pixels, whoever asks."""
 
     side: int
     """The short side, in pixels, that the parameters were made for."""

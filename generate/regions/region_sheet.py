@@ -13,7 +13,7 @@ from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import Crops, CutCrops
 from ...pages.sheets.sheet import BLANK, Cell, Line, sheet
-from ...pages.sheets.style import LARGEST, READABLE
+from ...pages.sheets.style import LARGEST
 from ..recipes.recipe import Recipe
 from .block_draws import region_rows
 
@@ -68,7 +68,7 @@ def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id:
         cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
         cells[4] = "the region", cells[4][1]
         smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
-        marked = _marked(image, anchor, max(table.size, READABLE))
+        marked = _marked(image, anchor)
         for row in range(3):
             some = slice(3 * row, 3 * row + 3)
             whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
@@ -83,14 +83,9 @@ def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:
     return list(zip(names, pictures, strict=True))
 
 
-def _marked(image: NDArray[np.uint8], region: RegionRecord, size: int) -> NDArray[np.uint8]:
-    """Return the image, its longer side `size`, with a frame around a region."""
+def _marked(image: NDArray[np.uint8], region: RegionRecord) -> NDArray[np.uint8]:
+    """Return the image with a frame around a region."""
     picture = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).convert("RGB")
-    factor = size / max(picture.size)
-    width, height = (max(1, round(side * factor)) for side in picture.size)
-    drawn = picture.resize((width, height), Image.Resampling.BOX if factor < 1 else Image.Resampling.NEAREST)
-    top, left, below, right = (
-        round(place * factor) for place in (region.y, region.x, region.y + region.side, region.x + region.side)
-    )
-    ImageDraw.Draw(drawn).rectangle((left, top, right - 1, below - 1), outline=_MARK, width=max(1, size // 112))
-    return np.array(drawn)
+    corners = region.x, region.y, region.x + region.side - 1, region.y + region.side - 1
+    ImageDraw.Draw(picture).rectangle(corners, outline=_MARK, width=max(1, max(picture.size) // 112))
+    return np.array(picture)

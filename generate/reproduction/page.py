@@ -16,7 +16,7 @@ from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
@@ -98,7 +98,7 @@ def page(
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
     clean_of = clean_images(data, RemakeOptions(source=source, **options))
-    told(progress)("drawing", 0, 0)
+    progress_function(progress)("drawing", 0, 0)
     has_clean = clean_of is not None or "clean" in data
     if out is not None:
         text = build_page(data, clean_of)

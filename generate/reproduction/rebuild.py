@@ -18,7 +18,7 @@ from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..build import Progress, make_build
 from ..built import Built
@@ -125,7 +125,7 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
-        built = make_build(build, place.directory, told(progress), Comparison(release, place.directory))
+        built = make_build(build, place.directory, progress_function(progress), Comparison(release, place.directory))
     return _compared(built, release)
 
 

@@ -11,7 +11,7 @@ from ...manifests.disk.remote import data_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..sources.source import Source
 from ..views.view_check import check_view, is_view, verify_view
@@ -84,7 +84,7 @@ def verify(
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
-    report_progress, directory = told(progress), data_folder(directory)
+    report_progress, directory = progress_function(progress), data_folder(directory)
     if view is not None or is_view(directory):
         if repair:
             raise ParameterError("A build is repaired, not a view; export the view again.")

@@ -21,7 +21,7 @@ from ...manifests.records.models import ImageRecord, SetRecord
 from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..plan.builds import Build
 from ..plan.parts import batches
 from ..plan.tree import Node
@@ -67,7 +67,7 @@ def open_virtual(
     if check not in CHECKS:
         raise ParameterError(f"check is {check!r}; expected one of {', '.join(map(repr, CHECKS))}.")
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
-    return VirtualDataSet(images, family_of, told(progress))
+    return VirtualDataSet(images, family_of, progress_function(progress))
 
 
 class VirtualDataSet(DataSet):

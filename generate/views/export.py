@@ -29,7 +29,7 @@ from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
 from ...manifests.records.models import FileRecord
 from ...manifests.records.report import Progress
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..pixels.encoding import PngEncoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
@@ -145,7 +145,7 @@ def export(
         made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(out) as part:
         written = _Written(part)
-        written.view(made, data, told(progress))
+        written.view(made, data, progress_function(progress))
         record = _record(made, data, options, written).as_json()
         text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         write_large(part / VIEW, [text.encode()])

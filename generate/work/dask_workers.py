@@ -1,4 +1,4 @@
-"""Parts made by the workers of a Dask scheduler: futures, its retries, and no shared state but the disk.
+"""Parts made by a Dask scheduler's workers, who share nothing but the disk.
 
 What passes the scheduler is text: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
@@ -21,7 +21,6 @@ from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, listed
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
-from ..plan.job import load_clean
 from ..plan.parts import Part
 from ..sinks.sink import Run
 from .environment import environment
@@ -98,7 +97,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
 
 
 def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[[PartDone], None]) -> None:
-    """Make and commit parts of the job of a file in the workers of a scheduler, as `pool.run` says."""
+    """Make and commit parts of a file's job in a scheduler's workers, as `pool.run` says."""
     from distributed.comm import CommClosedError
 
     running: dict[Future[Any], Part] = {}
@@ -149,13 +148,16 @@ def run_parts(client: Client, file: Path, parts: Sequence[Part], done: Callable[
 
 
 def _submit(client: Client, worker: str | None, function: str, *given: Any, retries: int = 0) -> Future[Any]:
-    """Let a worker, one or any, call a function of this module, with what must be the same there before all else."""
+    """Let a worker, one or any, call a function of this module.
+
+    Given before all else: what must be the same there.
+    """
     names = {"function": function, "given": (versions(), *given)}
     return client.submit(eval, _CALL, names, workers=worker and [worker], pure=False, retries=retries)
 
 
 def _refuse_unfit(client: Client, file: Path | None) -> None:
-    """Ask the workers that are there whether they can make parts, of the job of a file; refuse those that cannot."""
+    """Refuse workers that are there and cannot make parts of a file's job."""
     from distributed import wait
 
     there = client.scheduler_info()["workers"].items()
@@ -205,8 +207,9 @@ def versions() -> dict[str, str]:
 
 
 def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
-    """Return why parts cannot be made in this worker: other releases than `wanted`, or what it does not see of the
-    build whose job is in a file.
+    """Return why parts cannot be made in this worker.
+
+    It has other releases than `wanted`, or does not see what the build of a file's job needs.
     """
     here = versions()
     others = [
@@ -228,7 +231,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
     with suppress(BuildError), locked(folder / LOCK, "The build holds it, as it must."):
         found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
     try:
-        load_clean(job.source, job.samples[0], job.preprocessing)
+        job.build.clean(0)
     except (OSError, CorruptsetError) as e:
         found.append(
             f"it does not see the source as this machine does ({e}): the source must lie at the same path on all "
@@ -238,7 +241,7 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
 
 
 def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, sets: tuple[str, ...]) -> None:
-    """Make and commit a part in this worker; the error of one that cannot names it."""
+    """Make and commit a part in this worker; an error names the worker."""
     from distributed import get_worker
 
     called = f"The worker {get_worker().address}"
@@ -254,7 +257,8 @@ def make(wanted: Mapping[str, str], file: str, run: int, first: int, stop: int, 
                     f"{called} waited {COMPILE_S:.0f} s for another on {host} that compiles kernels. End it. {_RESUME}"
                 )
                 with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                    warm_up(job_of(Path(file)))
+                    job = job_of(Path(file))
+                    warm_up(job.sets.values(), job.build.maker)
                 cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
                 _fit.add(file)
             process(job_of(Path(file)), Part(Run(run, first, stop), tuple(sets)))

@@ -11,5 +11,5 @@ LIBRARIES = ("corruptset", "numpy", "numba", "opencv-python-headless", "pillow",
 
 @cache
 def environment() -> Mapping[str, str]:
-    """Return library -> version. To read them takes longer than many a small set, so a process does it once."""
+    """Return library -> version, read once: that takes longer than many a small set."""
     return {name: version(name) for name in LIBRARIES}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,8 @@ from ...errors import MachineError, listed
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.layout import LEASES, WORK_FOLDER
 from ...workers import TRIES, Workers, WorkersKilled
-from ..plan.builds import Build
 from ..plan.job import Job
-from ..plan.parts import PARTS_WANTED, Part, runs
+from ..plan.parts import Part
 from .dask_workers import run_parts
 from .worker import PartDone, forget, job_of, process
 
@@ -33,7 +33,7 @@ def run(
     made: Callable[[int], None] = lambda images: None,
     client: Client | None = None,
 ) -> None:
-    """Make and commit parts, run by run: in this process, in `workers`, or in those of a Dask `client`.
+    """Make and commit parts: here, in `workers`, or in those of a Dask `client`.
 
     `done` is told of every part that is finished, and `made`, now and then, how many images are, of unfinished parts
     too. `MachineError`: workers die again and again, or the disk fails.
@@ -59,15 +59,20 @@ def run(
         if client is not None:
             return run_parts(client, file, parts, done)
         counter.touch()
-        tasks = whole_runs(parts, min(workers.most, len(parts)))
         workers.run(
             partial(_work, file, counter),
-            tasks,
+            whole_runs(parts, min(workers.most, len(parts))),
             lambda _, records: list(map(done, records)),
             look=lambda: made(counter.stat().st_size),
         )
     except WorkersKilled as e:
-        raise _killed([part for task in e.left for part in task]) from None
+        left = [part.described for task in e.left for part in task]
+        raise MachineError(
+            f"Workers were killed {TRIES} times without finishing a part (often: out of memory, or by a plugin or a "
+            f"model). {len(left)} parts are left:\n{listed(left, 10)}\n"
+            "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to "
+            "resume."
+        ) from None
     except BaseException as e:
         workers.stop()  # before the build lets its lock go
         if isinstance(e, OSError):
@@ -88,38 +93,19 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _killed(left: Sequence[Part]) -> MachineError:
-    """Return what to say when workers die again and again."""
-    return MachineError(
-        f"Workers were killed {TRIES} times without finishing a part (often: out of memory, or by a plugin or a "
-        f"model). {len(left)} parts are left:\n{listed([part.described for part in left], 10)}\n"
-        "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to "
-        "resume."
-    )
-
-
-def start_early(workers: Workers, build: Build) -> None:
-    """Let workers load what they need while the source is checked: about as many as there will be parts."""
-    width, height = build.image_size
-    count = len(runs(len(build.selected), 3 * width * height))
-    wanted = count * min(len(build.asked), -(-PARTS_WANTED // max(1, count)))
-    if min(workers.most, wanted) > 1:
-        workers.start(wanted, forget)
-
-
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, each decoded once, then the last ones part by part, for workers
-    to end together.
+    """Return parts as they are handed out: whole runs, the last part by part.
+
+    A whole run is decoded once; so workers end together.
+
+    So workers end together.
     """
-    by_run: dict[int, list[Part]] = {}
-    for part in parts:
-        by_run.setdefault(part.run.number, []).append(part)
-    runs = list(by_run.values())
-    whole = runs[: max(0, len(runs) - jobs)]
-    return [*whole, *([part] for run in runs[len(whole) :] for part in run)]
+    runs = [list(some) for _, some in groupby(parts, lambda part: part.run.number)]
+    whole = max(0, len(runs) - jobs)
+    return [*runs[:whole], *([part] for run in runs[whole:] for part in run)]
 
 
 def _work(file: Path, counter: Path, parts: list[Part]) -> list[PartDone]:
-    """Make parts of the job that a file holds; a byte in `counter` stands for each image that is made."""
+    """Make parts of a file's job; each image is a byte in `counter`."""
     with open(counter, "ab", buffering=0) as images:
         return [process(job_of(file), part, lambda more: images.write(bytes(more))) for part in parts]

@@ -1,4 +1,4 @@
-"""Sidecars: a file for every part that is committed, with what the finished build's records will say of it.
+"""Sidecars: a file for every committed part, with what records will say of it.
 
 A sidecar that is damaged, or of another build, is as if it were not there.
 """
@@ -80,7 +80,7 @@ def read_sidecar(path: Path) -> Sidecar:
 
 
 def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield every sidecar of a directory, or those of some runs, in order; None for one that is damaged."""
+    """Yield the sidecars of a directory, or of some runs; None for a damaged one."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
         if runs is None or int(path.name.partition("-")[0]) in runs:
             yield path, _whole(path)

@@ -1,10 +1,10 @@
-"""Compile kernels before the workers start: each once, several at a time, and nothing where that was done before."""
+"""Compile kernels before the workers start: each once, several at a time, and remembered."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -12,88 +12,71 @@ from pathlib import Path
 import llvmlite.binding
 import numpy as np
 
-from ...canonical import canonical, canonical_sha256
-from ...corruptions.cache import KERNEL_SUFFIX, kernel_folder, sources_digest
+from ...canonical import canonical_sha256
+from ...corruptions.cache import kernel_folder, sources_digest
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
 from ...workers import Workers
 from ..pixels.metrics import measure
 from ..pixels.ms_ssim import compile_ms_ssim
-from ..plan.job import Job
 from ..plan.tree import SetMaker
+from ..recipes.set_spec import SetSpec
 
-_WARM_SIDE = 32
-
-_OTHERS = "metrics"
-"""Kernels that belong to no corruption."""
+_SIDE = 32
+Task = tuple[Path, Stage | None]
+"""The file that says that a stage is prepared, and the stage; None for the metrics."""
 
 
 def warm_up(
-    job: Job, workers: Workers | None = None, *, tell: Callable[[int, int], object] = lambda done, total: None
+    sets: Iterable[SetSpec],
+    maker: SetMaker,
+    workers: Workers | None = None,
+    *,
+    tell: Callable[[int, int], object] = lambda done, total: None,
 ) -> None:
-    """Apply every needed stage once to a small image, so that kernels are compiled once and cached.
+    """Apply every stage of sets to a small image, so that its kernels are cached.
 
     Otherwise each worker would compile them for itself. Corruptions are shared out to `workers`, if there are any. A
-    mark in the folder of the kernels says what was prepared: with it nothing is done at all, and it goes when the cache
-    is deleted. `tell` is told how many of how many corruptions are ready, once a kernel was compiled.
+    mark in the folder of the kernels says what was prepared on this kind of processor: with it nothing is done, and it
+    goes when the cache is deleted. `tell` is told how many of how many corruptions are ready.
     """
-    stages: dict[tuple[str, str], Stage] = {}
-    for spec in job.sets.values():
-        for stage in spec.stages:
-            declared = get_corruption(stage.corruption)
-            if not declared.needs_model and declared.family != PLUGIN:  # those have no kernels
-                stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
-    tasks: dict[str, list[Stage]] = {}
-    for (name, _), stage in stages.items():
-        tasks.setdefault(name, []).append(stage)
-    if tasks:
-        tasks[_OTHERS] = []
-    mark = _mark(sorted(stages), job)
-    # os.path, which takes a cache that may no longer be looked into for one without the mark
-    if not tasks or os.path.exists(mark):
-        return
-    there, ready, workers = _kernels(), count(1), workers or Workers(1)
-
-    def done(*_: object) -> None:
-        number = next(ready)
-        if _kernels() > there:
-            tell(min(number, len(tasks) - 1), len(tasks) - 1)
-
-    workers.run(partial(_prepare, job.maker), list(tasks.values()), done)
-    workers.end()  # what a compiler took of memory is not given back
-    with contextlib.suppress(OSError):  # without the mark the next build only looks again
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
-
-
-def _kernels() -> int:
-    """Return how many kernels are kept: workers say nothing of what they compile, but keep it."""
-    return sum(1 for _ in kernel_folder().glob(f"*{KERNEL_SUFFIX}"))
-
-
-def _mark(stages: Sequence[tuple[str, str]], job: Job) -> Path:
-    """Return the file that says that these stages are prepared, on this kind of processor."""
-    what = [
+    machine = [
         sources_digest(),
-        [list(stage) for stage in stages],
-        [job.maker.side, job.maker.scale],
-        [
-            os.environ.get("NUMBA_CPU_NAME"),
-            llvmlite.binding.get_host_cpu_name(),
-            llvmlite.binding.get_host_cpu_features().flatten(),
-        ],
+        os.environ.get("NUMBA_CPU_NAME"),
+        llvmlite.binding.get_host_cpu_name(),
+        llvmlite.binding.get_host_cpu_features().flatten(),
     ]
-    return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
+
+    def mark(*what: object) -> Path:
+        return kernel_folder() / f"prepared-{canonical_sha256([machine, *what])[-32:]}"
+
+    tasks: dict[str, dict[Path, Stage | None]] = {}
+    for stage in (stage for spec in sets for stage in spec.stages):
+        declared = get_corruption(stage.corruption)
+        if not declared.needs_model and declared.family != PLUGIN:  # those have no kernels
+            # metrics belong to no corruption: the first one's task has them
+            own = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
+            own[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
+    # os.path, which takes a cache that may no longer be looked into for one without the mark
+    left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
+    left = [own for own in left if own]
+    if left:
+        ready, workers = count(1), workers or Workers(1)
+        workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
+        workers.end()  # what a compiler took of memory is not given back
 
 
-def _prepare(maker: SetMaker, stages: Sequence[Stage]) -> None:
-    """Compile what the stages of one corruption need, or, without stages, what belongs to no corruption."""
-    if not stages:
-        measure(*np.zeros((2, 8, 8, 3), np.uint8))
-        compile_ms_ssim()
-        return
-    small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
-    keys = sample_keys(["warm-up"])
-    for stage in stages:
-        apply_stage(small, stage, np.uint64(0), keys, side=maker.side, scale=maker.scale, resources=maker.resources)
+def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
+    """Compile what some stages need, and mark each."""
+    for mark, stage in tasks:
+        if stage is None:
+            measure(*np.zeros((2, 8, 8, 3), np.uint8))
+            compile_ms_ssim()
+        else:
+            small = check_images(np.full((1, _SIDE, _SIDE, 3), 128, np.uint8))
+            keys, zero = sample_keys(["warm-up"]), np.uint64(0)
+            apply_stage(small, stage, zero, keys, side=maker.side, scale=maker.scale, resources=maker.resources)
+        with contextlib.suppress(OSError):  # without the mark the next build only looks again
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()

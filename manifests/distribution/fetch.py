@@ -11,7 +11,7 @@ from heapq import nlargest
 from pathlib import Path
 
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
@@ -137,7 +137,7 @@ def fetch(
             "rebuild`."
         )
     chosen = set(names) if sets is None else set(matching_sets(names, sets, remote.name))
-    release = _Release(remote, index, out, connections, told(progress))
+    release = _Release(remote, index, out, connections, progress_function(progress))
     if packed:
         path, archives, there, every = _fetch_packed(release, sets is None, chosen)
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import ReleaseError, VerificationError, listed
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
@@ -128,7 +128,7 @@ def publish(
     """
     if layout is not None and layout not in LAYOUTS:
         raise ValueError(f"layout is {layout!r}; expected one of {LAYOUTS}.")
-    target, shown = str(to), told(progress)
+    target, shown = str(to), progress_function(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target.removeprefix("file://"):

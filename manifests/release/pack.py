@@ -15,7 +15,7 @@ from typing import Literal
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError, first_few
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
 from ..disk.listing import plain_file
@@ -109,7 +109,7 @@ def pack(
         )
     if parquet and manifest_only:
         raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")
-    root, out, show = data_folder(directory), local_folder(out, "archives are written to"), told(progress)
+    root, out, show = data_folder(directory), local_folder(out, "archives are written to"), progress_function(progress)
     manifest = load_manifest(root)
     if parquet:
         check_parquet(manifest)

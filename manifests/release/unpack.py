@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
-from ...progress import shows_progress, told
+from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
@@ -121,7 +121,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
         written = kept = done = 0
-        total, show, folders = sum(sizes.values()), told(progress), {""}
+        total, show, folders = sum(sizes.values()), progress_function(progress), {""}
         for archive, record in records.items():
             members = read_members(archive)
             next(members, None)  # the record, which was read

@@ -16,7 +16,7 @@ from ...errors import PredictionError, first_few, listed, suggest
 from ...files import file_problem, open_regular, read_text, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
-from ...progress import told
+from ...progress import progress_function
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted
 from .reduction import COLUMNS, Kind, reduced
@@ -67,7 +67,7 @@ def read_predictions(
     Memory holds what comes out (14 bytes an image of a set), one file's ids and names of sets, and a block of values.
     """
     path = Path(path)
-    said, reader = _said(path), _Reader(data, choose_predicted(data, sets), told(progress))
+    said, reader = _said(path), _Reader(data, choose_predicted(data, sets), progress_function(progress))
     files, problems = _files(path, reader) if path.is_dir() else ({None: path}, [])
     # problem -> the files that have it
     places: dict[str, list[str]] = {problem: [] for problem in (*problems, *_head_problems(said, data))}

@@ -17,7 +17,7 @@ import pytest
 
 from corruptset import progress
 from corruptset.corruptions import compile_notice
-from corruptset.progress import ProgressDisplay, ProgressEvent, counts, shows_progress, told
+from corruptset.progress import ProgressDisplay, ProgressEvent, counts, progress_function, shows_progress
 
 Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400)
 
@@ -76,7 +76,7 @@ def drawn_lines(text: str) -> list[str]:
 @shows_progress("count")
 def count(most: int, *, progress: Callable[..., None] | bool | None = None) -> int:
     """Count, and tell each number."""
-    tell = told(progress)
+    tell = progress_function(progress)
     for number in range(1, most + 1):
         tell("numbers", number, most)
     return most
@@ -96,10 +96,10 @@ def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
 def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
     script = f"""
 import time
-from corruptset.progress import shows_progress, told
+from corruptset.progress import progress_function, shows_progress
 @shows_progress("count")
 def count(*, progress=None):
-    told(progress)("numbers", 1, 2)
+    progress_function(progress)("numbers", 1, 2)
     time.sleep(0.3)
 count(progress={asked})
 print("end")
@@ -128,12 +128,12 @@ def _read(descriptor: int) -> bytes:
 
 NOTEBOOK = """
 import time
-from corruptset.progress import say_line, shows_progress, told
+from corruptset.progress import progress_function, say_line, shows_progress
 from corruptset.corruptions import compile_notice
 
 @shows_progress("count")
 def count(most, *, progress=None):
-    tell = told(progress)
+    tell = progress_function(progress)
     for number in range(1, most + 1):
         time.sleep(0.25)
         tell("numbers", number, most)

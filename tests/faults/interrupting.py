@@ -115,7 +115,8 @@ def problem(name: str, done: Done, out: Path) -> str | None:
         return f"exit code {done.code}: {done.err[-1500:]}"
     if not ONE_SENTENCE.fullmatch(done.err):
         return f"not one sentence: {done.err[-1500:]!r}"
-    if done.out and json.loads(done.out)["exit_code"] != 130:
+    # a result in words may be there: the signal came as the command left
+    if done.out.startswith("{") and json.loads(done.out)["exit_code"] != 130:
         return f"told on standard output: {done.out[-300:]!r}"
     left = list(out.rglob("*.part")) if out.exists() and name not in LEFT else []
     return f"left behind: {left[:3]}" if left else None

@@ -56,9 +56,15 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path: Path
     assert "left behind" in (interrupting.problem("corrupt", done(130, good), tmp_path) or "")
 
 
-@pytest.mark.parametrize("moments", [pytest.param(1, marks=pytest.mark.ci), pytest.param(8, marks=pytest.mark.long)])
-def test_moments_of_every_command(moments: int) -> None:
-    assert run_script(interrupting, "--moments", str(moments)).endswith(f"\n{11 * moments} moments, 0 wrong\n")
+@pytest.mark.ci
+def test_a_moment_of_commands_that_go_on_of_one_that_does_not_and_of_one_with_workers() -> None:
+    names = "build-2,export,rebuild"
+    assert run_script(interrupting, "--moments", "1", "--commands", names).endswith("\n3 moments, 0 wrong\n")
+
+
+@pytest.mark.long
+def test_moments_of_every_command() -> None:
+    assert run_script(interrupting, "--moments", "8").endswith(f"\n{11 * 8} moments, 0 wrong\n")
 
 
 def test_sigterm_stops_every_command_as_ctrl_c_does(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from children import run_script
 
 
-@pytest.mark.parametrize("moments", [pytest.param(4, marks=pytest.mark.ci), pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [pytest.param(2, marks=pytest.mark.ci), pytest.param(12, marks=pytest.mark.long)])
 def test_some_moments_of_each(moments: int) -> None:
     commands = list(killing_commands.COMMANDS)
     printed = run_script(killing_commands, "--moments", str(moments), "--commands", ",".join(commands), "--seed", "1")

@@ -11,7 +11,7 @@ import pytest
 from children import run_script
 
 
-@pytest.mark.parametrize("moments", [pytest.param(16, marks=pytest.mark.ci), pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [pytest.param(8, marks=pytest.mark.ci), pytest.param(200, marks=pytest.mark.long)])
 def test_extensions_stopped_at_random_moments(moments: int) -> None:
     printed = run_script(killing_extensions, "--moments", str(moments), "--seed", str(moments))
     assert f"{moments} extensions stopped, 0 wrong" in printed

@@ -96,8 +96,7 @@ def test_seed_and_coupling_change_the_noise(make: Callable[..., Built], whole: B
 
 @pytest.mark.ci
 def test_every_byte_of_imagenet_c_all_is_equal_for_one_and_two_jobs(tmp_path: Path, files: Any) -> None:
-    options = {"metrics": 1, "sets": ["clean", "*/2", "*/5"]}
-    one = build("imagenet-c-all", "sample", tmp_path / "one", jobs=1, **options)
-    two = build("imagenet-c-all", "sample", tmp_path / "two", jobs=2, **options)
+    one = build("imagenet-c-all", "sample", tmp_path / "one", jobs=1, metrics=1, samples=3)
+    two = build("imagenet-c-all", "sample", tmp_path / "two", jobs=2, metrics=1, samples=3)
     assert files(one.directory) == files(two.directory)
-    assert len(one.manifest.sets) == 39
+    assert len(one.manifest.sets) == 96

@@ -13,7 +13,7 @@ from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.reader import open as open_data_set
 from corruptset.pixels import pixel_digest
-from corruptset.progress import shows_progress, told
+from corruptset.progress import progress_function, shows_progress
 from corruptset.scores.records import Scores
 
 from .answer_choices import answer_choices
@@ -155,7 +155,9 @@ def pairs_sheet(
         )
     if of_regions:
         changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
-        model, accuracy, pictures = region_pairs(data, draw, n, sets, changes, sizes, predictions, top5, told(progress))
+        model, accuracy, pictures = region_pairs(
+            data, draw, n, sets, changes, sizes, predictions, top5, progress_function(progress)
+        )
     else:
         model, accuracy, pictures = level_pictures(data, draw, n, sets, levels, scores)
     shown: dict[str, Any] = {

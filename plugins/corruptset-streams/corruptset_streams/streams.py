@@ -22,7 +22,7 @@ from corruptset.generate.commit.last_files import LastFiles
 from corruptset.generate.pixels.preprocessing import Unchanged
 from corruptset.generate.plan.builds import Build
 from corruptset.generate.plan.final_samples import with_samples
-from corruptset.generate.plan.job import Job, load_clean
+from corruptset.generate.plan.job import load_clean
 from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
 from corruptset.generate.recipes.recipe import Recipe
@@ -34,7 +34,7 @@ from corruptset.manifests.disk import atomic, remote
 from corruptset.manifests.disk.atomic import write_large
 from corruptset.manifests.records import digests, models
 from corruptset.pixels import pixel_digest
-from corruptset.progress import shows_progress, told
+from corruptset.progress import progress_function, shows_progress
 from corruptset.workers import Workers
 
 from .command import STREAM
@@ -102,7 +102,6 @@ def stream(
         with Workers(spec.workers) as workers:
             found = check(spec.source, spec.selected, workers=workers, judge=spec.size_problem)
             build = with_samples(spec, found)
-            job = build.job(directory, spec.asked)
             places = range(table.length)
             steps = places[:: table.speed]
             sets = list(islice(walk(table, used, seed), len(steps)))
@@ -131,14 +130,14 @@ def stream(
                 if digest is None:
                     atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())
                     missing = [tar for tar in tars if not (tar.exists() and tar.with_suffix(".part").exists())]
-                    warm_up.warm_up(job, workers)
+                    warm_up.warm_up(build.chosen(spec.asked), build.maker, workers)
 
                     def count(_: Path, images: int) -> None:
                         nonlocal made
                         made += images
-                        told(progress)("images", made, table.length)
+                        progress_function(progress)("images", made, table.length)
 
-                    workers.run(partial(make_tar, job, settings, table, sets, tars), missing, count)
+                    workers.run(partial(make_tar, build, settings, table, sets, tars), missing, count)
                     digest = _finish(directory, tars, build, record)
                 for part in directory.glob("*.part"):  # of tars, and of workers that were killed while they wrote
                     part.unlink()
@@ -176,11 +175,11 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
 
 
 def make_tar(
-    job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
+    build: Build, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
 ) -> int:
     """Make and commit a tar of the images of some places in the stream, and return how many it has."""
     places = tars[tar]
-    seed, samples, spec, made = job.maker.seed, job.samples, job.preprocessing, list[str]()
+    seed, samples, spec, made = build.maker.seed, build.samples, build.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
     random = table.crops == "random"
     whole = Unchanged(kind="none", channels=spec.channels) if random else spec  # type: ignore[arg-type]
@@ -200,7 +199,7 @@ def make_tar(
             id, label = chosen.sample.id, chosen.sample.label
             key = f"{id}@{place}"
             info = {"id": id, "place": place, "step": step, "set": sets[step], "key": key}
-            image = load_clean(job.source, chosen, whole)
+            image = load_clean(build.loader, chosen, whole)
             if random:
                 size = image.shape[1], image.shape[0]
                 crop, flipped = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])

@@ -212,7 +212,7 @@ def test_one_killed_one_retired_one_that_joined_later(
 
 
 def test_what_a_worker_that_hangs_had_is_dealt_to_another(make: Any, two: list[int], script: Path, whole: Any) -> None:
-    """Dask's own worker-ttl takes it from the list of workers: 10 s here, and 5 min by default."""
+    """Dask's own worker-ttl takes it from the list of workers: 6 s here, and 5 min by default."""
     script.write_text("sleep 0.02")
     built = make(progress=at(5, lambda: os.kill(two[0], signal.SIGSTOP)))
     assert layouts.files_of(built.directory) == whole

@@ -39,13 +39,13 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
         build("imagenet-c", "sample", tmp_path, sets=["contrast/1"], samples=2, jobs=1, metrics=0)
     file = jobs[0].directory / ".corruptset" / ".lease-x.part"
     file.write_bytes(pickle.dumps(replace(jobs[0], file=file)))
-    monkeypatch.setattr(worker, "_job", None)
+    worker.job_of.cache_clear()
     return replace(jobs[0], file=file)
 
 
-def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job) -> None:
     def problems(**other: str) -> list[str]:
-        monkeypatch.setattr(worker, "_job", None)
+        worker.job_of.cache_clear()
         return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
 
     assert job.file is not None
@@ -56,8 +56,8 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Job, monk
     assert "locks on files in" in problem
     with locked(job.directory):
         assert problems() == []
-        other = replace(job.samples[0], sha256="sha256:0")
-        job.file.write_bytes(pickle.dumps(replace(job, samples=[other])))
+        other = replace(job.build.samples[0], sha256="sha256:0")
+        job.file.write_bytes(pickle.dumps(replace(job, build=replace(job.build, samples=[other]))))
         (problem,) = problems()
         assert "does not see the source" in problem
     job.file.unlink()
