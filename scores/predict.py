@@ -202,7 +202,7 @@ def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
 
 
 def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[int], None]) -> Arrays:
-    logits = np.empty((len(images), len(model.folders or ())), np.float32)
+    logits = np.empty((len(images), len(model.of_labels or ())), np.float32)
     stream = images.images()
     for at in range(0, len(images), model.batch):
         part = list(islice(stream, model.batch))

@@ -34,14 +34,13 @@ def _a_value_a_channel(value: Any) -> Any:
     return (value,) if type(value) in (int, float) else value
 
 
-def _positive(values: tuple[float, ...]) -> tuple[float, ...]:
-    if min(values) <= 0:
-        raise ValueError(f"is {list(values)}; expected numbers above 0, for pixels are divided by them")
-    return values
-
-
 Side = Annotated[int, Field(strict=True, ge=8, le=65536)]
 ChannelValues = Annotated[tuple[float, ...], BeforeValidator(_a_value_a_channel), Field(min_length=1, max_length=3)]
+Divisors = Annotated[
+    tuple[Annotated[float, Field(gt=0)], ...],
+    BeforeValidator(_a_value_a_channel),
+    Field(min_length=1, max_length=3),
+]
 
 
 class ModelInput(_Table):
@@ -53,7 +52,7 @@ class ModelInput(_Table):
     """(height, width)"""
     mean: ChannelValues
     """In the model's order of channels."""
-    std: Annotated[ChannelValues, AfterValidator(_positive)]
+    std: Divisors
     channels: Literal["rgb", "bgr", "grey"] = "rgb"
 
     @model_validator(mode="after")

@@ -234,7 +234,7 @@ def test_all_mistakes_are_reported_at_once():
             "imagenet",
             "weight = 2.0",
             "weight = -2.0",
-            "row 2: fog: parameter 'weight' is -2.0; expected a number at least 0",
+            "row 2: fog: parameter 'weight' is -2.0; expected a finite number at least 0",
         ),
         ("ladder_evaluated", "density = 0.1", "dnsity = 0.1", "unknown parameter 'dnsity'. Did you mean 'density'?"),
     ],
@@ -257,6 +257,5 @@ def test_a_mistake_in_a_shipped_table_breaks_its_own_corruption(tmp_path, monkey
     header, first, *_ = str(e.value).splitlines()
     assert header.startswith(f"The shipped table {name}.toml has ")
     assert says in first
-    for other, strength in (("contrast", {"severity": 3}), ("white_lines", {"level": 2})):
-        assert corruptset.corrupt(painted(64, 64), other, calibration="imagenet", **strength).shape == (64, 64, 3)
+    assert corruptset.corrupt(painted(64, 64), "contrast", severity=3, calibration="imagenet").shape == (64, 64, 3)
     assert corruptset.corrupt(painted(64, 64), "fog", severity=3, calibration="tiny").shape == (64, 64, 3)
