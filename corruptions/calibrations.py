@@ -1,4 +1,7 @@
-"""Calibrations and ladders: which parameters a severity means, and a level; in TOML files, shipped or a user's own."""
+"""Calibrations and ladders: which parameters a severity means, and a level.
+
+They are TOML files, shipped or a user's own.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ class Calibration:
     """Where the parameters of gradual degradations stand: they do not depend on the image's size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration whose rows a corruption gets: this one, or the one to fall back to."""
+        """Return the calibration whose rows a corruption gets.
+
+        It is this one, or the one to fall back to.
+        """
         return self if self.otherwise is None or corruption in self.rows else self.otherwise
 
     def rung(self, corruption: str, level: Any) -> Row:
@@ -83,10 +89,10 @@ class Calibration:
 
 
 class Table(Mapping[str, Rows]):
-    """A file of rows, by corruption; those of a corruption are checked when it is asked for.
+    """A file of rows, by corruption.
 
-    So a mistake in them breaks no other corruption, and only those that are used are imported. Plugins may bring rows
-    for the calibration `beside`, in files of their own.
+    Those of a corruption are checked when it is asked for. So a mistake in them breaks no other corruption, and only
+    those that are used are imported. Plugins may bring rows for the calibration `beside`, in files of their own.
     """
 
     def __init__(self, text: str, where: str, beside: str | None = None) -> None:
@@ -160,7 +166,10 @@ def _read_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, s
 
 @functools.cache
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin has for one of its corruptions; none for corruptset's own."""
+    """Return the table that a plugin has for one of its corruptions.
+
+    None for corruptset's own.
+    """
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
     declared = get_corruption(corruption)
@@ -195,7 +204,7 @@ def parse_table(text: str, where: str) -> Calibration:
 
 @functools.cache
 def shipped(name: str) -> Calibration:
-    """Return one of the calibrations that come with the package, or with one installed beside it."""
+    """Return a calibration that comes with the package, or with one installed beside it."""
     if name in SHIPPED:
         table = Table(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
         return Calibration(name, table.side, table)
@@ -215,12 +224,15 @@ def _shipped_text(name: str) -> str:
 
 
 def calibrations_of(corruption: str) -> list[str]:
-    """Return the shipped calibrations that have rows of a corruption; none where no severities were published."""
+    """Return the shipped calibrations that have rows of a corruption.
+
+    None where no severities were published.
+    """
     return [name for name in SHIPPED if corruption in shipped(name).rows]
 
 
 def get_calibration(calibration: str | Path | Calibration) -> Calibration:
-    """Return a calibration by name, or from a user's own table file (a path ending in ``.toml``)."""
+    """Return a calibration by name, or from a user's own table file (``.toml``)."""
     if isinstance(calibration, Calibration):
         return calibration
     path = Path(calibration)
@@ -260,7 +272,7 @@ def check_ladder(name: object) -> str:
 
 @functools.cache
 def ladder(name: str) -> Mapping[str, Row]:
-    """Return the parameters of every gradual degradation, of one of the ladders that come with the package."""
+    """Return the parameters of every gradual degradation, from a shipped ladder."""
     where = f"The shipped table ladder_{name}.toml"
     table = parse_toml(_shipped_text(f"ladder_{check_ladder(name)}"), where)
     sources = table.pop("sources")

@@ -1,4 +1,7 @@
-"""`corrupt`: one corruption or chain on one image or batch; its arguments become stages once for each combination."""
+"""`corrupt`: one corruption or chain on one image or batch.
+
+Its arguments become stages once for each combination.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,10 @@ def corrupt(
 
 @dataclass(frozen=True)
 class ResolvedChain:
-    """A chain of stages with their keys: what a call of `corrupt` means, whatever the image's pixels."""
+    """A chain of stages with their keys.
+
+    It is what a call of `corrupt` means, whatever the image's pixels.
+    """
 
     links: tuple[tuple[Stage, np.uint64, int], ...]
     """Each stage, its key, the reference side of its calibration."""
@@ -152,7 +158,7 @@ class ResolvedChain:
         return any(get_corruption(stage.corruption).needs_model for stage, _, _ in self.links)
 
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
-        """Return the keys of images that have these ids, or are keyed by their own pixels."""
+        """Return the keys of images: of their ids, or else of their own pixels."""
         # pgd draws where it is given random_start; a hash of 150 kB takes longer than many a kernel
         if not self.needs_model and all(get_corruption(stage.corruption).deterministic for stage, _, _ in self.links):
             return np.zeros(len(images), np.uint64)
@@ -170,7 +176,10 @@ class ResolvedChain:
 def resolve(
     name: Any, shape: Shape, calibration: str | Path | Calibration | None, parameters: Mapping[str, Any], **options: Any
 ) -> ResolvedChain:
-    """Return the chain that arguments of `corrupt` mean for images (H, W, C), or raise what is wrong with them."""
+    """Return the chain that arguments of `corrupt` mean for images (H, W, C).
+
+    Mistakes in them are raised.
+    """
     named = for_shape(*shape) if calibration is None else calibration
     call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
     # a file may change, and an array or a list can be changed
@@ -232,7 +241,7 @@ _remembered = functools.lru_cache(maxsize=1024, typed=True)(_resolved)
 def _stage(
     table: Calibration, name: str, severity: Any = None, level: Any = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[Stage, ...]:
-    """Return the stage of a corruption, or none at severity or level 0, of which it has one."""
+    """Return the stage of a corruption, or none at severity or level 0."""
     number, other = (severity, level) if get_corruption(name).gradual is None else (level, severity)
     if not parameters and other is None and absent(name, number):
         return ()
@@ -240,7 +249,7 @@ def _stage(
 
 
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stage that an item of a list is, or none where its severity or level is 0."""
+    """Return the stage of a list's item, or none at severity or level 0."""
     if isinstance(item, Stage):
         return (item,)
     if isinstance(item, str) and "+" not in item and item != "clean":

@@ -1,4 +1,4 @@
-"""What is known of each corruption: what it declares, found by its name, and how it is called."""
+"""What each corruption declares; how it is found by its name, and called."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Parameter:
 
 
 def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
-    """Return an option that is one of a few words, the first of them by default."""
+    """Return an option that is one of a few words, by default the first."""
     return Parameter(
         name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about
     )
@@ -92,7 +92,7 @@ def _one_number(shape: Shape, parameters: Given) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Draw:
-    """Something that a corruption draws at random for each image, and that a caller may give instead.
+    """Something that a corruption draws for each image, and a caller may give.
 
     A given one serves every image. Of a gradual degradation its first axis are the levels.
     """
@@ -149,7 +149,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Gradual:
-    """What makes a corruption a gradual degradation: it has levels 1, 2, ... in place of severities.
+    """What makes a corruption a gradual degradation: levels in place of severities.
 
     Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of
     `level` where it `accumulates`, else from the clean images. It draws from streams of that level
@@ -255,10 +255,11 @@ class Corruption:
         sample_keys: NDArray[np.uint64],
         **given: Any,
     ) -> Images:
-        """Corrupt a C-contiguous batch (N, H, W, C); a gradual degradation takes one step, to the `level` given.
+        """Corrupt a C-contiguous batch (N, H, W, C).
 
-        `params` are every column and the options that are not at their default, after scaling; `given` are checked
-        draws and resources that take the place of the drawn or default ones.
+        A gradual degradation takes one step, to the `level` given. `params` are every column and the options that are
+        not at their default, after scaling; `given` are checked draws and resources that take the place of the drawn or
+        default ones.
         """
         count, *shape = images.shape
         call: Callable[..., Images] = self.function
@@ -295,7 +296,10 @@ _registered: dict[str, Corruption] = {}
 
 
 def _refuse_name(registered: Corruption) -> None:
-    """Raise `PluginError` where a plugin's corruption has another one's name, or one that no set's id can have."""
+    """Raise `PluginError` where a plugin's corruption cannot have its name.
+
+    Another has it, or it cannot stand in the id of a set.
+    """
     name, module = registered.name, registered.module
     other = _registered.get(name)
     there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other and other.module}"
@@ -311,7 +315,10 @@ def _refuse_name(registered: Corruption) -> None:
 
 @functools.cache
 def _modules() -> Mapping[str, str]:
-    """Return corruption -> the module that declares it, by family: from the modules' texts, in 2 ms, not imported."""
+    """Return corruption -> the module that declares it, by family.
+
+    The modules are read as texts, in 2 ms, and none is imported.
+    """
     modules: dict[str, str] = {}
     for family in FAMILIES:
         for path in sorted((Path(__file__).parent / family).glob("*.py")):
@@ -325,7 +332,10 @@ def _modules() -> Mapping[str, str]:
 
 
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions, by family, module and place in it; those of loaded plugins come last."""
+    """Return the names of all corruptions, by family, module and place in it.
+
+    Those of loaded plugins come last.
+    """
     return (*_modules(), *(name for name, registered in _registered.items() if registered.family == PLUGIN))
 
 
@@ -339,7 +349,10 @@ def is_corruption(name: object) -> bool:
 
 
 def family_of(name: str) -> str:
-    """Return the family of a corruption, without importing it; ``other`` where this release does not know it."""
+    """Return the family of a corruption, without importing it.
+
+    ``other`` where this release does not know it.
+    """
     if name in _modules():
         return _modules()[name].partition(".")[0]
     return PLUGIN if name in _registered else "other"

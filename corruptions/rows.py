@@ -55,7 +55,9 @@ INVERSE = frozenset({"photons"})
 
 
 def severity_number(severity: Any) -> int | float | None:
-    """Return a severity as a whole number or a fraction of at most two decimals; None where it is neither.
+    """Return a severity as a whole number or a fraction of at most two decimals.
+
+    None where it is neither.
 
     Examples
     --------
@@ -83,11 +85,11 @@ def severity_text(severity: float) -> str:
 
 
 def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
-    """Return the row of a severity that is not whole; above the last row, the line through the last two goes on.
+    """Return the row of a severity that is not whole.
 
-    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a
-    whole number (half to even). What is outside of what the corruption takes becomes the nearest that it takes. Options
-    are those of the row above.
+    Above the last row, the line through the last two goes on. Values are computed exactly from the rows' decimals and
+    rounded once: to a double, or where they are counts to a whole number (half to even). What is outside of what the
+    corruption takes becomes the nearest that it takes. Options are those of the row above.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Stages and chains: a corruption with resolved parameters, its place in a chain, its key, its application."""
+"""Stages and chains.
+
+A corruption with resolved parameters, its place in a chain, its key, its application.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ class Stage:
 
     @property
     def number(self) -> str | None:
-        """The severity or level as in a set id: ``3``, ``2p25``, ``07``; None where parameters were given."""
+        """The severity or level as in a set id: ``3``, ``2p25``, ``07``.
+
+        None where parameters were given.
+        """
         if self.severity is not None:
             return severity_text(self.severity)
         return f"{self.level:02d}" if self.level is not None and self.tabled else None
@@ -123,7 +129,10 @@ def resolve_stage(
 
 
 def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
-    """Return the stage of a number in a set id: a level of a gradual degradation, else a severity."""
+    """Return the stage of a number in a set id.
+
+    It is a level of a gradual degradation, else a severity.
+    """
     which: Any = {"severity" if get_corruption(name).gradual is None else "level": number}
     return resolve_stage(name, calibration, **which)
 
@@ -161,7 +170,7 @@ def check_length(count: int) -> None:
 
 
 def absent(name: str, number: Any) -> bool:
-    """Whether a corruption at this severity, or level where it has these, is the image itself: at 0."""
+    """Whether a corruption at this severity or level, at 0, is the image itself."""
     return severity_number(number) == 0 and (get_corruption(name).gradual is not None or bool(calibrations_of(name)))
 
 
@@ -183,7 +192,7 @@ def set_id(stages: Sequence[Stage]) -> str:
 
 
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return what a stage adds to its own key, or `before` to those of the stages after it.
+    """Return what a stage adds to its own key, or to later ones (`before`).
 
     Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
     not in a stage's own key, so that a level continues the one below it. It is in the keys of the stages after it,
@@ -223,9 +232,9 @@ def scaled_parameters(
 
 
 def check_images(images: Any) -> Images:
-    """Return one image or a batch as kernels take it, (N, H, W, C), or raise `ImageError`.
+    """Return one image or a batch as kernels take it, or raise `ImageError`.
 
-    It is C-contiguous and writable uint8.
+    It is C-contiguous and writable uint8, (N, H, W, C).
     """
     if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
         raise ImageError(no_array(images))

@@ -1,4 +1,7 @@
-"""`Corrupt` and `RandomCorrupt`: corruptions as callables, for images of a model that trains or is evaluated."""
+"""`Corrupt` and `RandomCorrupt`.
+
+Corruptions as callables, for images of a model that trains or is evaluated.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,9 @@ class _Transform:
         self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None
     ) -> tuple[Any, ...]: ...
     def __call__(self, image: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> Any:
-        """Return what becomes of an image; other inputs, such as its label, come back behind it.
+        """Return what becomes of an image.
+
+        Other inputs, such as its label, come back behind it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Fewer levels, and fewer pixels: quantize and inverse; pixelate, shrunk by a box filter and enlarged again."""
+"""Fewer levels and fewer pixels: quantize, inverse, and pixelate."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class Boxes(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _boxes(size_in: int, size_out: int) -> Boxes:
-    """Return the boxes for shrinking `size_in` to `size_out` pixels: Pillow's box filter is 1 inside, and the weights
-    are normalised.
+    """Return the boxes for shrinking `size_in` to `size_out` pixels.
+
+    Pillow's box filter is 1 inside, and the weights are normalised.
     """
     scale = size_in / size_out
     support = 0.5 * scale
@@ -64,8 +65,9 @@ def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
 
 @inlined
 def _level(total, weight):  # type: ignore[no-untyped-def]
-    """Return a sum over a box, weighed and rounded to a byte; it fits 32 bits, as a weight is 2**22 over the box's
-    length.
+    """Return a sum over a box, weighed and rounded to a byte.
+
+    It fits 32 bits, as a weight is 2**22 over the box's length.
     """
     return np.uint32(min(np.uint32(np.uint32(total * weight) + _HALF) >> _SHIFT, _WHITE))
 
@@ -183,7 +185,9 @@ def inverse(images: Images, keys: Keys) -> Images:
     deterministic=True,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
-    """Shrink with a box filter to ``int(side * fraction)`` pixels a side (at least 1) and enlarge again.
+    """Shrink with a box filter and enlarge again.
+
+    The small image has ``int(side * fraction)`` pixels a side, at least 1.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Small rectangles at random places, blackened or blurred; and blur everywhere, once more at every level."""
+"""Small rectangles, blackened or blurred; and blur everywhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
 
 
 def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
-    """Draw the rectangles of one level for each image, (N, K, 4) of (x, y, width, height).
+    """Draw the rectangles of one level for each image.
+
+    They are (N, K, 4), of (x, y, width, height).
 
     Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the
     image); places are uniform over those where the whole rectangle lies in the image.
@@ -95,7 +97,10 @@ def _blurred(level: int, shape: Shape, parameters: Given) -> str:
 
 @inlined
 def _mirrored(i, size):  # type: ignore[no-untyped-def]
-    """Return the place within 0 .. size - 1 that lies under `i` when the row is mirrored about its end values."""
+    """Return the place under `i` when a row is mirrored about its end values.
+
+    It is within 0 .. size - 1.
+    """
     period = max(2 * (size - 1), 1)
     i = abs(i) % period
     return min(i, period - i) if size > 1 else i * 0
@@ -103,7 +108,9 @@ def _mirrored(i, size):  # type: ignore[no-untyped-def]
 
 @kernel
 def _filter(source, target, top, left, channels, reach):  # type: ignore[no-untyped-def]
-    """Write the means over the window into `target`, (H, W * C), from (top, left) on.
+    """Write the means over the window into `target`, from (top, left) on.
+
+    `target` is (H, W * C).
 
     `source`, (h, w * C), is mirrored about its outermost pixels where the window reaches beyond it.
     """
@@ -232,7 +239,9 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
     gradual=Gradual(_times),
 )
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
-    """Replace every value by the mean over a square window of 2 reach + 1 a side, once a level.
+    """Replace every value by the mean over a square window, once a level.
+
+    The window has 2 reach + 1 pixels a side.
 
     Rounded; beyond its edges the image is mirrored about its outermost pixels: OpenCV's ``blur``. Published: reach 2.
     """

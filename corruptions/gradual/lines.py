@@ -68,7 +68,7 @@ def _drawn_over(images: Images, value: int, ends: NDArray[np.int64]) -> Images:
 
 @corruption(reference=f"{SWINGLER_2022}, black lines", **_LINES)
 def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64]) -> Images:
-    """Draw a black line from the left or top edge to the right or bottom edge, one a level.
+    """Draw a black line across the image, one a level.
 
     The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom
     edge.
@@ -83,5 +83,5 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int6
 
 @corruption(reference=f"{SWINGLER_2022}, white lines", **_LINES)
 def white_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64]) -> Images:
-    """Draw a white line from the left or top edge to the right or bottom edge, one a level, as `black_lines` does."""
+    """Draw a white line across the image, one a level, as `black_lines` does."""
     return _drawn_over(images, 255, ends)

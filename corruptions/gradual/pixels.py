@@ -1,4 +1,4 @@
-"""Single pixels at random places: a random colour, a little brighter, or overwritten by another pixel."""
+"""Pixels at random places: coloured, a little brighter, or overwritten by another."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ def _put(pixels, channels, to, source, exchange):  # type: ignore[no-untyped-def
 
 @inlined
 def _at_the_edge(y, x, height, width, word):  # type: ignore[no-untyped-def]
-    """Return one of the three or five neighbours of a pixel at the edge, by a word."""
+    """Return a neighbour of a pixel at the edge, by a word.
+
+    It has three or five.
+    """
     top = max(y - 1, 0)
     left = max(x - 1, 0)
     columns = min(x + 1, width - 1) - left + 1
@@ -143,7 +146,9 @@ def _swap_pixels(
     gradual=Gradual(_coloured),
 )
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
-    """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level. Published: 0.02.
+    """Give random colours to pixels at random places.
+
+    A level has ``floor(share * H * W)`` draws. Published: 0.02.
 
     Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a
     little less.
@@ -161,9 +166,10 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
     gradual=Gradual(_raised),
 )
 def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
-    """Brighten pixels at random places, ``floor(share * H * W)`` draws a level. Published: a share of 0.2, 20 added.
+    """Brighten pixels at random places.
 
-    A pixel that is drawn twice at one level is brightened twice.
+    A level has ``floor(share * H * W)`` draws. Published: a share of 0.2, 20 added. A pixel that is drawn twice at one
+    level is brightened twice.
     """
     out = images.copy()
     _raise(out, counted(share, images[0, ..., 0].size), int(added), *keys, level_stream(level, PLACES))
@@ -177,7 +183,9 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
     gradual=Gradual(_swapped),
 )
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
-    """Overwrite pixels by others from anywhere, ``floor(share * H * W)`` pairs a level, one after the other.
+    """Overwrite pixels by others from anywhere, one after the other.
+
+    A level has ``floor(share * H * W)`` pairs.
 
     Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20
     pixels are wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
@@ -200,7 +208,9 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
     gradual=Gradual(_swapped),
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
-    """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.
+    """Overwrite pixels by one of their eight neighbours.
+
+    A level has ``floor(share * (H - margin) * (W - margin))`` pairs.
 
     The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours
     within it. Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).

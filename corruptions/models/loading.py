@@ -1,6 +1,7 @@
-"""A model file made into a network: by its factory and weights, or from an exported program.
+"""A model file made into a network.
 
-PyTorch is imported when it is needed, and run so that nothing depends on, or changes, what the process does beside.
+By its factory and weights, or from an exported program. PyTorch is imported when it is needed, and run so that nothing
+depends on, or changes, what the process does beside.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def repeatable(device: str, threads: int = 1) -> Iterator[None]:
 
 
 def read_weights(path: Path) -> tuple[bytes, str]:
-    """Return the bytes of a weights file and their ``sha256:<hex>``: what is hashed is what is loaded."""
+    """Return the bytes of a weights file and their ``sha256:<hex>``.
+
+    What is hashed is what is loaded.
+    """
     try:
         with open_regular(path) as file:
             data = file.read()
@@ -222,7 +226,10 @@ def fault(error: BaseException) -> str:
 
 @contextmanager
 def model_called(name: str) -> Iterator[None]:
-    """Run code of a model; whatever it raises, and whatever would end the process, becomes a `ModelError`."""
+    """Run code of a model.
+
+    Whatever it raises, and whatever would end the process, becomes a `ModelError`.
+    """
     try:
         with Foreign():
             yield

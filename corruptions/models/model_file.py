@@ -1,4 +1,7 @@
-"""The TOML file that describes a model: what makes it, what it takes, what its outputs mean."""
+"""The TOML file that describes a model.
+
+It says what makes the model, what it takes, and what its outputs mean.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,9 @@ Divisors = Annotated[
 
 
 class ModelInput(_Table):
-    """``input``: the images that a model takes. Pixels are divided by 255; then `mean` is subtracted, and `std`
-    divides.
+    """``input``: the images that a model takes.
+
+    Pixels are divided by 255; then `mean` is subtracted, and `std` divides.
     """
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
@@ -165,7 +169,7 @@ def read_model_file(path: Path) -> ModelFile:
 
 
 def class_folders(path: Path) -> tuple[str, ...]:
-    """Read the file with the class folder of each output, a line each; or raise `ModelError`."""
+    """Read the class folder of each output, a line each; or raise `ModelError`."""
     try:
         lines = [line.strip() for line in read_text(path).split("\n")]
     except OSError as e:

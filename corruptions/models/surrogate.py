@@ -1,4 +1,7 @@
-"""A model that is asked for outputs and gradients: `load_surrogate` reads one from its file, and checks it."""
+"""A model that is asked for outputs and gradients.
+
+`load_surrogate` reads one from its file, and checks it.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A model whose gradient makes sets, or whose predictions are wanted. It is made by `load_surrogate`.
+    """A model whose gradient makes sets, or whose predictions are wanted.
 
-    It is pickled as its file's values, the path and the sha256 of its weights: where it is unpickled, they are loaded
-    again when they are first needed, and refused if they changed.
+    It is made by `load_surrogate`. It is pickled as its file's values, the path and the sha256 of its weights: where it
+    is unpickled, they are loaded again when they are first needed, and refused if they changed.
     """
 
     path: Path
@@ -83,7 +86,9 @@ class Surrogate:
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
-        """Return the same model for a data set: labels, and the columns of `logits`, are indices of its class folders.
+        """Return the same model for a data set.
+
+        Labels, and the columns of `logits`, are indices of its class folders.
 
         Raises
         ------
@@ -129,7 +134,9 @@ class Surrogate:
     def gradient(
         self, images: NDArray[Any], labels: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the loss of each image, and its gradient by the pixels: one pass forward and one back.
+        """Return the loss of each image, and its gradient by the pixels.
+
+        One pass forward and one back.
 
         Parameters
         ----------
@@ -166,8 +173,9 @@ class Surrogate:
             return network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
 
     def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
-        """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's
-        `least_accuracy`.
+        """Return the model's accuracy on clean images.
+
+        Or raise `ModelError` where it is below the file's `least_accuracy`.
         """
         outputs = self._outputs_of(labels, len(images))
         if not len(images):
@@ -184,8 +192,9 @@ class Surrogate:
 
     @contextmanager
     def running(self) -> Iterator[Network]:
-        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for
-        each.
+        """Hold PyTorch to `threads` and deterministic algorithms.
+
+        Several passes in one such block save the switch for each.
         """
         with repeatable(self.device, self.threads):
             yield self._network

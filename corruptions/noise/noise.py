@@ -1,4 +1,7 @@
-"""Gaussian, shot, impulse, speckle and uniform noise: every element of an image draws its own word of the stream."""
+"""Gaussian, shot, impulse, speckle and uniform noise.
+
+Every element of an image draws its own word of the stream.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _OFFSET, _LEVEL, _STRIKE, _SPREAD = (np.uint8(i) for i in range(4))
 
 @kernel
 def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Draw a word for every value of images (N, H * W * C), and write what becomes of it."""
+    """Draw a word for every value of images, and write what becomes of it.
+
+    Images are (N, H * W * C).
+    """
     words = np.empty(_CHUNK, np.uint32)
     offsets = np.empty(_CHUNK, np.int16)
     size = images.shape[1]
@@ -97,8 +103,9 @@ def _noisy(
     ),
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
-    """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z
-    standard normal.
+    """Add normal noise to every element, independently.
+
+    It becomes ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
 
     Notes
     -----
@@ -124,8 +131,9 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     ),
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
-    """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255,
-    independently.
+    """Replace every element by a Poisson count of photons, independently.
+
+    It becomes ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255.
 
     Notes
     -----
@@ -155,7 +163,9 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     parameters=(Parameter("density", float, 0.0, 1.0, "share of elements that become 0 or 255"),),
 )
 def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
-    """Replace elements by 0 or 255 at a density: MATLAB's salt & pepper noise, on each channel by itself.
+    """Replace elements by 0 or 255 at a density.
+
+    It is MATLAB's salt & pepper noise, on each channel by itself.
 
     Notes
     -----
@@ -177,7 +187,9 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     ),
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
-    """Add normal noise in proportion to every element's level, independently: ``floor(x + x * sigma * z)``, clipped.
+    """Add normal noise in proportion to every element's level, independently.
+
+    It becomes ``floor(x + x * sigma * z)``, clipped.
 
     Notes
     -----
@@ -197,8 +209,9 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise, uniform on [-amplitude, amplitude), to every element, independently: ``floor(x + 255 * amplitude *
-    u)``, clipped.
+    """Add noise, uniform on [-amplitude, amplitude), to every element, independently.
+
+    It becomes ``floor(x + 255 * amplitude * u)``, clipped.
 
     Notes
     -----

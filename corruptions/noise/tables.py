@@ -1,4 +1,4 @@
-"""Integer tables that turn one 32-bit word into one noisy value, in exactly the stated proportions.
+"""Integer tables that turn a 32-bit word into a noisy value, in exact proportions.
 
 An image has only 256 levels, so the noise on a level is a distribution over at most 512 whole numbers. Its cumulative
 probabilities are rounded to multiples of 2**-32 and laid out by Walker's alias method: the top bits of a word choose a
@@ -69,8 +69,9 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
 
 
 def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255
-    .. 255.
+    """Return the cumulative weights of gaussian offsets.
+
+    They are those of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
 
     Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the
     published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``. Entry s of (1, 512) is 2**32 times the
@@ -85,8 +86,9 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> N
 
 
 def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255, for
-    each level x.
+    """Return the cumulative weights of speckled levels, for each level x.
+
+    They are those of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255.
 
     Entry x, y of (256, 256) is 2**32 times the probability that level x becomes at most y, rounded.
     """
@@ -99,8 +101,9 @@ def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
 
 
 def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255,
-    for each level x.
+    """Return the cumulative weights of levels under shot noise, for each level x.
+
+    They are those of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255.
 
     The quotient and product are taken as doubles before they are floored, as the published generator does: 4 photons
     of 60 are 16 or 17 of 255 by the last bit. Entries are those of `speckle_cumulative`.

@@ -84,9 +84,10 @@ def draw_word(element, stage_key, sample_key, stream):  # type: ignore[no-untype
 
 @kernel
 def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill `out`, (n,) uint32, with words 4 * first_block, 4 * first_block + 1, ... of a stream.
+    """Fill `out`, (n,) uint32, with the words of a stream from a block on.
 
-    A stream, 0 .. 2**32 - 1, is one of a stage's named draws (and, for gradual degradations, of one level).
+    They are words 4 * first_block, 4 * first_block + 1, ... A stream, 0 .. 2**32 - 1, is one of a stage's named draws
+    (and, for gradual degradations, of one level).
     """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)
@@ -109,9 +110,10 @@ def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore
 
 @kernel
 def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignore[no-untyped-def]
-    """Fill `out` with uniforms on [low, high): element e is word e of the stream, scaled by 2**-32.
+    """Fill `out` with uniforms on [low, high).
 
-    In a float32 array they are rounded, and `high` itself can occur.
+    Element e is word e of the stream, scaled by 2**-32. In a float32 array they are rounded, and `high` itself can
+    occur.
     """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
@@ -132,7 +134,10 @@ def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ign
 
 @kernel
 def whole_numbers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
-    """Return whole numbers, (N, K) int64: column k, uniform on 0 .. counts[k] - 1, comes from word k of the stream."""
+    """Return whole numbers, (N, K) int64, column k uniform on 0 .. counts[k] - 1.
+
+    It comes from word k of the stream.
+    """
     out = np.empty((sample_keys.size, counts.size), np.int64)
     for i in range(sample_keys.size):
         for k in range(counts.size):

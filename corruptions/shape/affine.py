@@ -41,7 +41,9 @@ def _given(signs: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArr
     preserves_geometry=False,
 )
 def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.float64]) -> Images:
-    """Shear the image about its centre, to the left or to the right: bilinear, black outside, rounded.
+    """Shear the image about its centre, to the left or to the right.
+
+    Bilinear, black outside, rounded.
 
     Notes
     -----
@@ -63,8 +65,9 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.floa
     deterministic=True,
 )
 def scale(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded. Factors above 1 enlarge its
-    middle.
+    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded.
+
+    Factors above 1 enlarge its middle.
     """
     matrices = np.zeros((len(images), 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = 1.0 / factor
@@ -116,7 +119,9 @@ def rotate(
     resize: str = "area",
     sign: NDArray[np.float64],
 ) -> Images:
-    """Rotate the image about its centre: either way, corners that leave it lost; or, as an option, whole.
+    """Rotate the image about its centre: either way, corners that leave it lost.
+
+    Or, as an option, whole.
 
     Notes
     -----
@@ -154,8 +159,9 @@ def rotate(
     preserves_geometry=False,
 )
 def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.float64]) -> Images:
-    """Move the image diagonally, in one of four directions, onto black; a distance that is not whole is interpolated
-    and rounded.
+    """Move the image diagonally, in one of four directions, onto black.
+
+    A distance that is not whole is interpolated and rounded.
 
     Notes
     -----

@@ -25,7 +25,10 @@ Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
 
 @inlined
 def _logarithm(x):  # type: ignore[no-untyped-def]
-    """Return ln x, x in 0.3 .. 1, to about 1e-15, by + - * / alone: libm's differs between machines."""
+    """Return ln x to about 1e-15, for x in 0.3 .. 1.
+
+    It takes + - * / alone: libm's differs between machines.
+    """
     z = (x - 1.0) / (x + 1.0)
     square = z * z
     total = 0.0
@@ -36,7 +39,10 @@ def _logarithm(x):  # type: ignore[no-untyped-def]
 
 @kernel
 def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
-    """Draw a polyline over each image; with `dot` above 0 only every second group of that many columns."""
+    """Draw a polyline over each image.
+
+    With `dot` above 0 only every second group of that many columns.
+    """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     ink = np.empty((height, width), np.float64)
@@ -72,7 +78,10 @@ def _share(columns_of_28: int, side: int) -> int:
 
 
 def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
-    """Draw two whole numbers an image; the second one counts from the first where it is `relative`."""
+    """Draw two whole numbers an image.
+
+    The second one counts from the first where it is `relative`.
+    """
 
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         starts, counts = ends(shape)
@@ -129,7 +138,7 @@ def _stroked(
     deterministic=True,
 )
 def stripe(images: Images, keys: Keys, *, share: float) -> Images:
-    """Invert the columns at the left and at the right, so that the middle stands as a stripe.
+    """Invert the columns at both sides, so that the middle stands as a stripe.
 
     ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
     """
@@ -158,7 +167,9 @@ def stripe(images: Images, keys: Keys, *, share: float) -> Images:
 def line(
     images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]
 ) -> Images:
-    """Draw a white line from near the left edge to near the right one, added to every channel, rounded.
+    """Draw a white line from near the left edge to near the right one.
+
+    It is added to every channel, rounded.
 
     At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach).
     Rows are whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
@@ -175,7 +186,9 @@ def line(
     draws=(_rows(_anywhere),),
 )
 def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64]) -> Images:
-    """Draw a dotted white line from the left edge to the right one, faded like `line`. Rows are uniform on 0 .. H - 2.
+    """Draw a dotted white line from edge to edge, faded like `line`.
+
+    Rows are uniform on 0 .. H - 2.
 
     Notes
     -----
@@ -198,7 +211,7 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
 def zigzag(
     images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]
 ) -> Images:
-    """Draw a white zigzag from near the left edge to near the right one, faded like `line`.
+    """Draw a white zigzag from side to side, faded like `line`.
 
     Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28
     rows, in proportion on other heights).
@@ -217,7 +230,10 @@ def zigzag(
 def _turns(
     left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the columns and the rows of zigzags' corners, (N, P) each; one of fewer corners repeats its last."""
+    """Return the columns and the rows of zigzags' corners, (N, P) each.
+
+    One of fewer corners repeats its last.
+    """
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)
     length = (right - left) * stretch

@@ -1,6 +1,7 @@
-"""Affine maps of the image plane: each output pixel is read where its map says, bilinearly or from the nearest pixel.
+"""Affine maps of the image plane.
 
-A whole rotated image needs a larger canvas, which is brought back to the image's size in whole numbers.
+Each output pixel is read where its map says, bilinearly or from the nearest pixel. A whole rotated image needs a larger
+canvas, which is brought back to the image's size in whole numbers.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _3 = np.uint64(3)
 
 @inlined
 def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below.
+    """Write the weighted sums of four pixels.
 
-    Of three channels, `framed` and `out` have room for one value more.
+    They are those at `at`, the next ones, and both a line below. Of three channels, `framed` and `out` have room for
+    one value more.
     """
     if channels == 3:
         for p in range(np.uint64(count)):
@@ -44,8 +46,9 @@ def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # ty
 
 @kernel
 def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
-    """Read between four pixels. What lies outside is mixed in like any other pixel: an image gets a frame of it, two
-    wide.
+    """Read between four pixels. What lies outside is mixed in like any other pixel.
+
+    An image gets a frame of it, two wide.
     """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
@@ -94,7 +97,10 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
-    """Read the nearest pixel: the one in which the point lies, in coordinates that start at the image's edge."""
+    """Read the nearest pixel.
+
+    It is the one in which the point lies, in coordinates that start at the image's edge.
+    """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     step = np.uint64(channels)
@@ -152,8 +158,9 @@ def warp(
     interpolation: str = "bilinear",
     fill: int = 0,
 ) -> Images:
-    """Read every pixel elsewhere: from the nearest pixel (of two the one to the right, or below), or bilinearly,
-    rounded, halves to even.
+    """Read every pixel elsewhere.
+
+    It is read from the nearest pixel (of two the one to the right, or below), or bilinearly, rounded, halves to even.
 
     Parameters
     ----------
@@ -187,7 +194,9 @@ def warp(
 
 
 def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
-    """Return (height, width) of the least whole canvas that holds an image rotated by an angle, either way.
+    """Return (height, width) of the least canvas that holds a rotated image.
+
+    It is whole, and serves either way of turning.
 
     It is MATLAB's ``imrotate(..., 'loose')`` since R2015b, ceil(height |cos| + width |sin|) by
     ceil(width |cos| + height |sin|): pixels are squares, and the image's outer edges are turned, not the centres of its
@@ -208,11 +217,11 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=256)
 def _taps(size_in: int, size_out: int, method: str) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Return how the pixels of a line are mixed into those of another: (first, weights, total).
+    """Return how the pixels of a line are mixed into those of another.
 
-    Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total. Weights are whole, and their
-    sum is total. Pixel i covers i * size_in to (i + 1) * size_in, where input pixel k covers k * size_out to
-    (k + 1) * size_out.
+    (first, weights, total). Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total.
+    Weights are whole, and their sum is total. Pixel i covers i * size_in to (i + 1) * size_in, where input pixel k
+    covers k * size_out to (k + 1) * size_out.
     """
     rows: list[tuple[int, list[int]]] = []
     total = {"area": size_in, "bilinear": 2 * size_out, "nearest": 1}[method]
@@ -283,7 +292,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 
 
 def resize_into(images: Images, out: Images, method: str) -> None:
-    """Bring images, (N, H', W', C), to the size of `out`, in whole numbers, rounded once, halves up.
+    """Bring images to the size of `out`, in whole numbers, rounded once, halves up.
+
+    Images are (N, H', W', C).
 
     ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside.
     ``bilinear``: at a pixel's centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the

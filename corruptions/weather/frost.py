@@ -26,7 +26,10 @@ _SMALL = 1 << 22
 
 @kernel
 def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def]
-    """Return (N, 3): texture, first row, first column; `spans` (textures, 2) counts the first rows and columns."""
+    """Return each image's texture, first row and first column, (N, 3).
+
+    `spans` (textures, 2) counts the first rows and columns.
+    """
     out = np.empty((sample_keys.size, 3), np.int64)
     for i in range(sample_keys.size):
         texture = picks[(np.int64(draw_word(_WHICH, stage_key, sample_keys[i], _TEXTURE)) * picks.size) >> 32]
@@ -80,7 +83,10 @@ def _kept(textures: TextureSet, scale: float, channels: int) -> tuple[Texture, .
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
-    """Return the scale that is used: the given one, or for the default textures one that covers the image."""
+    """Return the scale by which textures are resized.
+
+    It is the given one, or for the default textures one that covers the image.
+    """
     if textures.default:
 
         def covering(more: int) -> float:

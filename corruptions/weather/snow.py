@@ -37,7 +37,7 @@ class Magnified(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def magnified(side: int, zoom: float) -> Magnified:
-    """Return the grid on which the middle of a side is magnified to the whole side.
+    """Return the grid on which the middle of a side is magnified.
 
     The middle ``ceil(side / zoom)`` pixels are stretched end to end over ``round(crop * zoom)`` pixels, of which the
     middle `side` remain.
@@ -54,7 +54,10 @@ def magnified(side: int, zoom: float) -> Magnified:
 
 @kernel
 def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # type: ignore[no-untyped-def]
-    """Stretch crops (N, h, w) of normals over layers (N, H, W, 1), cut off below the threshold, floored to bytes."""
+    """Stretch crops of normals over layers, cut off below the threshold.
+
+    Crops are (N, h, w), layers (N, H, W, 1), floored to bytes.
+    """
     count, depth, breadth = crops.shape
     height, width = rows.size, columns.size
     out = np.empty((count, height, width, 1), np.uint8)
@@ -196,8 +199,9 @@ def snow(
     normals: NDArray[np.float64],
     angle_deg: NDArray[np.float64],
 ) -> Images:
-    """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180
-    degrees.
+    """Let it snow.
+
+    Flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
 
     Notes
     -----

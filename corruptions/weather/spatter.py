@@ -90,7 +90,10 @@ def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
-    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1."""
+    """Mix liquid into images, in single precision as published, floored.
+
+    A value becomes x (1 - keep * strength) + color * strength; keep is 0 or 1.
+    """
     count, height, width, channels = images.shape
     first = color[0]
     for i in range(count):

@@ -331,7 +331,7 @@ def test_given_draws_are_used_level_by_level_and_checked(name):
     beyond[0, 0, 0], negative[0, 1, 1] = 40, -1
     for wrong, says in (
         (value[:4], "expected (5 or more"),
-        (value.astype(float), "expected whole numbers"),
+        (value.astype(float), "expected int64"),
         (beyond, "beyond the image of 32x40"),
         (negative, "beyond the image of 32x40"),
     ):
