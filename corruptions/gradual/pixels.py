@@ -43,33 +43,29 @@ def _swapped(level: int, shape: Shape, parameters: Given) -> str:
 
 
 @kernel
-def _colour(images, places, stage_key, sample_keys, first_stream, second_stream):  # type: ignore[no-untyped-def]
+def _touch(images, places, added, stage_key, sample_keys, stream, colour_stream):  # type: ignore[no-untyped-def]
+    """Brighten pixels at random places, or give them random colours where nothing is `added`."""
     count, height, width, channels = images.shape
     where = np.empty(places, np.uint32)
-    colours = np.empty(places, np.uint32)
-    size = np.uint64(height * width)
-    for n in range(count):
-        pixels = images[n].reshape((height * width, channels))
-        fill_words(where, np.int64(0), stage_key, sample_keys[n], first_stream)
-        fill_words(colours, np.int64(0), stage_key, sample_keys[n], second_stream)
-        for e in range(places):
-            place = (np.uint64(where[e]) * size) >> np.uint64(32)
-            for c in range(channels):
-                pixels[place, c] = np.uint8(colours[e] >> np.uint32(24 - 8 * c))
-
-
-@kernel
-def _raise(images, places, added, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    where = np.empty(places, np.uint32)
+    colours = np.empty(0 if added else places, np.uint32)
     size = np.uint64(height * width)
     for n in range(count):
         pixels = images[n].reshape((height * width, channels))
         fill_words(where, np.int64(0), stage_key, sample_keys[n], stream)
+        fill_words(colours, np.int64(0), stage_key, sample_keys[n], colour_stream)
         for e in range(places):
             place = (np.uint64(where[e]) * size) >> np.uint64(32)
             for c in range(channels):
-                pixels[place, c] = np.uint8(min(np.int64(pixels[place, c]) + added, 255))
+                if added:
+                    pixels[place, c] = np.uint8(min(np.int64(pixels[place, c]) + added, 255))
+                else:
+                    pixels[place, c] = np.uint8(colours[e] >> np.uint32(24 - 8 * c))
+
+
+def _touched(images: Images, keys: Keys, level: int, share: float, added: int) -> Images:
+    out, streams = images.copy(), (level_stream(level, PLACES), level_stream(level, COLOURS))
+    _touch(out, counted(share, images[0, ..., 0].size), added, *keys, *streams)
+    return out
 
 
 @inlined
@@ -153,11 +149,7 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
     Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a
     little less.
     """
-    out = images.copy()
-    _colour(
-        out, counted(share, images[0, ..., 0].size), *keys, level_stream(level, PLACES), level_stream(level, COLOURS)
-    )
-    return out
+    return _touched(images, keys, level, share, 0)
 
 
 @corruption(
@@ -171,9 +163,7 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
     A level has ``floor(share * H * W)`` draws. Published: a share of 0.2, 20 added. A pixel that is drawn twice at one
     level is brightened twice.
     """
-    out = images.copy()
-    _raise(out, counted(share, images[0, ..., 0].size), int(added), *keys, level_stream(level, PLACES))
-    return out
+    return _touched(images, keys, level, share, int(added)) if added else images.copy()
 
 
 @corruption(

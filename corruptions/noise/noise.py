@@ -14,7 +14,7 @@ from ..kernels import kernel
 from ..levels import ROUNDING, half
 from ..random.philox import fill_words
 from ..registry import Images, Keys, Parameter, corruption
-from .tables import Table, gaussian_table, shot_table, speckle_table
+from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, speckle_cumulative
 
 _NOISE = np.int64(0)  # the only stream
 _CHUNK = 4096  # words at a time: they stay in the first-level cache
@@ -120,7 +120,7 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
         # all that is left is a shift, of none for a mean of 0
         shift = np.int16(math.floor(255.0 * mean + half(rounding)))
         return np.asarray(np.clip(images + shift, 0, 255), np.uint8)
-    return _noisy(images, keys, _OFFSET, gaussian_table(sigma, half(rounding), mean))
+    return _noisy(images, keys, _OFFSET, noise_table(gaussian_cumulative, sigma, half(rounding), mean))
 
 
 @corruption(
@@ -140,7 +140,7 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
     Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32. The floor acts on the
     doubles that the released generator computes.
     """
-    return _noisy(images, keys, _LEVEL, shot_table(photons, half(rounding)))
+    return _noisy(images, keys, _LEVEL, noise_table(shot_cumulative, photons, half(rounding)))
 
 
 @corruption(
@@ -197,7 +197,7 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     """
     if sigma == 0:
         return images.copy()
-    return _noisy(images, keys, _LEVEL, speckle_table(sigma, half(rounding)))
+    return _noisy(images, keys, _LEVEL, noise_table(speckle_cumulative, sigma, half(rounding)))
 
 
 @corruption(

@@ -12,6 +12,7 @@ with elementwise + - * / of doubles and with integers only.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,19 +150,8 @@ def _rounded(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
 
 
-@functools.lru_cache(maxsize=64)
-def gaussian_table(sigma: float, half: float = 0.0, mean: float = 0.0) -> Table:
-    """Return the alias table (512,) of gaussian noise; see `gaussian_cumulative` and `alias_tables`."""
-    return np.asarray(alias_tables(gaussian_cumulative(sigma, half, mean), 9)[0])
-
-
-@functools.lru_cache(maxsize=64)
-def speckle_table(sigma: float, half: float = 0.0) -> Table:
-    """Return the alias tables of speckle noise, flat: level x begins at 256 * x."""
-    return np.asarray(alias_tables(speckle_cumulative(sigma, half), 8).reshape(-1))
-
-
-@functools.lru_cache(maxsize=64)
-def shot_table(photons: float, half: float = 0.0) -> Table:
-    """Return the alias tables of shot noise, flat: level x begins at 256 * x."""
-    return np.asarray(alias_tables(shot_cumulative(photons, half), 8).reshape(-1))
+@functools.lru_cache(maxsize=128)
+def noise_table(cumulative: Callable[..., NDArray[np.int64]], *parameters: float) -> Table:
+    """Return the alias tables of a kind of noise, one behind the other: for each level, or for all levels."""
+    weights = cumulative(*parameters)
+    return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

@@ -23,6 +23,7 @@ INTERPOLATIONS = ("bilinear", "nearest")
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 _1 = np.uint64(1)
+_2 = np.uint64(2)
 _3 = np.uint64(3)
 
 
@@ -42,6 +43,19 @@ def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # ty
             a = at[p]
             b = a + line
             out[p] = ((framed[a] * nw[p] + framed[a + _1] * ne[p]) + framed[b] * sw[p]) + framed[b + _1] * se[p]
+
+
+@inlined
+def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
+    """Copy an image into its frame, two wide, and return where its first value stands."""
+    height, width, channels = image.shape
+    start = np.int64(2 * line + 2 * channels)
+    for y in range(height):
+        source = image[y].reshape(width * channels)
+        inner = framed[start + y * line : start + y * line + width * channels]
+        for p in range(np.uint64(width * channels)):
+            inner[p] = source[p]
+    return start
 
 
 @kernel
@@ -66,14 +80,8 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     se = np.empty(band * columns, np.float64)
     sums = np.empty(band * columns * channels + 1, np.float64)
     right, below = np.float64(width), np.float64(height)
-    # Columns of the frame that are left of the image's first, and rows above it
-    start = np.int64(2 * line + 2 * channels)
     for n in range(out.shape[0]):
-        for y in range(height):
-            source = images[n, y].reshape(width * channels)
-            inner = framed[start + y * line : start + y * line + width * channels]
-            for p in range(np.uint64(width * channels)):
-                inner[p] = source[p]
+        start = _put_in_frame(images[n], framed, line)
         a, b, c = maps[n, 0], maps[n, 1], maps[n, 2]
         d, e, f = maps[n, 3], maps[n, 4], maps[n, 5]
         for top in range(0, rows, band):
@@ -103,50 +111,33 @@ def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
     """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
-    step = np.uint64(channels)
-    picked = np.empty(columns, np.uint32)
+    line = (width + 4) * channels
+    framed = np.full((height + 4) * line + 1, fill, np.uint8)
+    picked = np.empty(columns, np.uint32)  # pixels of the frame
+    wide, right_end, lower_end = np.int32(width + 4), np.float64(width), np.float64(height)
     for n in range(out.shape[0]):
+        _put_in_frame(images[n], framed, line)
         a, b, d, e = matrices[n, 0, 0], matrices[n, 0, 1], matrices[n, 1, 0], matrices[n, 1, 1]
         cx, cy = centres[n, 0] + 0.5, centres[n, 1] + 0.5
-        source = images[n].reshape(height * width * channels)
         for y in range(rows):
-            target = out[n, y].reshape(columns * channels)
             # From the centres, so that on the middle lines a product is exactly 0: there a half is exactly a half.
             v = y - 0.5 * (rows - 1)
             right, down = b * v, e * v
-            # The pixels of a row that lie inside are neighbours: seek the first and the last, then ask no more.
-            begin, end = np.int64(0), np.int64(columns)
-            while begin < end:
-                u = begin - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                if sx >= 0.0 and sy >= 0.0 and sx < width and sy < height:
-                    break
-                begin += 1
-            while end > begin:
-                u = end - 1 - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                if sx >= 0.0 and sy >= 0.0 and sx < width and sy < height:
-                    break
-                end -= 1
-            for p in range(begin * channels):
-                target[p] = fill
-            for p in range(end * channels, columns * channels):
-                target[p] = fill
-            for i in range(np.uint32(end - begin)):
-                u = (begin + i) - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                picked[i] = np.uint32(np.int32(sy) * np.int32(width) + np.int32(sx))
+            for x in range(np.uint32(columns)):
+                u = np.int64(x) - 0.5 * (columns - 1)
+                left = np.int32(np.floor(min(max((a * u + right) + cx, -1.0), right_end)))
+                upper = np.int32(np.floor(min(max((d * u + down) + cy, -1.0), lower_end)))
+                picked[x] = np.uint32((upper + np.int32(2)) * wide + left + np.int32(2))
+            target = out[n, y].reshape(columns * channels)
             if channels == 3:
-                for i in range(np.uint32(end - begin)):
-                    at = np.uint64(picked[i]) * np.uint64(3)
-                    to = np.uint64(begin + i) * np.uint64(3)
-                    target[to] = source[at]
-                    target[to + np.uint64(1)] = source[at + np.uint64(1)]
-                    target[to + np.uint64(2)] = source[at + np.uint64(2)]
+                for x in range(np.uint32(columns)):
+                    at, to = np.uint64(picked[x]) * _3, np.uint64(x) * _3
+                    target[to] = framed[at]
+                    target[to + _1] = framed[at + _1]
+                    target[to + _2] = framed[at + _2]
             else:
-                for i in range(np.uint32(end - begin)):
-                    for k in range(step):
-                        target[np.uint64(begin + i) * step + k] = source[np.uint64(picked[i]) * step + k]
+                for x in range(np.uint32(columns)):
+                    target[x] = framed[np.uint64(picked[x])]
 
 
 def warp(

@@ -69,6 +69,24 @@ def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-
         marks[x] = np.uint8(_0 if m <= least else _1 if m <= high else _2)
 
 
+@inlined
+def spread(marks, stride, queue, waiting):  # type: ignore[no-untyped-def]
+    """Make weak marks strong that touch a strong one, also across a corner, directly or not.
+
+    The first `waiting` of the queue are the places of the strong ones; no mark lies on the border.
+    """
+    while waiting > 0:
+        waiting -= 1
+        corner = queue[waiting] - stride - 1
+        for row in range(3):
+            for column in range(3):
+                p = corner + row * stride + column
+                if marks[p] == _WEAK:
+                    marks[p] = _STRONG
+                    queue[waiting] = p
+                    waiting += 1
+
+
 @kernel
 def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
     """Fill `edges` with 255 at the edges of pictures, else with 0.
@@ -105,16 +123,7 @@ def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
                     if part[p] == _STRONG:
                         queue[waiting] = start + p
                         waiting += 1
-        while waiting > 0:
-            waiting -= 1
-            corner = queue[waiting] - stride - 1
-            for row in range(3):
-                for column in range(3):
-                    p = corner + row * stride + column
-                    if flat[p] == _WEAK:
-                        flat[p] = _STRONG
-                        queue[waiting] = p
-                        waiting += 1
+        spread(flat, stride, queue, waiting)
         for y in range(height):
             mark, edge = marks[y + 1, 1 : width + 1], edges[i, y]
             for x in range(width):

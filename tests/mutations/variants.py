@@ -87,8 +87,8 @@ VARIANTS = [
         "gaussian_noise",
         "one per cent too strong",
         NOISE,
-        "gaussian_table(sigma,",
-        "gaussian_table(sigma * 1.01,",
+        "noise_table(gaussian_cumulative, sigma,",
+        "noise_table(gaussian_cumulative, sigma * 1.01,",
         "noise",
     ),
     Variant(
@@ -100,15 +100,20 @@ VARIANTS = [
         "calibrations",
     ),
     Variant(
-        "shot_noise", "two per cent more photons", NOISE, "shot_table(photons,", "shot_table(photons * 1.02,", "noise"
+        "shot_noise",
+        "two per cent more photons",
+        NOISE,
+        "noise_table(shot_cumulative, photons,",
+        "noise_table(shot_cumulative, photons * 1.02,",
+        "noise",
     ),
     Variant("shot_noise", "white is 254", TABLES, "/ photons, 1.0) * 255.0", "/ photons, 1.0) * 254.0", "noise"),
     Variant(
         "speckle_noise",
         "one per cent too strong",
         NOISE,
-        "speckle_table(sigma,",
-        "speckle_table(sigma * 1.01,",
+        "noise_table(speckle_cumulative, sigma,",
+        "noise_table(speckle_cumulative, sigma * 1.01,",
         "noise",
     ),
     Variant(
@@ -221,8 +226,8 @@ VARIANTS = [
         "words",
         "nine rounds of Philox",
         PHILOX,
-        "np.uint32(k0 + _W0[8]), np.uint32(k1 + _W1[8]))",
-        "k0, k1) if False else (c0, c1, c2, c3)",
+        "for i in range(10):",
+        "for i in range(9):",
         "random",
     ),
     Variant("keys", "the seed ignored", "keys.py", "hash64([RNG_VERSION, seed,", "hash64([RNG_VERSION, 0,", "keys"),
@@ -709,7 +714,12 @@ VARIANTS = [
     ),
     Variant("stripe", "on the left only", STROKE, "out[:, :, -width:] = 255 - out[:, :, -width:]", "pass", "shape"),
     Variant(
-        "canny_edges", "no edge goes on", "shape/canny.py", "if ridge[j, i] == 1:", "if ridge[j, i] == 3:", "shape"
+        "canny_edges",
+        "no edge goes on",
+        "shape/canny.py",
+        "spread(ridge.reshape(-1), width, queue, waiting)",
+        "spread(ridge.reshape(-1), width, queue, np.int64(0))",
+        "shape",
     ),
     Variant(
         "canny_edges",
