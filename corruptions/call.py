@@ -18,7 +18,7 @@ from ..errors import ParameterError
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
-from .registry import Images, Shape, corruption_names, get_corruption
+from .registry import Images, Shape, Wholes, corruption_names, get_corruption
 from .stages import (
     COUPLINGS,
     SCALES,
@@ -54,7 +54,7 @@ def corrupt(
     key: str | Sequence[str] | None = None,
     surrogate: str | Path | Surrogate | None = None,
     label: int | None = None,
-    labels: Sequence[int] | NDArray[np.int64] | None = None,
+    labels: Sequence[int] | Wholes | None = None,
     **parameters: Any,
 ) -> Image:
     """Corrupt one image, or a batch.
@@ -279,7 +279,7 @@ def check_ids(key: str | Sequence[str], count: int) -> list[str]:
     return ids
 
 
-def _labels(label: Any, labels: Any, count: int) -> NDArray[np.int64] | None:
+def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
     """Return a label for each image, or None where none is given."""
     if label is None and labels is None:
         return None
@@ -293,7 +293,7 @@ def _labels(label: Any, labels: Any, count: int) -> NDArray[np.int64] | None:
     return given.astype(np.int64)
 
 
-def _model(chain: ResolvedChain, surrogate: Any, labels: NDArray[np.int64] | None) -> dict[str, Any]:
+def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[str, Any]:
     """Return the resources of stages that follow a model's gradient."""
     given = {name: value for name, value in (("surrogate", surrogate), ("labels", labels)) if value is not None}
     if given and not chain.needs_model:

@@ -15,6 +15,8 @@ from ..canonical import canonical
 from ..errors import ParameterError
 from ..pixels import pixel_hashes
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
 RNG_VERSION = 1
 MAX_SEED = 2**53 - 1
 
@@ -25,24 +27,24 @@ class Keys(NamedTuple):
     stage: np.uint64
     samples: NDArray[np.uint64]
 
-    def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
+    def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> Floats:
         """Return numbers on [low, high), (N, *shape): each image has its own, whatever the batch.
 
         Another `stream`, 0 .. 2**32 - 1, has other numbers.
         """
         from .random.philox import uniform_rows
 
-        drawn: NDArray[np.float64] = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
+        drawn: Floats = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
         return drawn.reshape(len(self.samples), *shape)
 
-    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> NDArray[np.int64]:
+    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> Wholes:
         """Return whole numbers, (N, K), column k uniform on 0 .. counts[k] - 1.
 
         It comes from word k of the stream.
         """
         from .random.philox import whole_numbers
 
-        drawn: NDArray[np.int64] = whole_numbers(*self, np.int64(stream), np.array(counts))
+        drawn: Wholes = whole_numbers(*self, np.int64(stream), np.array(counts))
         return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:

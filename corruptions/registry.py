@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError, PluginError, UnknownCorruption, suggest
 from .add_ons import where_to_get
+from .keys import Floats as Floats
 from .keys import Keys as Keys
+from .keys import Wholes as Wholes
 
 Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]

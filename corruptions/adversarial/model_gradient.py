@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
-from ..registry import Gradual, Images, Keys, Parameter, corruption
+from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     ),
 )
 def model_gradient(
-    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: NDArray[np.int64]
+    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: Wholes
 ) -> Images:
     """Move every value by whole grey levels against a model's label, once a level.
 

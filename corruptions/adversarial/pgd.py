@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...references import MADRY_2018
 from ..random.philox import fill_uniforms
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, choice, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
@@ -26,9 +26,9 @@ _PLACES, _DISTANCE = 0, 1
 _LEAST_NORM = 1e-30
 
 
-def _norms(images: Pixels) -> NDArray[np.float64]:
+def _norms(images: Pixels) -> Floats:
     """Return the L2 norm of each image, (N, 1, 1, 1)."""
-    norms: NDArray[np.float64] = np.sqrt(np.square(images, dtype=np.float64).sum(axis=(1, 2, 3), keepdims=True))
+    norms: Floats = np.sqrt(np.square(images, dtype=np.float64).sum(axis=(1, 2, 3), keepdims=True))
     return norms
 
 
@@ -90,7 +90,7 @@ def direction(gradient: Pixels, norm: str) -> Pixels:
 def iterates(
     ball: Ball,
     images: Pixels,
-    labels: NDArray[np.int64],
+    labels: Wholes,
     surrogate: Surrogate,
     *,
     step: float,
@@ -169,7 +169,7 @@ def pgd(
     targeted: bool = False,
     start: Pixels,
     surrogate: Surrogate,
-    labels: NDArray[np.int64],
+    labels: Wholes,
 ) -> Images:
     """Follow the gradient of a model's cross-entropy in steps, within eps of the image.
 

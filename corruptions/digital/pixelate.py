@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019, MU_2019
 from ..kernels import inlined, kernel
-from ..registry import Images, Keys, Parameter, corruption
+from ..registry import Images, Keys, Parameter, Wholes, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images
 _SHIFT = np.uint32(_BITS)
@@ -25,7 +25,7 @@ _2 = np.uint64(2)
 class Boxes(NamedTuple):
     """How a side is shrunk."""
 
-    spans: NDArray[np.int64]
+    spans: Wholes
     """(n, 2): every box's first input pixel, and its length."""
     weights: NDArray[np.uint32]
     """(n,): the weight that all its pixels share."""
@@ -57,7 +57,7 @@ def _boxes(size_in: int, size_out: int) -> Boxes:
 
 
 @functools.lru_cache(maxsize=256)
-def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
+def _nearest(size_in: int, size_out: int) -> Wholes:
     """Return the input pixel under every output pixel's centre: Pillow's box filter when it enlarges."""
     scale = size_in / size_out
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..levels import ROUNDING, half
-from ..registry import Images, Keys, Parameter, choice, corruption
+from ..registry import Floats, Images, Keys, Parameter, choice, corruption
 
 
 @functools.lru_cache(maxsize=64)
-def _slopes(gain: float, shift: float) -> NDArray[np.float64]:
+def _slopes(gain: float, shift: float) -> Floats:
     """Return how steeply a pixel's channels fall, by its greatest and its range.
 
     With K[value, delta] a channel c of a pixel with greatest channel `value` becomes ``value - K * (value - c)``: 0

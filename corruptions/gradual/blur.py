@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
-from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Wholes, corruption
 from . import counted, plural
 
 RECTANGLES = 0
@@ -34,7 +33,7 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
             out[n, k, 3] = high
 
 
-def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
+def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """Draw the rectangles of one level for each image.
 
     They are (N, K, 4), of (x, y, width, height).
@@ -49,7 +48,7 @@ def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.i
     return out
 
 
-def _given(boxes: NDArray[np.int64], shape: Shape, parameters: Given) -> NDArray[np.int64]:
+def _given(boxes: Wholes, shape: Shape, parameters: Given) -> Wholes:
     height, width, _ = shape
     if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) < parameters["level"]:
         raise ValueError(f"got shape {boxes.shape}, expected ({parameters['level']} or more, how many a level, 4)")
@@ -275,7 +274,7 @@ def local_blur(
     most: int,
     inside: str,
     reach: int,
-    boxes: NDArray[np.int64],
+    boxes: Wholes,
 ) -> Images:
     """Blur small rectangles, ``floor(density * (H + W))`` a level, one after the other.
 
@@ -300,7 +299,7 @@ def local_blur(
     gradual=Gradual(lambda level, shape, parameters: _described(level, shape, parameters, "box")),
 )
 def random_boxes(
-    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64]
+    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Wholes
 ) -> Images:
     """Black out small rectangles, ``floor(density * (H + W))`` a level.
 

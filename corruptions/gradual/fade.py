@@ -11,7 +11,7 @@ from ...references import SWINGLER_2022
 from ..digital.jpeg import through_jpeg
 from ..kernels import kernel
 from ..levels import look_up
-from ..registry import Gradual, Images, Keys, Parameter, corruption
+from ..registry import Floats, Gradual, Images, Keys, Parameter, Wholes, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
 _BITS = 12  # of the fixed-point quotients
@@ -45,7 +45,7 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 
 @functools.cache
-def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _quotients() -> tuple[Wholes, Wholes]:
     """Return 255 / v and 180 / (6 d) in fixed point, rounded.
 
     Ties go to even. They are (256,) ndarrays of int64, and 0 at 0.
@@ -57,7 +57,7 @@ def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 @functools.cache
-def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+def _hues() -> tuple[NDArray[np.uint8], Floats]:
     """Return for each hue its greatest, middle and least channel, and a share.
 
     It is how far the middle channel is from the greatest, 0..1.
@@ -71,7 +71,7 @@ def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
 
 
 @functools.lru_cache(maxsize=8)
-def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+def _least(factor: float) -> tuple[Floats, NDArray[np.uint8]]:
     """Return the new share of 255 of each saturation, and the least channel.
 
     The share is a float32, widened; the least channel is that of each value and saturation.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical, canonical_sha256
 from ...errors import ModelError, listed
+from ..keys import Wholes
 from .loading import check_device, import_torch, load_network, model_called, read_weights, repeatable
 from .model_file import ModelFile, class_folders, read_model_file
 from .network import Network, check_gradient, check_network
@@ -131,9 +132,7 @@ class Surrogate:
         logits = np.concatenate(parts) if parts else np.empty((0, self.outputs), np.float32)
         return logits if self.of_labels is None else logits[:, self.of_labels]
 
-    def gradient(
-        self, images: NDArray[Any], labels: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def gradient(self, images: NDArray[Any], labels: Wholes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the loss of each image, and its gradient by the pixels.
 
         One pass forward and one back.
@@ -172,7 +171,7 @@ class Surrogate:
         with self.running() as network:
             return network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
 
-    def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
+    def check_accuracy(self, images: NDArray[np.uint8], labels: Wholes) -> float:
         """Return the model's accuracy on clean images.
 
         Or raise `ModelError` where it is below the file's `least_accuracy`.
@@ -206,7 +205,7 @@ class Surrogate:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_network"}
 
-    def _outputs_of(self, labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    def _outputs_of(self, labels: Wholes, count: int) -> Wholes:
         labels = np.asarray(labels)
         if labels.shape != (count,) or labels.dtype.kind not in "iu":
             raise ModelError(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
+from ..keys import Floats, Wholes
 from ..random.normal import upper_tail
 
 Table = NDArray[np.uint32]
@@ -69,7 +70,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     return out
 
 
-def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> NDArray[np.int64]:
+def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> Wholes:
     """Return the cumulative weights of gaussian offsets.
 
     They are those of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
@@ -86,7 +87,7 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> N
     return out[None]
 
 
-def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
+def speckle_cumulative(sigma: float, half: float = 0.0) -> Wholes:
     """Return the cumulative weights of speckled levels, for each level x.
 
     They are those of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255.
@@ -101,7 +102,7 @@ def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
     return out
 
 
-def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
+def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
     """Return the cumulative weights of levels under shot noise, for each level x.
 
     They are those of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255.
@@ -114,7 +115,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
     each = np.arange(LEVELS)
     weights = np.zeros((LEVELS, LEVELS))
 
-    def add(count: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def add(count: Floats, weight: Floats) -> None:
         value = np.minimum(np.maximum(count, 0.0) / photons, 1.0) * 255.0 + half
         weights[each, value.astype(np.int64)] += weight
 
@@ -140,18 +141,18 @@ def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
     return out
 
 
-def _over(numerator: NDArray[np.float64], denominator: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _over(numerator: Floats, denominator: Floats | float) -> Floats:
     """Return a quotient, with 0 / 0 as 0 and overflow as infinite."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return np.where(numerator == 0, 0.0, numerator / denominator)
 
 
-def _rounded(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+def _rounded(probability: Floats) -> Wholes:
     return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
 
 
 @functools.lru_cache(maxsize=128)
-def noise_table(cumulative: Callable[..., NDArray[np.int64]], *parameters: float) -> Table:
+def noise_table(cumulative: Callable[..., Wholes], *parameters: float) -> Table:
     """Return the alias tables of a kind of noise, one behind the other: for each level, or for all levels."""
     weights = cumulative(*parameters)
     return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

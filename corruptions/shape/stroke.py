@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..kernels import inlined, kernel
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
 
 ROWS = 0
 COLUMNS = 1
@@ -77,13 +76,13 @@ def _share(columns_of_28: int, side: int) -> int:
     return columns_of_28 * side // _SIDE
 
 
-def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
+def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], Floats]:
     """Draw two whole numbers an image.
 
     The second one counts from the first where it is `relative`.
     """
 
-    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         starts, counts = ends(shape)
         two = keys.whole_numbers(*counts, stream=stream) + starts
         return (np.cumsum(two, axis=1) if relative else two).astype(np.float64)
@@ -105,7 +104,7 @@ def _near(shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
     return (0, low), (shape[0] - 1, high - low)
 
 
-def _given_columns(columns: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _given_columns(columns: Floats, shape: Shape, parameters: Given) -> Floats:
     if columns[0] >= columns[1]:
         raise ValueError(f"got {columns.tolist()}, expected the first to be less than the second")
     return columns
@@ -116,9 +115,7 @@ def _rows(ends: Ends, *, relative: bool = False) -> Draw:
     return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), low=-1e6, high=1e6)
 
 
-def _stroked(
-    images: Images, columns: NDArray[np.float64], rows: NDArray[np.float64], reach: float, dot: int = 0
-) -> Images:
+def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: int = 0) -> Images:
     return np.asarray(_draw(images, np.stack([columns, rows], axis=-1), float(reach), dot))
 
 
@@ -156,9 +153,7 @@ def stripe(images: Images, keys: Keys, *, share: float) -> Images:
         ),
     ),
 )
-def line(
-    images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]
-) -> Images:
+def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Floats) -> Images:
     """Draw a white line from near the left edge to near the right one.
 
     It is added to every channel, rounded.
@@ -177,7 +172,7 @@ def line(
     ),
     draws=(_rows(_anywhere),),
 )
-def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64]) -> Images:
+def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Floats) -> Images:
     """Draw a dotted white line from edge to edge, faded like `line`.
 
     Rows are uniform on 0 .. H - 2.
@@ -200,9 +195,7 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
     ),
     draws=(_rows(_near, relative=True),),
 )
-def zigzag(
-    images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]
-) -> Images:
+def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: Floats) -> Images:
     """Draw a white zigzag from side to side, faded like `line`.
 
     Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28
@@ -219,9 +212,7 @@ def zigzag(
     return _stroked(images, columns, turns, reach)
 
 
-def _turns(
-    left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _turns(left: float, right: float, rows: Floats, step: float, amplitude: float) -> tuple[Floats, Floats]:
     """Return the columns and the rows of zigzags' corners, (N, P) each.
 
     One of fewer corners repeats its last.

@@ -10,12 +10,11 @@ import functools
 from decimal import ROUND_CEILING, Context, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arithmetic import decimal_sine_cosine
 from ..kernels import inlined, kernel
 from ..lanes import mix
-from ..registry import Images
+from ..registry import Floats, Images, Wholes
 
 _AT_LEAST = 3  # pixels mixed at once on the way back: what it takes to shrink by up to a half; a canvas has more
 RESIZES = ("area", "bilinear", "nearest")
@@ -142,8 +141,8 @@ def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
 
 def warp(
     images: Images,
-    matrices: NDArray[np.float64],
-    shifts: NDArray[np.float64] | None = None,
+    matrices: Floats,
+    shifts: Floats | None = None,
     *,
     size: tuple[int, int] | None = None,
     interpolation: str = "bilinear",
@@ -207,7 +206,7 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _taps(size_in: int, size_out: int, method: str) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int]:
     """Return how the pixels of a line are mixed into those of another.
 
     (first, weights, total). Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total.
