@@ -48,7 +48,10 @@ MNIST = "quantize shear scale translate line dotted_line zigzag stripe canny_edg
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_no_published_value_or_option_has_moved(name):
-    """All rows are read at once: elsewhere a row is checked when its corruption is asked for."""
+    """All rows are read at once.
+
+    Elsewhere a row is checked when its corruption is asked for.
+    """
     text = (Path(corruptions.__file__).parent / "tables" / f"{name}.toml").read_text(encoding="utf-8")
     table = parse_table(text, name)
     assert table.rows.keys() == shipped(name).rows.keys()
@@ -93,7 +96,10 @@ RELEASED_ZERO = {
 
 
 def test_rows_are_those_of_linear_interpolation():
-    """Against scipy's interp1d, which the released generator uses, over the six rows; photons by their inverse."""
+    """Against scipy's interp1d, which the released generator uses, over the six rows.
+
+    Photons by their inverse.
+    """
     between = [*(n / 4 for n in range(1, 20) if n % 4), 0.01, 3.33, 4.99]
     for name, zero in RELEASED_ZERO.items():
         columns = get_corruption(name).columns

@@ -34,7 +34,10 @@ def apply(name, images, stage=STAGE, ids=None, **parameters):
 
 
 def gaussian_weights(sigma, half, mean=0.0):
-    """Return the definition's cumulative weights: an offset is at most s - 256 where the noise is below s - 255."""
+    """Return the definition's cumulative weights.
+
+    An offset is at most s - 256 where the noise is below s - 255.
+    """
     below = stats.norm.cdf((np.arange(512) - 255 - half - 255 * mean) / (255 * sigma))
     below[0], below[511] = 0, 1
     return below[None]
@@ -101,8 +104,10 @@ def test_shipped_tables_are_pinned(name):
 
 
 def of_edges(cdf, half):
-    """Return the probabilities of 0 .. 255 for a floored, clipped value: floor(v + half) is y where y <= v + half < y
-    + 1."""
+    """Return the probabilities of 0 .. 255 for a floored, clipped value.
+
+    Floor(v + half) is y where y <= v + half < y + 1.
+    """
     return np.diff(cdf(np.arange(1, 256) - half), prepend=0, append=1)
 
 
@@ -138,8 +143,10 @@ DEFINITIONS = {
     ],
 )
 def test_a_level_becomes_what_the_definition_says(name, level, value, options):
-    """Three million draws under each of five seeds; one per cent more of the parameter, or the other rounding, is
-    refused."""
+    """Three million draws under each of five seeds.
+
+    One per cent more of the parameter, or the other rounding, is refused.
+    """
     (column,) = (p.name for p in get_corruption(name).columns)
     flat = np.full((1000, 1000, 3), level, np.uint8)
     given = {key: v for key, v in options.items() if key != "rounding"}
@@ -155,7 +162,7 @@ def test_a_level_becomes_what_the_definition_says(name, level, value, options):
 
 
 def test_black_with_a_mean_is_what_the_two_factor_sets_need():
-    """Mean and standard deviation of black after clipping, of sigma 0.1, by theory: docs/two-factor.md has them."""
+    """Mean and standard deviation of black after clipping, of sigma 0.1, by theory."""
     for mean, want in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
         black = np.zeros((1000, 800, 3), np.uint8)
         out = corruptset.corrupt(black, "gaussian_noise", sigma=0.1, mean=mean, rounding="round") / 255.0
@@ -238,7 +245,10 @@ LAGS = [(0, 1), (1, 0), (1, 1), (1, -1), (0, 2), (0, 4), (0, 16), (0, 32), (16, 
 
 
 def residual(name, ids=("one",), seed=0, **more):
-    """Return a noise on flat grey images, each with mean 0 and variance 1: (N, H, W, 3)."""
+    """Return a noise on flat grey images, each with mean 0 and variance 1.
+
+    (N, H, W, 3).
+    """
     flat = np.full((len(ids), 192, 208, 3), 128, np.uint8)
     out = corruptset.corrupt(flat, name, key=list(ids), seed=seed, **ROWS[name] | more).astype(float)
     return standard(out)
@@ -261,7 +271,10 @@ def within(r):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_draws_are_independent(name):
-    """Of channels, neighbours, images, seeds and severities; and of the squares, which correlations cannot see."""
+    """Channels, neighbours, images, seeds and severities do not follow each other.
+
+    Nor do the squares, which correlations cannot see.
+    """
     seeds = [residual(name, seed=seed) for seed in SEEDS]
     images = residual(name, [str(i) for i in range(6)])
     column, value = next(iter(ROWS[name].items()))
@@ -287,7 +300,10 @@ def test_corruptions_do_not_share_their_draws():
 
 @pytest.mark.parametrize("name", ["impulse_noise", "salt_pepper"])
 def test_every_channel_is_struck_by_itself(name):
-    """The counts of all 27 outcomes of a pixel's three channels; draws for whole pixels are refused."""
+    """The counts of all 27 outcomes of a pixel's three channels.
+
+    Draws for whole pixels are refused.
+    """
     ((column, share),) = ROWS[name].items()
     kinds = np.searchsorted(
         [0, 99, 255], corruptset.corrupt(np.full((1000, 800, 3), 99, np.uint8), name, **{column: share})
@@ -300,8 +316,10 @@ def test_every_channel_is_struck_by_itself(name):
 
 
 def test_the_first_elements_do_not_depend_on_the_size():
-    """Element e is made of word e, across the chunks in which a kernel works; a higher density keeps what a lower one
-    struck."""
+    """Element e is made of word e, across the chunks in which a kernel works.
+
+    A higher density keeps what a lower one struck.
+    """
     for name, parameters in ROWS.items():
         large, small = (
             apply(name, np.full((1, *shape), 77, np.uint8), **parameters).ravel()
