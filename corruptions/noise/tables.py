@@ -153,6 +153,6 @@ def _rounded(probability: Floats) -> Wholes:
 
 @functools.lru_cache(maxsize=128)
 def noise_table(cumulative: Callable[..., Wholes], *parameters: float) -> Table:
-    """Return the alias tables of a kind of noise, one behind the other: for each level, or for all levels."""
+    """Return the alias tables of a kind of noise, one behind the other."""
     weights = cumulative(*parameters)
     return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

@@ -71,9 +71,9 @@ def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-
 
 @inlined
 def spread(marks, stride, queue, waiting):  # type: ignore[no-untyped-def]
-    """Make weak marks strong that touch a strong one, also across a corner, directly or not.
+    """Make weak marks strong that touch a strong one, directly or not.
 
-    The first `waiting` of the queue are the places of the strong ones; no mark lies on the border.
+    Across a corner, too. The first `waiting` of the queue are the places of strong ones; no mark lies on the border.
     """
     while waiting > 0:
         waiting -= 1
