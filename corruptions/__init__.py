@@ -1,1 +1,4 @@
-"""What a corruption is: pixels in, pixels out. Knows no file, no data set, no manifest."""
+"""What a corruption is: pixels in, pixels out.
+
+Knows no file, no data set, no manifest.
+"""

@@ -67,8 +67,9 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
 
 
 def where_to_get(name: object) -> str:
-    """Return the sentence that names the package with a corruption, recipe, table or command; empty for all other
-    names.
+    """Return the sentence that names the package with a corruption, recipe, table or command.
+
+    Empty for all other names.
     """
     package = next((package for package, names in OURS.items() if name in names), None)
     return f" It comes with the package {package}: `pip install {package}`." if package else ""

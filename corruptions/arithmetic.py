@@ -1,4 +1,4 @@
-"""exp, sine and cosine that are the same on every machine, and the gaussian weights made of them.
+"""exp, sine and cosine that are the same on every machine; and gaussian weights.
 
 libm's results differ in the last bit between versions and processors. Here exp goes through `decimal` (exact integer
 arithmetic, rounded once), sine, cosine and the hypotenuse through + - * / and sqrt of doubles only, carried to twice
@@ -34,8 +34,9 @@ def exact_exp(x: float) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """Return the sum of doubles in the order in which numpy adds a contiguous array: eight partial sums, halves above
-    128.
+    """Return the sum of doubles in the order in which numpy adds a contiguous array.
+
+    Eight partial sums, halves above 128.
     """
     count = len(values)
     if count < 8:
@@ -58,8 +59,9 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=256)
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
-    """Return scipy's weights, with exp rounded correctly: exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i =
-    -radius..radius.
+    """Return scipy's weights, with exp rounded correctly.
+
+    They are exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i = -radius..radius.
     """
     factor = -0.5 / (sigma * sigma)
     half = [exact_exp(factor * (i * i)) for i in range(radius + 1)]
@@ -72,7 +74,7 @@ def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
 
 @inlined
 def two_sum(a, b):  # type: ignore[no-untyped-def]
-    """Return (s, e): s = a + b rounded, and s + e = a + b exactly (Knuth)."""
+    """Return a sum and its rounding error, exactly (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -80,7 +82,7 @@ def two_sum(a, b):  # type: ignore[no-untyped-def]
 
 @inlined
 def two_product(a, b):  # type: ignore[no-untyped-def]
-    """Return (p, e): p = a * b rounded, and p + e = a * b exactly (Dekker; no fused multiply-add)."""
+    """Return a product and its rounding error, exactly (Dekker; no fused multiply-add)."""
     p = a * b
     t = 134217729.0 * a
     a1 = t - (t - a)
@@ -119,7 +121,10 @@ _LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 
 @inlined
 def over_255(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255 as float32, rounded once as the division would be, in a fraction of its time."""
+    """Return a byte divided by 255 as float32, rounded once as the division would be.
+
+    It takes a fraction of its time.
+    """
     return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
 
@@ -130,7 +135,7 @@ _LOW_64 = float(Fraction(1, 255) - Fraction(_HIGH_64))
 
 @inlined
 def double_over_255(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255 as float64, rounded once as the division would be, in a fraction of its time."""
+    """Return a byte divided by 255 as float64, rounded once as the division would be."""
     return np.float64(level) * _HIGH_64 + np.float64(level) * _LOW_64
 
 
@@ -178,7 +183,10 @@ def sine_cosine(x):  # type: ignore[no-untyped-def]
 
 @inlined
 def hypotenuse(x, y):  # type: ignore[no-untyped-def]
-    """Return sqrt(x*x + y*y), correctly rounded in practically all cases; for magnitudes between 1e-100 and 1e100."""
+    """Return sqrt(x*x + y*y), correctly rounded in practically all cases.
+
+    For magnitudes between 1e-100 and 1e100.
+    """
     a, a_rest = two_product(x, x)
     b, b_rest = two_product(y, y)
     s, s_rest = _add(a, a_rest, b, b_rest)
@@ -191,7 +199,9 @@ def hypotenuse(x, y):  # type: ignore[no-untyped-def]
 
 @functools.lru_cache(maxsize=256)
 def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
-    """Return (sine, cosine) of an angle in degrees, rounded to 60 decimals; at multiples of 90 they are whole.
+    """Return (sine, cosine) of an angle in degrees, rounded to 60 decimals.
+
+    At multiples of 90 they are whole.
 
     Examples
     --------
@@ -211,7 +221,9 @@ def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
 
 
 def exact_sine_cosine(degrees: float) -> tuple[float, float]:
-    """Return (sine, cosine) of an angle in degrees, correctly rounded but for ties beyond 60 digits.
+    """Return (sine, cosine) of an angle in degrees, rounded correctly.
+
+    Ties beyond 60 digits are the exception.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Where compiled kernels, and everything else that can be made again, are kept between runs: outside the package."""
+"""Where compiled kernels are kept between runs, and all else that can be made again.
+
+Outside of the package.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,11 @@ def _writable(path: Path) -> bool:
 
 @functools.cache
 def cache_root() -> Path:
-    """Return the folder for everything that can be made again: ``$CORRUPTSET_CACHE``, else the user's cache
-    directory, else a private temporary one that goes away with the process. What cannot be written to is still read
-    from."""
+    """Return the folder for everything that can be made again.
+
+    It is ``$CORRUPTSET_CACHE``, else the user's cache directory, else a private temporary one that goes away with the
+    process. What cannot be written to is still read from.
+    """
     candidates = []
     if named := os.environ.get("CORRUPTSET_CACHE"):
         candidates.append(Path(named).expanduser().absolute())
@@ -63,8 +68,9 @@ def _remove_if_mine(path: Path, pid: int) -> None:
 
 
 def keep_file(path: Path, content: bytes) -> None:
-    """Put a whole file into a folder, or none: a full or read-only disk costs the time of making it again, nothing
-    else.
+    """Put a whole file into a folder, or none.
+
+    A full or read-only disk costs the time of making it again, nothing else.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
@@ -78,8 +84,9 @@ def keep_file(path: Path, content: bytes) -> None:
 
 @functools.cache
 def kernel_folder() -> Path:
-    """Return the folder of compiled kernels, named by the releases of what compiles them; their files name their own
-    sources.
+    """Return the folder of compiled kernels, named by the releases of what compiles them.
+
+    Their files name their own sources.
     """
     return cache_root() / "kernels" / _compiler()
 
@@ -92,7 +99,10 @@ def _compiler() -> str:
 
 @functools.cache
 def sources_digest() -> str:
-    """Return a hash of the text of all files that hold kernels: whether two processes have the same ones."""
+    """Return a hash of the text of all files that hold kernels.
+
+    It tells whether two processes have the same ones.
+    """
     package, digest = Path(__file__).parents[1], hashlib.sha256(_compiler().encode())
     sources = [path for room in _KERNEL_ROOMS for path in (package / room).rglob("*.py")]
     for source in sorted(sources, key=lambda p: p.relative_to(package).as_posix()):

@@ -1,5 +1,6 @@
-"""`corrupt`: one corruption or chain on one image or batch. Its arguments become stages with keys once for each
-combination of them.
+"""`corrupt`: one corruption or chain on one image or batch.
+
+Its arguments become stages once for each combination.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..errors import ParameterError
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
-from .registry import Images, Shape, corruption_names, get_corruption
+from .registry import Images, Shape, Wholes, corruption_names, get_corruption
 from .stages import (
     COUPLINGS,
     SCALES,
@@ -53,7 +54,7 @@ def corrupt(
     key: str | Sequence[str] | None = None,
     surrogate: str | Path | Surrogate | None = None,
     label: int | None = None,
-    labels: Sequence[int] | NDArray[np.int64] | None = None,
+    labels: Sequence[int] | Wholes | None = None,
     **parameters: Any,
 ) -> Image:
     """Corrupt one image, or a batch.
@@ -123,28 +124,26 @@ def corrupt(
     """
     taken = take(image)
     count = len(taken.batch)
-    chain = resolve(
-        name,
-        taken.batch.shape[1:],
-        calibration,
-        parameters,
-        severity=severity,
-        level=level,
-        ladder=ladder,
-        scale=scale,
-        coupling=coupling,
-        seed=seed,
-    )
-    keys = chain.keys(taken.batch, None if key is None else check_ids(key, count, taken.single))
-    model = _model([stage for stage, _, _ in chain.links], surrogate, _labels(label, labels, count, taken.single))
+    given = {
+        "severity": severity,
+        "level": level,
+        "ladder": ladder,
+        "scale": scale,
+        "coupling": coupling,
+        "seed": seed,
+    }
+    chain = resolve(name, taken.batch.shape[1:], calibration, parameters, **given)
+    keys = chain.keys(taken.batch, None if key is None else check_ids(key, count))
+    model = _model(chain, surrogate, _labels(label, labels, count))
     corrupted: Image = taken.give_back(chain.apply(taken.batch, keys, model))
     return corrupted
 
 
 @dataclass(frozen=True)
 class ResolvedChain:
-    """A chain of stages with their keys: everything about a call of `corrupt` that does not follow from the image's
-    pixels.
+    """A chain of stages with their keys.
+
+    It is what a call of `corrupt` means, whatever the image's pixels.
     """
 
     links: tuple[tuple[Stage, np.uint64, int], ...]
@@ -152,43 +151,44 @@ class ResolvedChain:
     scale: Scale
     draws: Mapping[str, Any]
     resources: Mapping[str, Any]
-    draws_nothing: bool
-    """Whether no stage draws at random, so that the images' keys do not matter."""
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a stage follows a model's gradient."""
+        return any(get_corruption(stage.corruption).needs_model for stage, _, _ in self.links)
 
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
-        """Return the keys of images that have these ids, or are keyed by their own pixels."""
-        # a hash of 150 kB takes longer than many a kernel
-        return (
-            np.zeros(len(images), np.uint64)
-            if self.draws_nothing
-            else pixel_keys(images)
-            if ids is None
-            else sample_keys(ids)
-        )
+        """Return the keys of images: of their ids, or else of their own pixels."""
+        # pgd draws where it is given random_start; a hash of 150 kB takes longer than many a kernel
+        if not self.needs_model and all(get_corruption(stage.corruption).deterministic for stage, _, _ in self.links):
+            return np.zeros(len(images), np.uint64)
+        return pixel_keys(images) if ids is None else sample_keys(ids)
 
     def apply(self, images: Images, keys: NDArray[np.uint64], resources: Mapping[str, Any] | None = None) -> Images:
         """Return what becomes of a batch that `check_images` has seen; never the batch itself."""
-        given = {**self.resources, **resources} if resources else self.resources
+        given = {**self.resources, **(resources or {})}
         out = images if self.links else images.copy()
         for stage, key, side in self.links:
             out = apply_stage(out, stage, key, keys, side=side, scale=self.scale, draws=self.draws, resources=given)
         return out
 
 
-_REMEMBERED = (str, int, float, np.integer, np.floating, type(None))
-
-
 def resolve(
     name: Any, shape: Shape, calibration: str | Path | Calibration | None, parameters: Mapping[str, Any], **options: Any
 ) -> ResolvedChain:
-    """Return the chain that arguments of `corrupt` mean for images of a shape (H, W, C), or raise what is wrong with
-    them.
+    """Return the chain that arguments of `corrupt` mean for images (H, W, C).
+
+    Mistakes in them are raised.
     """
     named = for_shape(*shape) if calibration is None else calibration
-    values = name, named, *options.values(), *parameters.values()
-    # A file may change, and an array can be changed; everything else means the same in every call.
-    constant = all(isinstance(value, _REMEMBERED) for value in values) and not str(named).endswith(".toml")
-    return (_remembered if constant else _resolved)(name, named, calibration is None, **options, **parameters)
+    call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
+    # a file may change, and an array or a list can be changed
+    if isinstance(name, str) and isinstance(named, str) and not named.endswith(".toml"):
+        try:
+            return _remembered(*call.args, **call.keywords)
+        except TypeError:  # not hashable
+            pass
+    return call()
 
 
 def _resolved(
@@ -205,79 +205,61 @@ def _resolved(
     seed: Any,
     **parameters: Any,
 ) -> ResolvedChain:
-    if scale not in SCALES:
-        raise ParameterError(f"scale is {scale!r}; expected one of {', '.join(SCALES)}.")
-    if coupling not in COUPLINGS:
-        raise ParameterError(f"coupling is {coupling!r}; expected one of {', '.join(COUPLINGS)}.")
+    for what, value, known in (("scale", scale, SCALES), ("coupling", coupling, COUPLINGS)):
+        if value not in known:
+            raise ParameterError(f"{what} is {value!r}; expected one of {', '.join(known)}.")
     table = replace(fitting(named) if fits else get_calibration(named), ladder=check_ladder(ladder))
-    chain, draws, resources = _chain(name, table, severity, level, parameters)
+    draws, resources = dict[str, Any](), dict[str, Any]()
+    if isinstance(name, str) and name.isidentifier() and name != "clean":
+        declared = get_corruption(name)
+        draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
+        resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
+        chain = _stage(table, name, severity, level, parameters)
+    else:
+        if not isinstance(name, Sequence):
+            raise ParameterError(
+                f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages."
+            )
+        numbers = {"severity": severity, "level": level}
+        given = [f"{what}={number}" for what, number in numbers.items() if number is not None] + list(parameters)
+        if given:
+            raise ParameterError(
+                f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one "
+                "corruption."
+            )
+        items = [parse_chain(name, table)] if isinstance(name, str) else [_stages(item, table) for item in name]
+        chain = tuple(stage for stages in items for stage in stages)
     keys = chain_keys(chain, check_seed(seed), coupling)
     links = tuple((stage, key, table.of(stage.corruption).side) for stage, key in zip(chain, keys, strict=True))
-    declared = [get_corruption(stage.corruption) for stage in chain]
-    # pgd draws where it is given random_start
-    return ResolvedChain(links, scale, draws, resources, all(d.deterministic and not d.needs_model for d in declared))
+    return ResolvedChain(links, scale, draws, resources)
 
 
 # typed: True is no severity and 1 is one. All corruptions at all severities in two sizes are 400.
 _remembered = functools.lru_cache(maxsize=1024, typed=True)(_resolved)
 
 
-def _chain(
-    name: Any, table: Calibration, severity: float | None, level: int | None, parameters: dict[str, Any]
-) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
-    """Return the stages, the given draws and the given resources of a call."""
-    if not isinstance(name, Sequence):
-        raise ParameterError(
-            f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages."
-        )
-    if isinstance(name, str) and name.isidentifier() and name != "clean":
-        declared = get_corruption(name)
-        draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
-        resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
-        if not parameters and _is_clean(name, severity, level):
-            return (), {}, {}
-        return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
-    chain = parse_chain(name, table) if isinstance(name, str) else ()
-    given = (
-        [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
-    )
-    if given:
-        raise ParameterError(
-            f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one "
-            "corruption."
-        )
-    if isinstance(name, str):
-        return chain, {}, {}
-    return tuple(stage for item in name for stage in _stages(item, table)), {}, {}
-
-
-def _is_clean(name: str, severity: Any, level: Any) -> bool:
-    """Whether a corruption is asked for at 0, of the one of severity and level that it has."""
+def _stage(
+    table: Calibration, name: str, severity: Any = None, level: Any = None, parameters: Mapping[str, Any] | None = None
+) -> tuple[Stage, ...]:
+    """Return the stage of a corruption, or none at severity or level 0."""
     number, other = (severity, level) if get_corruption(name).gradual is None else (level, severity)
-    return other is None and absent(name, number)
+    if not parameters and other is None and absent(name, number):
+        return ()
+    return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),)
 
 
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stage that an item of a list is, or none where its severity or level is 0."""
+    """Return the stage of a list's item, or none at severity or level 0."""
     if isinstance(item, Stage):
         return (item,)
-    if isinstance(item, str):
-        stages = parse_chain(item, table)
-        if len(stages) == 1 or (not stages and item != "clean" and "+" not in item):
-            return stages
-    if (
-        isinstance(item, Mapping)
-        and set(item) <= {"corruption", "severity", "level", "parameters", "revision"}
-        and "corruption" in item
-    ):
+    if isinstance(item, str) and "+" not in item and item != "clean":
+        return parse_chain(item, table)
+    if isinstance(item, Mapping) and {"corruption"} <= set(item) <= {*Stage.__annotations__} - {"tabled"}:
         name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
-        if not parameters and _is_clean(name, severity, item.get("level")):
-            return ()
-        stage = resolve_stage(name, table, severity=severity, level=item.get("level"), parameters=parameters)
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
-        if severity is not None and dict(table.row(name, severity).parameters) == dict(stage.parameters):
-            stage = resolve_stage(name, table, severity=severity)
-        return (stage,)
+        if severity is not None and parameters and parameters == table.row(name, severity).parameters:
+            parameters = {}
+        return _stage(table, name, severity, item.get("level"), parameters)
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return () if absent(*item) else (resolve_number(item[0], table, item[1]),)
     raise ParameterError(
@@ -285,11 +267,11 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
     )
 
 
-def check_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
+def check_ids(key: str | Sequence[str], count: int) -> list[str]:
     """Return the ids that a call gives its images, or raise `ParameterError`."""
-    ids = [key] if isinstance(key, str) else list(key) if isinstance(key, Sequence) else [key]
+    ids = [key] if isinstance(key, str) or not isinstance(key, Sequence) else list(key)
     if any(not isinstance(i, str) for i in ids):
-        raise ParameterError(f"key is {key!r}; expected a string{'' if single else ', or one for each image'}.")
+        raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
     if len(ids) != count:
         raise ParameterError(
             f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each."
@@ -297,36 +279,30 @@ def check_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
     return ids
 
 
-def _labels(label: Any, labels: Any, count: int, single: bool) -> NDArray[np.int64] | None:
+def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
     """Return a label for each image, or None where none is given."""
     if label is None and labels is None:
         return None
-    if label is not None and labels is not None:
-        raise ParameterError("label and labels are given; expected label for one image, or labels for a batch.")
     # an empty list would be one of floats
-    given = np.asarray(label if labels is None else labels, None if count else np.int64)
-    if given.dtype.kind not in "iu" or given.shape not in (((), (1,)) if single else ((count,),)):
-        expected = "one whole number" if single else f"labels, {count} whole numbers: one for each image"
+    given = np.atleast_1d(np.asarray(label if labels is None else labels, None if count else np.int64))
+    if None not in (label, labels) or given.dtype.kind not in "iu" or given.shape != (count,):
         raise ParameterError(
-            f"{'label' if labels is None else 'labels'} is {label if labels is None else labels!r}; expected "
-            f"{expected}."
+            f"label is {label!r} and labels is {labels!r}; expected one of them: label, a whole number, for one image, "
+            f"or labels, {count} whole numbers, one for each image."
         )
-    return given.astype(np.int64).reshape(count)
+    return given.astype(np.int64)
 
 
-def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | None) -> dict[str, Any]:
+def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[str, Any]:
     """Return the resources of stages that follow a model's gradient."""
-    if surrogate is None and labels is None:
-        return {}
-    given = {"surrogate": surrogate, "labels": labels}
-    named = [name for name, value in given.items() if value is not None]
-    if named and not any(get_corruption(stage.corruption).needs_model for stage in chain):
+    given = {name: value for name, value in (("surrogate", surrogate), ("labels", labels)) if value is not None}
+    if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
         raise ParameterError(
-            f"{' and '.join(named)} can be given only with a corruption that follows a model: {', '.join(needing)}."
+            f"{' and '.join(given)} can be given only with a corruption that follows a model: {', '.join(needing)}."
         )
     if isinstance(surrogate, (str, Path)):
         from .models.surrogate import load_surrogate
 
         given["surrogate"] = load_surrogate(surrogate)
-    return {name: given[name] for name in named}
+    return given

@@ -1,4 +1,7 @@
-"""A sentence for a person who waits while kernels are compiled: said once, and only where standard error is watched."""
+"""A sentence for a person who waits while kernels are compiled.
+
+Said once, and only where standard error is watched.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ SENTENCE = "corruptset: compiling kernels, which happens once on a machine; late
 
 
 class CompileNotice(event.Listener):
-    """Listens to numba, which tells of a compilation but not of kernels from the cache; only ours count."""
+    """Listens to numba, which tells of a compilation but not of kernels from the cache.
+
+    Only ours count.
+    """
 
     said = False
 
@@ -28,13 +34,16 @@ class CompileNotice(event.Listener):
 
 
 def is_ours(event: Any) -> bool:
-    """Say whether numba compiles a function of this package, and not a plugin's or a script's."""
+    """Say whether numba compiles a function of this package."""
     module: str = event.data["dispatcher"].py_func.__module__ or ""
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def announce() -> None:
-    """Begin to listen, in a process that a person watches; workers share its terminal and stay silent."""
+    """Begin to listen, in a process that a person watches.
+
+    Workers share its terminal and stay silent.
+    """
     processes = sys.modules.get("multiprocessing.process")  # not loaded for this: without it there are no workers
     if (processes is None or processes.current_process().name == "MainProcess") and watched():
         event.register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]

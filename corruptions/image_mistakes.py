@@ -1,5 +1,6 @@
-"""What people are told of what is not an image as corruptions take it: what was given, what was expected, and the line
-that mends it.
+"""What people are told of what is no image as corruptions take it.
+
+Each says what was given, what was expected, and the line that mends it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def no_array(given: Any) -> str:
 
 
 def _conversion(image: NDArray[Any]) -> str:
-    """Return the line that makes an array one of uint8, by the range of its values."""
+    """Return the line that makes an array uint8, by the range of its values."""
     if image.dtype.kind not in "biuf" or not image.size:
         return ""
     if image.dtype.kind == "b":
@@ -71,7 +72,7 @@ def no_image(shape: tuple[int, ...]) -> str:
 
 
 def no_picture(mode: str) -> str:
-    """Return what is wrong with a PIL image of a mode that is neither RGB nor L."""
+    """Return what is wrong with a PIL image that is neither RGB nor L."""
     better = "L" if mode in ("1", "LA", "La") or mode.startswith(("I", "F")) else "RGB"
     alpha = (
         " That leaves alpha out: paste it on a background before, where what is behind it matters."

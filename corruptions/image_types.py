@@ -1,5 +1,6 @@
-"""The types of images that people have: arrays, PIL images, torch tensors; each becomes a batch, and a result becomes
-what came in.
+"""The types of images that people have: arrays, PIL images, torch tensors.
+
+Each becomes a batch, and a result becomes what came in.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The one way in which this package compiles a function: numba, without fastmath, its machine code kept between runs.
+"""The one way in which this package compiles a function.
 
-Without fastmath numba neither contracts ``a * b + c`` nor reorders sums, so plain x86-64, AVX2 and AVX-512 give the
-same bits. Kernels use + - * / and sqrt only: exp, sin, log and the like come from libm, which differs between
-machines (see `arithmetic`).
+Numba, without fastmath, its machine code kept between runs. Without fastmath numba neither contracts ``a * b + c`` nor
+reorders sums, so plain x86-64, AVX2 and AVX-512 give the same bits. Kernels use + - * / and sqrt only: exp, sin, log
+and the like come from libm, which differs between machines (see `arithmetic`).
 
 Numba's own cache watches only the file that defines a function, finds its files by the path of the installation, and
 gives them no hash: cut or flipped bytes in one break every later call, or are loaded and run. Here a file is named by
@@ -40,7 +40,9 @@ announce()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` with numba when it is first called, and keep the machine code under `cache.kernel_folder`.
+    """Compile `function` with numba when it is first called.
+
+    Its machine code is kept under `cache.kernel_folder`.
 
     Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew.
     So does, within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its
@@ -54,36 +56,38 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call and that stays a function of its own: optimised once, not once more at every
-    call.
+    """Compile a function that kernels call and that stays a function of its own.
 
-    A call costs some dozen nanoseconds. It cannot be called from Python and makes no arrays, so that numba counts no
-    references in it: a slice is free, and in a kernel it may cost two atomic operations.
+    Optimised once, not once more at every call. A call costs some dozen nanoseconds. It cannot be called from Python
+    and makes no arrays, so that numba counts no references in it: a slice is free, and in a kernel it may cost two
+    atomic operations.
     """
     return _njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small function that other kernels call; it is inlined into them, so that their loops can vectorise.
+    """Compile a small function that other kernels call.
 
-    It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is
-    rather `inner`.
+    It is inlined into them, so that their loops can vectorise. It cannot be called from Python. Every call site is
+    compiled anew: a larger function outside of inner loops is rather `inner`.
     """
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 class KernelCache(NullCache):
-    """The compiled overloads of one function on disk: a damaged file is compiled anew, never run.
+    """The compiled overloads of one function on disk.
 
-    A file is named by the function's code and all that it calls and reads (`_stamp`), its signature, and the processor.
+    A damaged file is compiled anew, never run. A file is named by the function's code and all that it calls and reads
+    (`_stamp`), its signature, and the processor.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code of a signature on this kind of processor; None where there is none, or a damaged
-        file.
+        """Return the compiled code of a signature on this kind of processor.
+
+        None where there is none, or a damaged file.
         """
         target_context.refresh()
         key, path = self._place(sig, target_context.codegen())
@@ -107,7 +111,10 @@ class KernelCache(NullCache):
 
 
 def read_entry(path: Path) -> tuple[str, Any] | None:
-    """Return what a file was made of, as text, and its compiled code; None where it is missing or damaged."""
+    """Return what a file was made of, as text, and its compiled code.
+
+    None where it is missing or damaged.
+    """
     try:
         data = path.read_bytes()
     except OSError:
@@ -123,8 +130,9 @@ def _hash(payload: bytes) -> bytes:
 
 @functools.cache
 def _stamp(function: Callable[..., Any]) -> str:
-    """Return the hash of a function's code and of all that it names: functions that it calls, constants. Its docstring
-    does not count.
+    """Return the hash of a function's code and of all that it names.
+
+    Functions that it calls, constants. Its docstring does not count.
     """
     code = function.__code__
     cells = [cell.cell_contents for cell in function.__closure__ or ()]

@@ -1,4 +1,4 @@
-"""Stage keys and sample keys: randomness keyed by what the image is, never by when it is made."""
+"""Stage keys and sample keys: randomness keyed by what the image is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from ..canonical import canonical
 from ..errors import ParameterError
 from ..pixels import pixel_hashes
 
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
 RNG_VERSION = 1
 MAX_SEED = 2**53 - 1
 
@@ -25,27 +27,31 @@ class Keys(NamedTuple):
     stage: np.uint64
     samples: NDArray[np.uint64]
 
-    def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
+    def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> Floats:
         """Return numbers on [low, high), (N, *shape): each image has its own, whatever the batch.
 
         Another `stream`, 0 .. 2**32 - 1, has other numbers.
         """
         from .random.philox import uniform_rows
 
-        drawn: NDArray[np.float64] = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
+        drawn: Floats = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
         return drawn.reshape(len(self.samples), *shape)
 
-    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> NDArray[np.int64]:
-        """Return whole numbers, (N, K): column k is uniform on 0 .. counts[k] - 1, and comes from word k of the
-        stream.
+    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> Wholes:
+        """Return whole numbers, (N, K), column k uniform on 0 .. counts[k] - 1.
+
+        It comes from word k of the stream.
         """
         from .random.philox import whole_numbers
 
-        drawn: NDArray[np.int64] = whole_numbers(*self, np.int64(stream), np.array(counts))
+        drawn: Wholes = whole_numbers(*self, np.int64(stream), np.array(counts))
         return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
-        """Return standard normals, (N, *shape), as `uniforms` does; of one stream take either these or those."""
+        """Return standard normals, (N, *shape), as `uniforms` does.
+
+        Take either these or those from one stream.
+        """
         from .random.normal import fill_normals, normal_table
 
         out = np.empty((len(self.samples), *shape), np.float32)
@@ -81,12 +87,15 @@ def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the keys of images (N, H, W, C) that have no name: those of the ids ``blake3:<hash of the pixels>``."""
+    """Return the keys of images (N, H, W, C) that have no name.
+
+    They are those of the ids ``blake3:<hash of the pixels>``.
+    """
     return sample_keys([f"blake3:{digest}" for digest in pixel_hashes(images)])
 
 
 def check_seed(seed: Any) -> int:
-    """Return `seed` as an int, or raise `ParameterError` where it is not one of 0..2**53 - 1."""
+    """Return `seed` as an int, or raise `ParameterError` unless it is 0..2**53 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MAX_SEED} (2**53 - 1).")
     return int(seed)
@@ -96,7 +105,7 @@ STREAMS_A_LEVEL = 16
 
 
 def level_stream(level: int, draw: int) -> np.uint32:
-    """Return the stream of one of a gradual degradation's draws (0..15) at one level (1, 2, ...)."""
+    """Return the stream of a gradual degradation's draw (0..15) at one level."""
     return np.uint32(STREAMS_A_LEVEL * level + draw)
 
 

@@ -1,4 +1,4 @@
-"""Whole levels: how a real value becomes one of the 256, and tables from level to level."""
+"""Whole levels: how a value becomes one of the 256; tables of levels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
 
 
 def half(rounding: str) -> float:
-    """Return what is added before the floor: 0, or one half where `rounding` is "round": there, halves go up."""
+    """Return what is added before the floor: 0, or one half where `rounding` is "round".
+
+    There, halves go up.
+    """
     return 0.5 if rounding == "round" else 0.0
 
 

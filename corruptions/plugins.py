@@ -1,8 +1,7 @@
-"""Corruptions in other people's modules: loaded by name, by path or as installed, and named by the hash of their
-source.
+"""Corruptions in other people's modules.
 
-What such a module needs is here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter,
-corruption``.
+Loaded by name, by path or as installed, and named by the hash of their source. What such a module needs is here: ``from
+corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -37,8 +36,9 @@ __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice",
 
 @dataclass(frozen=True)
 class Plugin:
-    """A module with corruptions that is loaded in this process. Where it is unpickled, in a worker, it is
-    loaded too.
+    """A module with corruptions that is loaded in this process.
+
+    Where it is unpickled, in a worker, it is loaded too.
     """
 
     module: str
@@ -62,10 +62,10 @@ _loaded: dict[str, Plugin] = {}
 
 
 def load_plugin(name: str | Path) -> Plugin:
-    """Load a module with corruptions of your own; from then on they are known by their names, in this process.
+    """Load a module with corruptions of your own.
 
-    An ``import`` of the module does the same. A build, and everything that makes images again, loads what it is given
-    as `plugins`, and its workers load it by themselves.
+    From then on they are known by their names, in this process. An ``import`` of the module does the same. A build, and
+    everything that makes images again, loads what it is given as `plugins`, and its workers load it by themselves.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def load_plugin(name: str | Path) -> Plugin:
         place = installed("corruptions")[name].module if name in installed("corruptions") else str(name)
         module = _of_name(place)
     own = getattr(module, "__version__", None)
-    version = (None if by_path else _version(module)) or (None if own is None else str(own))
-    plugin = Plugin(module.__name__, version, _source_hash(module), place)
+    installed_version = None if by_path else _version(module)
+    plugin = Plugin(module.__name__, installed_version or (own and str(own)), _source_hash(module), place)
     before = _loaded.setdefault(plugin.module, plugin)
     if before.sha256 != plugin.sha256:
         raise PluginError(
@@ -116,7 +116,10 @@ def load_plugins(names: Iterable[str | Path]) -> tuple[Plugin, ...]:
 
 @functools.cache
 def load_installed() -> None:
-    """Load all plugins that are installed with an entry point; one that cannot be loaded is a warning."""
+    """Load all plugins that are installed with an entry point.
+
+    One that cannot be loaded is a warning.
+    """
     for name in installed("corruptions"):
         try:
             load_plugin(name)
@@ -148,14 +151,14 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
 
 
 def loaded_plugins() -> tuple[Plugin, ...]:
-    """Return the plugins of all corruptions that are known here and that another process can load."""
+    """Return the plugins of known corruptions that another process can load."""
     return plugins_of(
         name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__"
     )
 
 
 def _load_again(place: str, sha256: str) -> Plugin:
-    """Load a plugin that another process has loaded, and hold it to the source that was there."""
+    """Load a plugin that another process has loaded, and hold it to its source."""
     plugin = load_plugin(place)
     if plugin.sha256 != sha256:
         raise PluginError(
@@ -211,7 +214,10 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _failure(given: str, module: str, error: BaseException) -> PluginError:
-    """Return what to say of a plugin that raises while it is imported, and forget what it registered before."""
+    """Return what to say of a plugin that raises while it is imported.
+
+    What it registered before is forgotten.
+    """
     for name in [name for name, known in registry._registered.items() if _within(known.module, module)]:
         del registry._registered[name]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -228,30 +234,21 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
 
 
 def _version(module: ModuleType) -> str | None:
-    """Return the version of the distribution that a module was installed by, which lies beside it; None where there is
-    none.
+    """Return the version of the distribution that a module was installed by.
+
+    None where there is none.
     """
     top = module.__name__.partition(".")[0]
-    file = Path(str(getattr(sys.modules[top], "__file__", None)))
-    folder = file.parents[1] if file.name == "__init__.py" else file.parent
-    named = [
-        entry.dist
-        for entry in installed("corruptions").values()
-        if entry.module.partition(".")[0] == top and entry.dist is not None
-    ]
-    for found in (*named, *distributions(path=[str(folder)])):
-        if (
-            found in named
-            or top in (found.read_text("top_level.txt") or "").split()
-            or any(p.parts[0] == top for p in found.files or ())
-        ):
-            return found.version
-    return None
+    for entry in installed("corruptions").values():
+        if entry.module.partition(".")[0] == top and entry.dist is not None:
+            return entry.dist.version
+    return next((version(name) for name in packages_distributions().get(top, ())), None)
 
 
 def _source_hash(module: ModuleType) -> str:
-    """Return the hash of a module's file; of a package, of all its Python files with their paths, in the order of the
-    paths.
+    """Return the hash of a module's file, or of all Python files of a package.
+
+    Those are hashed with their paths, in the order of the paths.
     """
     if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
         raise PluginError(
@@ -266,8 +263,9 @@ def _source_hash(module: ModuleType) -> str:
 
 
 def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
-    """Return what a plugin's function makes of a batch (N, H, W, C), which it cannot change; what it returns is looked
-    at.
+    """Return what a plugin's function makes of a batch (N, H, W, C).
+
+    It cannot change the batch, and what it returns is looked at.
 
     Raises
     ------
@@ -291,7 +289,7 @@ def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> 
 
 
 def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
-    """Return what is wrong with what a corruption made of a batch, or an empty string."""
+    """Return what is wrong with what a corruption made of a batch, if anything."""
     if not isinstance(made, np.ndarray) or made.dtype != np.uint8:
         what = f"an array of {made.dtype}" if isinstance(made, np.ndarray) else f"a {type(made).__name__}"
         unset = int(np.isnan(made).sum()) if isinstance(made, np.ndarray) and made.dtype.kind == "f" else 0
@@ -304,7 +302,10 @@ def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
 
 
 def where_raised(trace: TracebackType | None, module: str) -> str:
-    """Return the last line of a plugin's own that a traceback goes through: `` (mine.py, line 12)``."""
+    """Return the last line of a plugin's own that a traceback goes through.
+
+    It reads `` (mine.py, line 12)``.
+    """
     file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
     package = file.parent if (file.parent / "__init__.py").is_file() else None
     own = [

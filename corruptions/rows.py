@@ -55,19 +55,19 @@ INVERSE = frozenset({"photons"})
 
 
 def severity_number(severity: Any) -> int | float | None:
-    """Return a severity as a whole number or a fraction of at most two decimals; None where it is neither.
+    """Return a severity as a whole number or a fraction of at most two decimals.
+
+    None where it is neither.
 
     Examples
     --------
     >>> [severity_number(s) for s in (3, 2.0, 2.25, 0.1 + 0.2, 2.125)]
     [3, 2, 2.25, 0.3, None]
     """
-    if isinstance(severity, bool) or not (hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")):
+    number = hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")
+    if isinstance(severity, bool) or not number or not abs(severity) < 1e6:
         return None
-    try:
-        hundredths = round(float(severity) * 100)
-    except (OverflowError, ValueError):
-        return None
+    hundredths = round(float(severity) * 100)
     if abs(float(severity) * 100 - hundredths) > 1e-4:
         return None
     return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100
@@ -85,10 +85,11 @@ def severity_text(severity: float) -> str:
 
 
 def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
-    """Return the row of a severity that is not whole; above the last row, the line through the last two goes on.
+    """Return the row of a severity that is not whole.
 
-    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a
-    whole number (half to even). What is outside of what the corruption takes becomes the nearest that it takes.
+    Above the last row, the line through the last two goes on. Values are computed exactly from the rows' decimals and
+    rounded once: to a double, or where they are counts to a whole number (half to even). What is outside of what the
+    corruption takes becomes the nearest that it takes. Options are those of the row above.
 
     Parameters
     ----------
@@ -107,36 +108,27 @@ def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float |
     """
     at = severity if isinstance(severity, Fraction) else _exact(severity)
     below = min(int(at), max(rows) - 1)
-    zero = ZERO.get(declared.name) if below == 0 else None
-    missing = [str(s) for s in (below, below + 1) if s not in rows and not (s == 0 and zero is not None)]
-    if missing:
+    if missing := {below, below + 1} - rows.keys() - ({0} if declared.name in ZERO else set()):
         raise ParameterError(
             f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for "
-            f"severity {' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the "
-            "parameters."
+            f"severity {' and '.join(map(str, sorted(missing)))} in calibration {calibration!r}. Give a whole "
+            "severity, or the parameters."
         )
-    high = rows[below + 1].parameters
-    low = rows[below].parameters if zero is None else {**high, **zero, **ZERO_OF.get((calibration, declared.name), {})}
-    values: dict[str, Any] = {
-        name: value for name, value in high.items() if name not in {p.name for p in declared.columns}
-    }
-    if any(low.get(name) != value for name, value in values.items()) or len(low) != len(high):
-        raise ParameterError(
-            f"{declared.name}: the rows {below} and {below + 1} of calibration {calibration!r} differ in their options."
-        )
+    high = rows[below + 1]
+    zero = {**ZERO.get(declared.name, {}), **ZERO_OF.get((calibration, declared.name), {})}
+    low = {**high.parameters, **zero} if below == 0 else rows[below].parameters
+    values = dict(high.parameters)
     for p in declared.columns:
-        ends = [_exact(row[p.name]) for row in (low, high)]
+        ends = [_exact(row[p.name]) for row in (low, high.parameters)]
         if p.name in INVERSE:
             ends = [Fraction(0) if below == 0 else 1 / ends[0], 1 / ends[1]]
         value = ends[0] + (at - below) * (ends[1] - ends[0])
-        value = max(1 / value if p.name in INVERSE else value, _exact(p.low if p.low is not None else value))
-        value = min(value, _exact(p.high if p.high is not None else value))
+        value = 1 / value if p.name in INVERSE else value
+        value = max(value, value if p.low is None else _exact(p.low))
+        value = min(value, value if p.high is None else _exact(p.high))
         values[p.name] = round(value) if p.kind is int else float(value)
-    return Row(
-        values,
-        f"{rows[below + 1].source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)",
-    )
+    return Row(values, f"{high.source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)")
 
 
-def _exact(value: float | Fraction) -> Fraction:
-    return value if isinstance(value, Fraction) else Fraction(Decimal(repr(value)))
+def _exact(value: float) -> Fraction:
+    return Fraction(Decimal(repr(value)))

@@ -25,8 +25,9 @@ _LEAST_ROWS = 32  # of a band
 
 
 def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float64]:
-    """Return the weights at distance 0, 1, ... of a gaussian that ends `truncate` sigmas from its centre: 1 alone for
-    sigma 0.
+    """Return one half of a gaussian's weights, at distance 0, 1, and so on.
+
+    It ends `truncate` sigmas from its centre: 1 alone for sigma 0.
     """
     radius = int(truncate * sigma + 0.5)
     return gaussian_weights(float(sigma), radius)[radius:].copy() if radius > 0 else np.ones(1)
@@ -34,7 +35,9 @@ def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float6
 
 @inner
 def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untyped-def]
-    """Filter a flat array: ``x[0] w[0]``, then ``+ (x[-k] + x[k]) w[k]`` for each distance k, in units of `step`.
+    """Filter a flat array.
+
+    ``x[0] w[0]``, then ``+ (x[-k] + x[k]) w[k]`` for each distance k, in units of `step`.
 
     Parameters
     ----------
@@ -66,15 +69,19 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
 
 @inlined
 def band_rows(height, radius):  # type: ignore[no-untyped-def]
-    """Return how many rows are read at a time: with those in reach they stay in a cache, whatever the size of
-    an image.
+    """Return how many rows are read at a time.
+
+    With those in reach they stay in a cache, whatever the size of an image.
     """
     return min(height, max(2 * radius, _LEAST_ROWS))
 
 
 @inlined
 def block_rows(wide):  # type: ignore[no-untyped-def]
-    """Return how many rows of a band go through both directions together: those that stay in the first-level cache."""
+    """Return how many rows of a band go through both directions together.
+
+    They stay in the first-level cache.
+    """
     return max(1, _AT_ONCE // wide)
 
 
@@ -125,7 +132,8 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
-    """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254,
-    as published.
+    """Blur and floor to uint8, edges replicated; `half` is added before the floor.
+
+    255 of a flat area may become 254, as published.
     """
     return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))

@@ -1,4 +1,7 @@
-"""Stages and chains: a corruption with resolved parameters, its place in a chain, its key, its application."""
+"""Stages and chains.
+
+A corruption with resolved parameters, its place in a chain, its key, its application.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +49,14 @@ class Stage:
     @property
     def name(self) -> str:
         """``fog-3``, ``fog-2p25``, ``black_lines-07``, or the bare corruption where the parameters were given."""
-        number = self.number
-        return self.corruption if number is None else f"{self.corruption}-{number}"
+        return self.corruption if self.number is None else f"{self.corruption}-{self.number}"
 
     @property
     def number(self) -> str | None:
-        """What stands for the stage in a set id: ``3``, ``2p25``, ``07``; None where the parameters were given."""
+        """The severity or level as in a set id: ``3``, ``2p25``, ``07``.
+
+        None where parameters were given.
+        """
         if self.severity is not None:
             return severity_text(self.severity)
         return f"{self.level:02d}" if self.level is not None and self.tabled else None
@@ -95,35 +100,28 @@ def resolve_stage(
     UnknownCorruption, ParameterError
     """
     declared = get_corruption(name)
-    given = dict(parameters or {})
-    known = {p.name: p for p in declared.parameters}
-    for key in given:
-        if key not in known:
-            draws = {d.name for d in declared.draws}
-            hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
-            accepted = ", ".join([*known, *sorted(draws)]) or "none"
-            raise ParameterError(
-                f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}."
-            )
-    values: dict[str, Any] = {}
-    if severity is not None:
-        values.update(calibration.row(name, severity).parameters)
+    known, draws = {p.name: p for p in declared.parameters}, sorted(d.name for d in declared.draws)
+    values = dict(calibration.row(name, severity).parameters) if severity is not None else {}
     if level is not None:
-        values.update(calibration.rung(name, level).parameters)
+        values |= calibration.rung(name, level).parameters
     elif declared.gradual is not None:
         raise ParameterError(f"{name} needs a level, 1 to {declared.gradual.most}.")
-    for key, value in given.items():
+    by_row = True
+    for key, value in (parameters or {}).items():
+        if key not in known:
+            hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
+            raise ParameterError(
+                f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: "
+                f"{', '.join([*known, *draws]) or 'none'}."
+            )
         values[key] = known[key].checked(value, name)
-    missing = [p.name for p in declared.columns if p.name not in values]
-    if missing:
-        tabled = bool(calibrations_of(name))
-        needs = (
-            "needs a severity (1 to 5), or its parameters"
-            if tabled
-            else "has no published severities and needs its parameters"
+        by_row = by_row and known[key].option
+    if missing := [p.name for p in declared.columns if p.name not in values]:
+        tabled = "a severity (1 to 5), or its parameters" if calibrations_of(name) else "its parameters"
+        untabled = "" if calibrations_of(name) else "has no published severities and "
+        raise ParameterError(
+            f"{name} {untabled}needs {tabled}: {', '.join(missing)} {'are' if missing[1:] else 'is'} missing."
         )
-        raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.")
-    by_row = not any(p.name in given for p in declared.columns)
     kept = declared.without_defaults(values)
     if level is not None:
         return Stage(name, declared.revision, None, int(level), kept, tabled=by_row)
@@ -131,44 +129,37 @@ def resolve_stage(
 
 
 def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
-    """Return the stage that a number in a set id means: a level of a gradual degradation, else a severity."""
-    gradual = get_corruption(name).gradual is not None
-    level: Any = number  # a fraction is refused
-    return (
-        resolve_stage(name, calibration, level=level) if gradual else resolve_stage(name, calibration, severity=number)
-    )
+    """Return the stage of a number in a set id.
+
+    It is a level of a gradual degradation, else a severity.
+    """
+    which: Any = {"severity" if get_corruption(name).gradual is None else "level": number}
+    return resolve_stage(name, calibration, **which)
 
 
-_NUMBER = r"(?P<number>[0-9]{1,2}([.p][0-9]{1,2})?)"
-_SINGLE = re.compile(rf"(?P<name>[a-z0-9_]+)/{_NUMBER}")
-_LINK = re.compile(rf"(?P<name>[a-z0-9_]+)-{_NUMBER}")
+_STAGE = re.compile(r"(?P<name>[a-z0-9_]+)(?P<sign>[/-])(?P<number>[0-9]{1,2}([.p][0-9]{1,2})?)")
 
 
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-2.25``, ``black_lines/07``,
-    ``fog-3+gaussian_noise-5``.
+    """Return the stages of a set id, such as ``clean``, ``fog/3`` or ``fog-2.25+gaussian_noise-5``.
 
     A stage of severity or level 0 is absent.
     """
-    if text == "clean":
-        return ()
-    single = _SINGLE.fullmatch(text)
     stages = []
-    parts = [text] if single else text.split("+")
+    parts = text.split("+") if text != "clean" else []
     check_length(len(parts))
     for part in parts:
-        link = single or _LINK.fullmatch(part)
-        if link is None:
+        link = _STAGE.fullmatch(part)
+        if link is None or (link["sign"] == "/" and len(parts) > 1):
             whole = "" if part == text else f" in {text!r}"
             raise UnknownCorruption(
                 f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
                 f"{suggest(re.sub('[/-][0-9.p]*$', '', part), corruption_names())} `corruptset list` names all "
                 "corruptions."
             )
-        written = link["number"].replace("p", ".")
-        number = float(written) if "." in written else int(written)
+        number = severity_number(float(link["number"].replace("p", ".")))
         if not absent(link["name"], number):
-            stages.append(resolve_number(link["name"], calibration, number))
+            stages.append(resolve_number(link["name"], calibration, number or 0))
     return tuple(stages)
 
 
@@ -179,7 +170,7 @@ def check_length(count: int) -> None:
 
 
 def absent(name: str, number: Any) -> bool:
-    """Whether a corruption at a severity, or at a level where it has these, is the image itself: at 0."""
+    """Whether a corruption at this severity or level, at 0, is the image itself."""
     return severity_number(number) == 0 and (get_corruption(name).gradual is not None or bool(calibrations_of(name)))
 
 
@@ -201,20 +192,22 @@ def set_id(stages: Sequence[Stage]) -> str:
 
 
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return what a stage adds to its own key, or to the keys of the stages after it (`before`).
+    """Return what a stage adds to its own key, or to later ones (`before`).
 
     Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
     not in a stage's own key, so that a level continues the one below it. It is in the keys of the stages after it,
     which draw anew for every level unless severities share draws.
     """
     declared = get_corruption(stage.corruption)
-    shaping = {
-        p.name: stage.parameters[p.name] for p in declared.options if p.shapes_draws and p.name in stage.parameters
-    }
     shared = coupling == "severity" and stage.severity is not None
-    columns = {} if shared else {p.name: stage.parameters[p.name] for p in declared.columns}
-    level = {"level": stage.level} if before and stage.level is not None and coupling == "independent" else {}
-    return f"{stage.corruption}@{stage.revision}", columns | shaping | level
+    entry = {
+        p.name: stage.parameters[p.name]
+        for p in declared.parameters
+        if (p.shapes_draws and p.name in stage.parameters if p.option else not shared)
+    }
+    if before and stage.level is not None and coupling == "independent":
+        entry["level"] = stage.level
+    return f"{stage.corruption}@{stage.revision}", entry
 
 
 def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "independent") -> list[np.uint64]:
@@ -229,23 +222,19 @@ def scaled_parameters(
 ) -> dict[str, Any]:
     """Return parameters as they are applied: under ``scale="side"`` lengths times short side / reference side."""
     values = dict(parameters)
-    if scale == "none":
-        return values
-    ratio = min(shape) / side
-    for p in declared.parameters:
+    for p in declared.parameters if scale == "side" else ():
         # An option that is a length scales from its default too.
         value = values.get(p.name, p.default)
         if p.length and value is not None:
-            value = value * ratio
-            if p.at_least is not None:
-                value = max(value, p.at_least)
+            value = max(value * (min(shape) / side), -np.inf if p.at_least is None else p.at_least)
             values[p.name] = int(np.floor(value + 0.5)) if p.kind is int else float(value)
     return values
 
 
 def check_images(images: Any) -> Images:
-    """Return one image or a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise
-    `ImageError`.
+    """Return one image or a batch as kernels take it, or raise `ImageError`.
+
+    It is C-contiguous and writable uint8, (N, H, W, C).
     """
     if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
         raise ImageError(no_array(images))
@@ -257,10 +246,8 @@ def check_images(images: Any) -> Images:
             f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least "
             f"{LEAST_SIDE}x{LEAST_SIDE}."
         )
-    if batch.flags.carray:
-        return batch
     # A read-only or strided array would make numba compile every kernel anew.
-    return np.require(batch, requirements=["C", "A", "W"]) if batch.flags.writeable else np.array(batch, order="C")
+    return batch if batch.flags.carray else np.array(batch, order="C")
 
 
 def apply_stage(
@@ -304,10 +291,10 @@ def apply_stage(
             f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision "
             f"{stage.revision}: its bytes differ. Use the release of corruptset that made it."
         )
-    height, width, channels = images.shape[1:]
-    values = scaled_parameters(declared, stage.parameters, (height, width), scale, side)
-    extra: dict[str, Any] = {}
-    known = {d.name: d for d in declared.draws} if draws else {}
+    shape = images.shape[1:]
+    values = scaled_parameters(declared, stage.parameters, shape[:2], scale, side)
+    extra = {name: value for name, value in (resources or {}).items() if name in declared.resources}
+    known = {d.name: d for d in declared.draws}
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
@@ -315,27 +302,18 @@ def apply_stage(
                 f"{', '.join(known) or 'nothing that can be given'}."
             )
         at = values if stage.level is None else values | {"level": stage.level}
-        extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
-    if resources:
-        extra |= {name: value for name, value in resources.items() if name in declared.resources}
-    if declared.resources:
-        _check_needed(declared, extra)
+        extra[name] = known[name].checked(value, shape, at, stage.corruption)
+    if missing := [name for name, default in declared.resources.items() if default is None and name not in extra]:
+        raise ParameterError(
+            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
+            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or what "
+            "load_surrogate() returns) and label= (or labels=, one for each image); a build takes --surrogate "
+            "FILE.toml, and has the labels of its source."
+        )
     if not len(images):
         return images.copy()
-    if declared.gradual is None:
+    if declared.gradual is None or stage.level is None:
         return declared.apply(images, values, key, sample_keys, **extra)
-    assert stage.level is not None
     for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
         images = declared.apply(images, values, key, sample_keys, level=level, **extra)
     return images
-
-
-def _check_needed(declared: Corruption, given: Mapping[str, Any]) -> None:
-    missing = [name for name, make_default in declared.resources.items() if make_default is None and name not in given]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise ParameterError(
-            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} {verb} missing. corrupt() "
-            "takes surrogate= (a model file, or what load_surrogate() returns) and label= (or labels=, one for each "
-            "image); a build takes --surrogate FILE.toml, and has the labels of its source."
-        )

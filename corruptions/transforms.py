@@ -1,5 +1,6 @@
-"""`Corrupt` and `RandomCorrupt`: corruptions as callables, for images that are corrupted while a model trains or is
-evaluated.
+"""`Corrupt` and `RandomCorrupt`.
+
+Corruptions as callables, for images of a model that trains or is evaluated.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CorruptsetError, ParameterError, UnknownCorruption, mistakes
+from ..errors import ParameterError, UnknownCorruption
 from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
 from .call import ResolvedChain, check_ids, resolve
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
 from .plugins import Plugin, loaded_plugins
 from .registry import Images, Shape, get_corruption, is_corruption
-from .rows import severity_number
 from .stages import Coupling, Scale
 
 Image = TypeVar("Image")
@@ -29,7 +29,7 @@ _SHAPES: tuple[Shape, ...] = ((224, 224, 3), (64, 64, 3), (32, 32, 3), (28, 28, 
 
 
 class _Transform:
-    """What transforms share: they are what they were made with, and take an image beside other inputs."""
+    """An image's corruption beside other inputs; it is what it was made with."""
 
     _made_with: dict[str, Any]
 
@@ -40,7 +40,9 @@ class _Transform:
         self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None
     ) -> tuple[Any, ...]: ...
     def __call__(self, image: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> Any:
-        """Return what becomes of an image; other inputs, such as its label, come back behind it as they are.
+        """Return what becomes of an image.
+
+        Other inputs, such as its label, come back behind it.
 
         Parameters
         ----------
@@ -63,7 +65,7 @@ class _Transform:
         """
         taken = take(image)
         if key is not None:
-            key = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch), taken.single)
+            key = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch))
         out = self._apply(image, taken, key)
         return (out, *others) if others else out
 
@@ -71,15 +73,15 @@ class _Transform:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
-        first, *options = self._made_with
+        defaults = inspect.signature(type(self)).parameters
+        (_, first), *options = self._made_with.items()
         # compared by their words: an array does not compare to one truth
         others = [
-            f"{name}={self._made_with[name]!r}"
-            for name in options
-            if repr(self._made_with[name]) != repr(defaults.get(name))
+            f"{name}={value!r}"
+            for name, value in options
+            if name not in defaults or repr(value) != repr(defaults[name].default)
         ]
-        return f"{type(self).__name__}({', '.join([repr(self._made_with[first]), *others])})"
+        return f"{type(self).__name__}({', '.join([repr(first), *others])})"
 
     def __reduce__(self) -> Any:
         return _made_again, (type(self), self._made_with, loaded_plugins())
@@ -130,40 +132,32 @@ class Corrupt(_Transform):
         seed: int = 0,
         **parameters: Any,
     ) -> None:
-        self._options: dict[str, Any] = {
-            "severity": severity,
-            "level": level,
-            "calibration": calibration,
-            "ladder": ladder,
-            "scale": scale,
-            "coupling": coupling,
-            "seed": seed,
-        }
-        self._name, self._parameters = name, parameters
-        self._made_with = {"name": name, **self._options, **parameters}
+        options = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling, "seed": seed}
+        self._made_with = {"name": name, "severity": severity, "level": level, **options, **parameters}
         self._chains: dict[str | None, ResolvedChain] = {}
-        problems: list[CorruptsetError] = []
+        problems: list[UnknownCorruption | ParameterError] = []
         # as for an image of each size that has a calibration of its own, until one has what the arguments name
         for shape in _SHAPES:
             try:
-                chain = self._chain(shape)
+                needs_model = self._chain(shape).needs_model
                 break
             except (UnknownCorruption, ParameterError) as e:
                 problems.append(e)
         else:
             raise problems[0]
-        for stage, _, _ in chain.links:
-            if get_corruption(stage.corruption).needs_model:
-                raise ParameterError(
-                    f"{stage.corruption} follows the gradient of a model and needs each image's label: call "
-                    f"corruptset.corrupt(image, {name!r}, ..., surrogate=..., label=...)."
-                )
+        if needs_model:
+            raise ParameterError(
+                f"{name!r} follows the gradient of a model and needs each image's label: call "
+                f"corruptset.corrupt(image, {name!r}, ..., surrogate=..., label=...)."
+            )
 
     def _chain(self, shape: Shape) -> ResolvedChain:
-        calibration = for_shape(*shape) if self._options["calibration"] is None else None
-        if calibration not in self._chains:
-            self._chains[calibration] = resolve(self._name, shape, parameters=self._parameters, **self._options)
-        return self._chains[calibration]
+        name, calibration, *_ = self._made_with["name"], self._made_with["calibration"]
+        fitting = for_shape(*shape) if calibration is None else None
+        if fitting not in self._chains:
+            given = {key: value for key, value in self._made_with.items() if key not in ("name", "calibration")}
+            self._chains[fitting] = resolve(name, shape, calibration, {}, **given)
+        return self._chains[fitting]
 
     def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
         chain = self._chain(taken.batch.shape[1:])
@@ -201,7 +195,6 @@ class RandomCorrupt(_Transform):
     Raises
     ------
     UnknownCorruption, ParameterError
-        With all mistakes at once.
 
     Examples
     --------
@@ -228,51 +221,23 @@ class RandomCorrupt(_Transform):
         coupling: Coupling = "independent",
     ) -> None:
         shared: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling}
-        severities, levels = _kept(severities), _kept(levels)
-        given = {"names": names, "severities": severities, "levels": levels, "p": p, "seed": seed, "epoch": epoch}
-        self._made_with = {**given, **shared}
-        problems: list[CorruptsetError] = []
+        numbers = {"severities": _kept(severities), "levels": _kept(levels)}
+        self._made_with = {"names": names, **numbers, "p": p, "seed": seed, "epoch": epoch, **shared}
         if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p <= 1:
-            problems.append(
-                ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1.")
-            )
-        numbers = {"severity": severities, "level": levels}
-        for what, most in (("severity", 5), ("level", 99)):
-            if not numbers[what] or not all(0 < (severity_number(n) or 0) <= most for n in numbers[what]):
-                plural = {"severity": "severities", "level": "levels"}[what]
-                problems.append(
-                    ParameterError(
-                        f"{plural} is {numbers[what]!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3]."
-                    )
-                )
-                numbers[what] = (1,)  # to find what is wrong with the names
-        self._seed = 0
-        try:
-            self._seed = _epoch_seed(check_seed(seed), epoch)
-        except ParameterError as e:
-            problems.append(e)
+            raise ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1.")
         if not names or not isinstance(names, (str, Sequence)):
-            problems.append(
-                ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow'].")
-            )
-            names = []
+            raise ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow'].")
+        shared["seed"] = _epoch_seed(check_seed(seed), epoch)
         self._choices: list[list[Corrupt]] = []
         for item in [names] if isinstance(names, str) else names:
-            try:
-                which: list[dict[str, Any]] = [{}]
-                if isinstance(item, str) and is_corruption(item):  # not a set id or a list of stages
-                    what = "severity" if get_corruption(item).gradual is None else "level"
-                    which = [{what: number} for number in numbers[what]]
-                self._choices.append([Corrupt(item, **number, **shared, seed=self._seed) for number in which])
-            except (UnknownCorruption, ParameterError) as e:
-                problems.append(e)
-        if problems:
-            raise (
-                problems[0]
-                if len(problems) == 1
-                else ParameterError(mistakes(type(self).__name__, [str(e) for e in problems]))
-            )
-        self._salt = int(hash64(["RandomCorrupt", 1, self._seed])).to_bytes(8, "little")
+            which: list[dict[str, Any]] = [{}]
+            if isinstance(item, str) and is_corruption(item):  # not a set id or a list of stages
+                plural = "severities" if get_corruption(item).gradual is None else "levels"
+                if not numbers[plural] or 0 in numbers[plural]:
+                    raise ParameterError(f"{plural} is {numbers[plural]!r}; expected some from 1 on, such as [1, 3].")
+                which = [{"severity" if plural == "severities" else "level": number} for number in numbers[plural]]
+            self._choices.append([Corrupt(item, **number, **shared) for number in which])
+        self._salt = int(hash64(["RandomCorrupt", 1, shared["seed"]])).to_bytes(8, "little")
         self._below = float(p) * 2.0**64
 
     def with_epoch(self, epoch: int) -> RandomCorrupt:
@@ -297,12 +262,11 @@ class RandomCorrupt(_Transform):
         chosen = [self._choice(key) for key in keys]
         if not any(chosen):
             return image
-        parts = [(taken.batch[i : i + 1], keys[i : i + 1]) for i in range(len(keys))]
-        return taken.give_back(
-            np.concatenate(
-                [pair[0] if one is None else one.apply(*pair) for one, pair in zip(chosen, parts, strict=True)]
-            )
-        )
+        made = [
+            taken.batch[i : i + 1] if one is None else one.apply(taken.batch[i : i + 1], keys[i : i + 1])
+            for i, one in enumerate(chosen)
+        ]
+        return taken.give_back(np.concatenate(made))
 
 
 def _keys(taken: Taken, ids: list[str] | None) -> NDArray[np.uint64]:

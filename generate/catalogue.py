@@ -142,7 +142,7 @@ def _corruption(corruption: Corruption, tables: Sequence[Mapping[str, Mapping[in
         # the last level of a gradual degradation
         "levels": None if corruption.gradual is None else corruption.gradual.most,
         "parameters": [p.name for p in corruption.columns],
-        "options": {p.name: p.default for p in corruption.options},
+        "options": {p.name: p.default for p in corruption.parameters if p.option},
         "draws": [d.name for d in corruption.draws],
         "deterministic": corruption.deterministic,
         "preserves_geometry": corruption.preserves_geometry,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
-from ..registry import Gradual, Images, Keys, Parameter, corruption
+from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     ),
 )
 def model_gradient(
-    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: NDArray[np.int64]
+    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: Wholes
 ) -> Images:
-    """Move every value by whole grey levels, along the sign of the gradient that makes a model less sure of the label,
-    once a level.
+    """Move every value by whole grey levels against a model's label, once a level.
+
+    Each moves along the sign of the gradient that makes the model less sure of the label.
 
     That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its
     sign is the gradient's of p itself, and it does not underflow. `surrogate` (a `models.surrogate.Surrogate`) is the

@@ -1,4 +1,7 @@
-"""Projected gradient descent: steps that raise a model's loss, kept in a ball around the clean image."""
+"""Projected gradient descent.
+
+Steps that raise a model's loss, kept in a ball around the clean image.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...references import MADRY_2018
 from ..random.philox import fill_uniforms
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, choice, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
@@ -23,14 +26,14 @@ _PLACES, _DISTANCE = 0, 1
 _LEAST_NORM = 1e-30
 
 
-def _norms(images: Pixels) -> NDArray[np.float64]:
+def _norms(images: Pixels) -> Floats:
     """Return the L2 norm of each image, (N, 1, 1, 1)."""
-    norms: NDArray[np.float64] = np.sqrt(np.square(images, dtype=np.float64).sum(axis=(1, 2, 3), keepdims=True))
+    norms: Floats = np.sqrt(np.square(images, dtype=np.float64).sum(axis=(1, 2, 3), keepdims=True))
     return norms
 
 
 class Ball:
-    """The images that are no further than `eps` grey levels from clean ones, and in 0..255."""
+    """The images within `eps` grey levels of clean ones, and in 0..255."""
 
     def __init__(self, clean: Images, eps: float, norm: str) -> None:
         self._clean = clean.astype(np.float32)
@@ -56,8 +59,9 @@ class Ball:
 
 
 def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
-    """Draw offsets, of 0 without `random_start`: uniform in the cube; for L2 in a uniform direction, as far as is
-    uniform in 0..eps.
+    """Draw offsets; of 0 without `random_start`.
+
+    Uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0..eps.
     """
     offsets = np.zeros((len(keys.samples), *shape), np.float32)
     if not parameters.get("random_start"):
@@ -73,8 +77,9 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 
 
 def direction(gradient: Pixels, norm: str) -> Pixels:
-    """Return the step of length 1 along a gradient, which is overwritten: its sign, or itself over its norm; 0 where it
-    is 0.
+    """Return the step of length 1 along a gradient, which is overwritten.
+
+    It is the sign, or the gradient over its norm; 0 where the gradient is 0.
     """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
@@ -85,7 +90,7 @@ def direction(gradient: Pixels, norm: str) -> Pixels:
 def iterates(
     ball: Ball,
     images: Pixels,
-    labels: NDArray[np.int64],
+    labels: Wholes,
     surrogate: Surrogate,
     *,
     step: float,
@@ -93,7 +98,10 @@ def iterates(
     norm: str,
     targeted: bool,
 ) -> Iterator[Pixels]:
-    """Yield the images after each step, which take the place of `images`; a step is one pass forward and one back."""
+    """Yield the images after each step, which take the place of `images`.
+
+    A step is one pass forward and one back.
+    """
     length = np.float32(-step if targeted else step)
     for _ in range(steps):
         _, gradient = surrogate.gradient(images, labels)
@@ -161,9 +169,9 @@ def pgd(
     targeted: bool = False,
     start: Pixels,
     surrogate: Surrogate,
-    labels: NDArray[np.int64],
+    labels: Wholes,
 ) -> Images:
-    """Follow the gradient of a model's cross-entropy at the labels, in steps, and stay within eps of the clean image.
+    """Follow the gradient of a model's cross-entropy in steps, within eps of the image.
 
     After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the
     end values are rounded, and none is further than `eps` from the clean image's. `surrogate` (a

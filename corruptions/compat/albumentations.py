@@ -6,8 +6,9 @@ from typing import Any
 
 
 def _image_transform() -> type:
-    """Return the class; it is made when it is first asked for, so that albumentations is imported by those who
-    have it.
+    """Return the class.
+
+    It is made when it is first asked for, so that albumentations is imported by those who have it.
     """
     from albumentations import ImageOnlyTransform
 

@@ -1,5 +1,6 @@
-"""The two functions of the package imagecorruptions (Michaelis et al. 2019), with its signature, its names and its
-kinds of errors.
+"""The two functions of the package imagecorruptions (Michaelis et al. 2019).
+
+They have its signature, its names and its kinds of errors.
 
 Code that was written for it changes its import. What differs: an image always becomes the same (its pixels key its
 random draws, and numpy's global generator is neither read nor changed), and frost has textures of our own.
@@ -80,8 +81,9 @@ def get_corruption_names(subset: str = "common") -> list[str]:
 def corrupt(
     image: NDArray[np.uint8], severity: int = 1, corruption_name: str | None = None, corruption_number: int = -1
 ) -> NDArray[np.uint8]:
-    """Corrupt one image as imagecorruptions' function of this name does: with its parameters, whatever the image's
-    size.
+    """Corrupt one image as imagecorruptions' function of this name does.
+
+    It has its parameters, whatever the image's size.
 
     Parameters
     ----------
@@ -137,11 +139,10 @@ def corrupt(
 
 
 def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
-    """Return the parameters of imagecorruptions' own elastic_transform: lengths follow the image's size, and there is
-    no affine map.
+    """Return the parameters of imagecorruptions' own elastic_transform.
 
-    It smooths by a hundredth of the height along y and of the width along x; here one length stands for both, which
-    leaves the size of displacements as it is.
+    Lengths follow the image's size, and there is no affine map. It smooths by a hundredth of the height along y and of
+    the width along x; here one length stands for both, which leaves the size of displacements as it is.
     """
     strength = 250 * (0.05, 0.065, 0.085, 0.1, 0.12)[severity - 1]
     return {"alpha": strength * 0.005 * height, "sigma": 0.01 * (height * width) ** 0.5, "affine": 0.0}

@@ -1,10 +1,9 @@
-"""JPEG's lossy steps without its coding: samples of 8x8 blocks through libjpeg's integer cosine transforms and
-quantisation.
+"""JPEG's lossy steps without its coding.
 
-What is entropy-coded comes back as it was, so only this changes pixels. The arithmetic is libjpeg's slow integer one,
-13 fractional bits, in the order of jfdctint.c and jidctint.c (Loeffler, Ligtenberg and Moschytz 1989); every library
-computes it to the last bit. Blocks lie side by side in memory, coefficient by coefficient, so that one step serves many
-of them.
+Samples of 8x8 blocks go through libjpeg's integer cosine transforms and quantisation. What is entropy-coded comes back
+as it was, so only this changes pixels. The arithmetic is libjpeg's slow integer one, 13 fractional bits, in the order
+of jfdctint.c and jidctint.c (Loeffler, Ligtenberg and Moschytz 1989); every library computes it to the last bit. Blocks
+lie side by side in memory, coefficient by coefficient, so that one step serves many of them.
 """
 
 from __future__ import annotations
@@ -113,8 +112,9 @@ def _backward(work, p, step, bits):  # type: ignore[no-untyped-def]
 
 @kernel
 def quantise(plane, steps):  # type: ignore[no-untyped-def]
-    """Take the 8x8 blocks of a plane, (H, W) uint8, through the cosine transform, quantisation by 64 steps, and back,
-    in place.
+    """Transform the 8x8 blocks of a plane, quantise them, and transform them back.
+
+    In place; the plane is (H, W) uint8, the steps are 64.
     """
     rows, columns = plane.shape
     flat = plane.reshape(-1)

@@ -33,9 +33,10 @@ def _repeat_end(row, size):  # type: ignore[no-untyped-def]
 
 @kernel
 def _to_luma_and_chroma(images, swapped, lumas, chromas):  # type: ignore[no-untyped-def]
-    """Convert (N, H, W, 3) images to planes: `lumas` (N, H', W') and `chromas` (2, N, H", W") of half the size, uint8.
+    """Convert (N, H, W, 3) images to planes.
 
-    Sides are filled up to blocks as libjpeg does: columns by the last pixel, rows by the last row of either plane.
+    `lumas` (N, H', W') and `chromas` (2, N, H", W") of half the size, uint8. Sides are filled up to blocks as libjpeg
+    does: columns by the last pixel, rows by the last row of either plane.
     """
     count, height, width, _ = images.shape
     wide = chromas.shape[3] * 2
@@ -78,7 +79,10 @@ def _to_luma_and_chroma(images, swapped, lumas, chromas):  # type: ignore[no-unt
 
 @inlined
 def _enlarge(near, far, size, sums, out):  # type: ignore[no-untyped-def]
-    """Write a chroma row at full size: nine, three, three and one sixteenth of the four nearest, edges repeated."""
+    """Write a chroma row at full size.
+
+    Nine, three, three and one sixteenth of the four nearest, edges repeated.
+    """
     middle, left, right = sums[1 : size + 1], sums[:size], sums[2 : size + 2]
     for x in range(np.uint64(size)):
         middle[x] = np.int32(3) * np.int32(near[x]) + np.int32(far[x])
@@ -129,9 +133,9 @@ def _blocks(size: int, block: int) -> int:
 
 
 def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
-    """Encode every image as JPEG and decode it again: all but the coding, which loses nothing.
+    """Encode every image as JPEG and decode it again.
 
-    With `swapped` the encoder takes red for blue and blue for red.
+    All but the coding, which loses nothing. With `swapped` the encoder takes red for blue and blue for red.
     """
     count, height, width, channels = images.shape
     if max(height, width) > _MAX_SIDE:

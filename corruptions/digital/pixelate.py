@@ -1,4 +1,4 @@
-"""Fewer levels, and fewer pixels: quantize and inverse; pixelate, shrunk by a box filter and enlarged again."""
+"""Fewer levels and fewer pixels: quantize, inverse, and pixelate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019, MU_2019
 from ..kernels import inlined, kernel
-from ..registry import Images, Keys, Parameter, corruption
+from ..registry import Images, Keys, Parameter, Wholes, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images
 _SHIFT = np.uint32(_BITS)
@@ -25,7 +25,7 @@ _2 = np.uint64(2)
 class Boxes(NamedTuple):
     """How a side is shrunk."""
 
-    spans: NDArray[np.int64]
+    spans: Wholes
     """(n, 2): every box's first input pixel, and its length."""
     weights: NDArray[np.uint32]
     """(n,): the weight that all its pixels share."""
@@ -37,8 +37,9 @@ class Boxes(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _boxes(size_in: int, size_out: int) -> Boxes:
-    """Return the boxes for shrinking `size_in` to `size_out` pixels: Pillow's box filter is 1 inside, and the weights
-    are normalised.
+    """Return the boxes for shrinking `size_in` to `size_out` pixels.
+
+    Pillow's box filter is 1 inside, and the weights are normalised.
     """
     scale = size_in / size_out
     support = 0.5 * scale
@@ -56,7 +57,7 @@ def _boxes(size_in: int, size_out: int) -> Boxes:
 
 
 @functools.lru_cache(maxsize=256)
-def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
+def _nearest(size_in: int, size_out: int) -> Wholes:
     """Return the input pixel under every output pixel's centre: Pillow's box filter when it enlarges."""
     scale = size_in / size_out
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)
@@ -64,8 +65,9 @@ def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
 
 @inlined
 def _level(total, weight):  # type: ignore[no-untyped-def]
-    """Return a sum over a box, weighed and rounded to a byte; it fits 32 bits, as a weight is 2**22 over the box's
-    length.
+    """Return a sum over a box, weighed and rounded to a byte.
+
+    It fits 32 bits, as a weight is 2**22 over the box's length.
     """
     return np.uint32(min(np.uint32(np.uint32(total * weight) + _HALF) >> _SHIFT, _WHITE))
 
@@ -183,7 +185,9 @@ def inverse(images: Images, keys: Keys) -> Images:
     deterministic=True,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
-    """Shrink with a box filter to ``int(side * fraction)`` pixels a side (at least 1) and enlarge again.
+    """Shrink with a box filter and enlarge again.
+
+    The small image has ``int(side * fraction)`` pixels a side, at least 1.
 
     Notes
     -----

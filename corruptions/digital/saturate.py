@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..levels import ROUNDING, half
-from ..registry import Images, Keys, Parameter, choice, corruption
+from ..registry import Floats, Images, Keys, Parameter, choice, corruption
 
 
 @functools.lru_cache(maxsize=64)
-def _slopes(gain: float, shift: float) -> NDArray[np.float64]:
-    """Return K[value, delta] such that a channel c of a pixel with greatest channel `value` becomes
-    ``value - K * (value - c)``: 0 where there is no hue, since no channel lies below the greatest."""
+def _slopes(gain: float, shift: float) -> Floats:
+    """Return how steeply a pixel's channels fall, by its greatest and its range.
+
+    With K[value, delta] a channel c of a pixel with greatest channel `value` becomes ``value - K * (value - c)``: 0
+    where there is no hue, since no channel lies below the greatest.
+    """
     value = np.arange(256.0)[:, None]
     delta = np.arange(256.0)[None, :]
     safe = np.where(delta == 0, 1.0, delta)
@@ -53,7 +55,10 @@ def _saturate(images, out, slopes, shift, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
-    """Scale and shift hue, saturation and value of pixels (P, 3); `out` is (P, 3), or (P, 1) for their luma."""
+    """Scale and shift hue, saturation and value of pixels (P, 3).
+
+    `out` is (P, 3), or (P, 1) for their luma.
+    """
     rgb = np.empty(3, np.float64)
     for p in range(pixels.shape[0]):
         r, g, b = pixels[p, 0] / 255.0, pixels[p, 1] / 255.0, pixels[p, 2] / 255.0

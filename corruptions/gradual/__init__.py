@@ -1,4 +1,4 @@
-"""Gradual degradations: thirty levels, each a step further than the one before; how many of something a level takes."""
+"""Gradual degradations: thirty levels, each a step further than the one before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLACK = 1e-9
 
 
 def counted(share: float, whole: int) -> int:
-    """Return ``floor(share * whole)``, with the share taken as the decimal number that it was written as.
+    """Return ``floor(share * whole)``, with the share as the decimal that was written.
 
     Examples
     --------
@@ -35,8 +35,9 @@ def plural(count: int, what: str) -> str:
 
 
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    """Return what an image has gone through at a level, as `corruptset show` has it; of a corruption unknown here, the
-    level's number.
+    """Return what an image has gone through at a level, as `corruptset show` has it.
+
+    For a corruption unknown here it is the level's number.
 
     Parameters
     ----------

@@ -1,15 +1,14 @@
-"""Small rectangles at random places, blackened or blurred; and blur everywhere, once more at every level."""
+"""Small rectangles, blackened or blurred; and blur everywhere."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
-from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Wholes, corruption
 from . import counted, plural
 
 RECTANGLES = 0
@@ -34,8 +33,10 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
             out[n, k, 3] = high
 
 
-def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
-    """Draw the rectangles of one level for each image, (N, K, 4) of (x, y, width, height).
+def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
+    """Draw the rectangles of one level for each image.
+
+    They are (N, K, 4), of (x, y, width, height).
 
     Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the
     image); places are uniform over those where the whole rectangle lies in the image.
@@ -47,7 +48,7 @@ def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.i
     return out
 
 
-def _given(boxes: NDArray[np.int64], shape: Shape, parameters: Given) -> NDArray[np.int64]:
+def _given(boxes: Wholes, shape: Shape, parameters: Given) -> Wholes:
     height, width, _ = shape
     if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) < parameters["level"]:
         raise ValueError(f"got shape {boxes.shape}, expected ({parameters['level']} or more, how many a level, 4)")
@@ -95,7 +96,10 @@ def _blurred(level: int, shape: Shape, parameters: Given) -> str:
 
 @inlined
 def _mirrored(i, size):  # type: ignore[no-untyped-def]
-    """Return the place within 0 .. size - 1 that lies under `i` when the row is mirrored about its end values."""
+    """Return the place under `i` when a row is mirrored about its end values.
+
+    It is within 0 .. size - 1.
+    """
     period = max(2 * (size - 1), 1)
     i = abs(i) % period
     return min(i, period - i) if size > 1 else i * 0
@@ -103,7 +107,9 @@ def _mirrored(i, size):  # type: ignore[no-untyped-def]
 
 @kernel
 def _filter(source, target, top, left, channels, reach):  # type: ignore[no-untyped-def]
-    """Write the means over the window into `target`, (H, W * C), from (top, left) on.
+    """Write the means over the window into `target`, from (top, left) on.
+
+    `target` is (H, W * C).
 
     `source`, (h, w * C), is mirrored about its outermost pixels where the window reaches beyond it.
     """
@@ -232,7 +238,9 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
     gradual=Gradual(_times),
 )
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
-    """Replace every value by the mean over a square window of 2 reach + 1 a side, once a level.
+    """Replace every value by the mean over a square window, once a level.
+
+    The window has 2 reach + 1 pixels a side.
 
     Rounded; beyond its edges the image is mirrored about its outermost pixels: OpenCV's ``blur``. Published: reach 2.
     """
@@ -266,7 +274,7 @@ def local_blur(
     most: int,
     inside: str,
     reach: int,
-    boxes: NDArray[np.int64],
+    boxes: Wholes,
 ) -> Images:
     """Blur small rectangles, ``floor(density * (H + W))`` a level, one after the other.
 
@@ -291,7 +299,7 @@ def local_blur(
     gradual=Gradual(lambda level, shape, parameters: _described(level, shape, parameters, "box")),
 )
 def random_boxes(
-    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64]
+    images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Wholes
 ) -> Images:
     """Black out small rectangles, ``floor(density * (H + W))`` a level.
 

@@ -1,6 +1,4 @@
-"""Degradations of levels alone: posterize and JPEG, from the clean image at every level; fades to black, to white and
-to grey.
-"""
+"""Degradations of levels alone: posterize, JPEG, and fades to black, white and grey."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from ...references import SWINGLER_2022
 from ..digital.jpeg import through_jpeg
 from ..kernels import kernel
 from ..levels import look_up
-from ..registry import Gradual, Images, Keys, Parameter, corruption
+from ..registry import Floats, Gradual, Images, Keys, Parameter, Wholes, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
 _BITS = 12  # of the fixed-point quotients
@@ -26,10 +24,10 @@ _CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0,
 
 
 def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
-    """Return the table from a level to the value of its bin; bins divide 0..255 evenly, and 255 is in the last one.
+    """Return the table from a level to the value of its bin.
 
-    Bin i becomes floor(255 i / (bins - 1)) for ``even``, from black to white, and its upper end, floor(255 (i + 1) /
-    bins), for ``upper``.
+    Bins divide 0..255 evenly, and 255 is in the last one. Bin i becomes floor(255 i / (bins - 1)) for ``even``, from
+    black to white, and its upper end, floor(255 (i + 1) / bins), for ``upper``.
     """
     number = np.minimum(np.arange(256) * bins // 255, bins - 1)
     value = number * 255 // (bins - 1) if values == "even" else (number + 1) * 255 // bins
@@ -47,8 +45,11 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 
 @functools.cache
-def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return 255 / v and 180 / (6 d) in fixed point, rounded, ties to even: (256,) ndarrays of int64; 0 at 0."""
+def _quotients() -> tuple[Wholes, Wholes]:
+    """Return 255 / v and 180 / (6 d) in fixed point, rounded.
+
+    Ties go to even. They are (256,) ndarrays of int64, and 0 at 0.
+    """
     divisor = range(1, 256)
     saturation = [round((255 << _BITS) / v) for v in divisor]
     hue = [round((_HUES << _BITS) / (6.0 * d)) for d in divisor]
@@ -56,9 +57,10 @@ def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 @functools.cache
-def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Return for each hue its greatest, middle and least channel, and how far the middle one is from the greatest,
-    0..1.
+def _hues() -> tuple[NDArray[np.uint8], Floats]:
+    """Return for each hue its greatest, middle and least channel, and a share.
+
+    It is how far the middle channel is from the greatest, 0..1.
 
     The latter is a float32, widened: its product with another one is then exact.
     """
@@ -69,9 +71,10 @@ def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
 
 
 @functools.lru_cache(maxsize=8)
-def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the new share of 255 of each saturation, a float32, widened, and the least channel of each value and
-    saturation.
+def _least(factor: float) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return the new share of 255 of each saturation, and the least channel.
+
+    The share is a float32, widened; the least channel is that of each value and saturation.
     """
     faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
     value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
@@ -117,10 +120,10 @@ def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # 
     ),
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
-    """Leave start - level values in each channel, from the clean image. Published: 32, so that level 30 has two values.
+    """Leave start - level values in each channel, from the clean image.
 
-    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as the paper's text says. Both
-    are floored.
+    Published: 32, so that level 30 has two values. Bin i of b becomes 255 i / (b - 1), as in the released notebook, or
+    255 (i + 1) / b, as the paper's text says. Both are floored.
 
     Notes
     -----
@@ -144,8 +147,9 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
     ),
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
-    """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again, from the clean
-    image.
+    """Encode as JPEG at quality start - level and decode again, from the clean image.
+
+    4:2:0, libjpeg's standard tables.
 
     Published: 32, so that level 30 has quality 2.
 
@@ -169,7 +173,9 @@ def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: s
     gradual=_TIMES,
 )
 def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply every value by a factor below 1, once a level: round(x * factor), ties to even. Published: 0.9.
+    """Multiply every value by a factor below 1, once a level.
+
+    It becomes round(x * factor), ties to even. Published: 0.9.
 
     Notes
     -----
@@ -186,8 +192,9 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
     gradual=_TIMES,
 )
 def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply every value by a factor above 1, once a level: round(x * factor), ties to even, at most 255. Published:
-    1.1.
+    """Multiply every value by a factor above 1, once a level.
+
+    It becomes round(x * factor), ties to even, at most 255. Published: 1.1.
 
     Notes
     -----
@@ -204,7 +211,9 @@ def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
     gradual=Gradual(lambda level, shape, parameters: f"saturation x {parameters['factor']:g}, {level} times"),
 )
 def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply HSV saturation by a factor below 1, once a level. Published: 0.9. Grey images are returned as they are.
+    """Multiply HSV saturation by a factor below 1, once a level.
+
+    Published: 0.9. Grey images are returned as they are.
 
     Notes
     -----

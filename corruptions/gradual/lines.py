@@ -6,11 +6,10 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
 from ..keys import level_stream
-from ..registry import Draw, Given, Gradual, Images, Keys, Shape, corruption
+from ..registry import Draw, Given, Gradual, Images, Keys, Shape, Wholes, corruption
 from . import plural
 
 ENDS = 0
@@ -19,7 +18,7 @@ bottom).
 """
 
 
-def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
+def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """Draw the ends of one level's lines, (N, 2, 2) of (x, y).
 
     The first end lies on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
@@ -34,7 +33,7 @@ def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.int64]:
     return np.stack([x, y], axis=-1)
 
 
-def _given_ends(ends: NDArray[np.int64], shape: Shape, parameters: Given) -> NDArray[np.int64]:
+def _given_ends(ends: Wholes, shape: Shape, parameters: Given) -> Wholes:
     if ends.ndim != 3 or ends.shape[1:] != (2, 2) or len(ends) < parameters["level"]:
         raise ValueError(f"got shape {ends.shape}, expected ({parameters['level']} or more, 2, 2)")
     if (ends < 0).any() or (ends >= (shape[1], shape[0])).any():
@@ -59,7 +58,7 @@ _LINES: Any = {
 }
 
 
-def _drawn_over(images: Images, value: int, ends: NDArray[np.int64]) -> Images:
+def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
     out = images.copy()
     for image, (start, end) in zip(out, ends.tolist(), strict=True):
         cv2.line(image, start, end, (value,) * images.shape[3], 1, cv2.LINE_AA)
@@ -67,8 +66,8 @@ def _drawn_over(images: Images, value: int, ends: NDArray[np.int64]) -> Images:
 
 
 @corruption(reference=f"{SWINGLER_2022}, black lines", **_LINES)
-def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64]) -> Images:
-    """Draw a black line from the left or top edge to the right or bottom edge, one a level.
+def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
+    """Draw a black line across the image, one a level.
 
     The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom
     edge.
@@ -82,6 +81,6 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int6
 
 
 @corruption(reference=f"{SWINGLER_2022}, white lines", **_LINES)
-def white_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64]) -> Images:
-    """Draw a white line from the left or top edge to the right or bottom edge, one a level, as `black_lines` does."""
+def white_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
+    """Draw a white line across the image, one a level, as `black_lines` does."""
     return _drawn_over(images, 255, ends)

@@ -1,4 +1,4 @@
-"""Single pixels at random places: a random colour, a little brighter, or overwritten by another pixel."""
+"""Pixels at random places: coloured, a little brighter, or overwritten by another."""
 
 from __future__ import annotations
 
@@ -43,33 +43,29 @@ def _swapped(level: int, shape: Shape, parameters: Given) -> str:
 
 
 @kernel
-def _colour(images, places, stage_key, sample_keys, first_stream, second_stream):  # type: ignore[no-untyped-def]
+def _touch(images, places, added, stage_key, sample_keys, stream, colour_stream):  # type: ignore[no-untyped-def]
+    """Brighten pixels at random places, or give them random colours where nothing is `added`."""
     count, height, width, channels = images.shape
     where = np.empty(places, np.uint32)
-    colours = np.empty(places, np.uint32)
-    size = np.uint64(height * width)
-    for n in range(count):
-        pixels = images[n].reshape((height * width, channels))
-        fill_words(where, np.int64(0), stage_key, sample_keys[n], first_stream)
-        fill_words(colours, np.int64(0), stage_key, sample_keys[n], second_stream)
-        for e in range(places):
-            place = (np.uint64(where[e]) * size) >> np.uint64(32)
-            for c in range(channels):
-                pixels[place, c] = np.uint8(colours[e] >> np.uint32(24 - 8 * c))
-
-
-@kernel
-def _raise(images, places, added, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    where = np.empty(places, np.uint32)
+    colours = np.empty(0 if added else places, np.uint32)
     size = np.uint64(height * width)
     for n in range(count):
         pixels = images[n].reshape((height * width, channels))
         fill_words(where, np.int64(0), stage_key, sample_keys[n], stream)
+        fill_words(colours, np.int64(0), stage_key, sample_keys[n], colour_stream)
         for e in range(places):
             place = (np.uint64(where[e]) * size) >> np.uint64(32)
             for c in range(channels):
-                pixels[place, c] = np.uint8(min(np.int64(pixels[place, c]) + added, 255))
+                if added:
+                    pixels[place, c] = np.uint8(min(np.int64(pixels[place, c]) + added, 255))
+                else:
+                    pixels[place, c] = np.uint8(colours[e] >> np.uint32(24 - 8 * c))
+
+
+def _touched(images: Images, keys: Keys, level: int, share: float, added: int) -> Images:
+    out, streams = images.copy(), (level_stream(level, PLACES), level_stream(level, COLOURS))
+    _touch(out, counted(share, images[0, ..., 0].size), added, *keys, *streams)
+    return out
 
 
 @inlined
@@ -83,7 +79,10 @@ def _put(pixels, channels, to, source, exchange):  # type: ignore[no-untyped-def
 
 @inlined
 def _at_the_edge(y, x, height, width, word):  # type: ignore[no-untyped-def]
-    """Return one of the three or five neighbours of a pixel at the edge, by a word."""
+    """Return a neighbour of a pixel at the edge, by a word.
+
+    It has three or five.
+    """
     top = max(y - 1, 0)
     left = max(x - 1, 0)
     columns = min(x + 1, width - 1) - left + 1
@@ -143,16 +142,14 @@ def _swap_pixels(
     gradual=Gradual(_coloured),
 )
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
-    """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level. Published: 0.02.
+    """Give random colours to pixels at random places.
+
+    A level has ``floor(share * H * W)`` draws. Published: 0.02.
 
     Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a
     little less.
     """
-    out = images.copy()
-    _colour(
-        out, counted(share, images[0, ..., 0].size), *keys, level_stream(level, PLACES), level_stream(level, COLOURS)
-    )
-    return out
+    return _touched(images, keys, level, share, 0)
 
 
 @corruption(
@@ -161,13 +158,12 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
     gradual=Gradual(_raised),
 )
 def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
-    """Brighten pixels at random places, ``floor(share * H * W)`` draws a level. Published: a share of 0.2, 20 added.
+    """Brighten pixels at random places.
 
-    A pixel that is drawn twice at one level is brightened twice.
+    A level has ``floor(share * H * W)`` draws. Published: a share of 0.2, 20 added. A pixel that is drawn twice at one
+    level is brightened twice.
     """
-    out = images.copy()
-    _raise(out, counted(share, images[0, ..., 0].size), int(added), *keys, level_stream(level, PLACES))
-    return out
+    return _touched(images, keys, level, share, int(added)) if added else images.copy()
 
 
 @corruption(
@@ -177,7 +173,9 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
     gradual=Gradual(_swapped),
 )
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
-    """Overwrite pixels by others from anywhere, ``floor(share * H * W)`` pairs a level, one after the other.
+    """Overwrite pixels by others from anywhere, one after the other.
+
+    A level has ``floor(share * H * W)`` pairs.
 
     Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20
     pixels are wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
@@ -200,7 +198,9 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
     gradual=Gradual(_swapped),
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
-    """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.
+    """Overwrite pixels by one of their eight neighbours.
+
+    A level has ``floor(share * (H - margin) * (W - margin))`` pairs.
 
     The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours
     within it. Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).

@@ -1,6 +1,7 @@
-"""A model file made into a network: by its factory and weights, or from an exported program.
+"""A model file made into a network.
 
-PyTorch is imported when it is needed, and run so that nothing depends on, or changes, what the process does beside.
+By its factory and weights, or from an exported program. PyTorch is imported when it is needed, and run so that nothing
+depends on, or changes, what the process does beside.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 import io
 import os
 import pickle
+import pkgutil
 import re
 import sys
 import textwrap
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...digests import digest_of
-from ...errors import CorruptsetError, ModelError, suggest
+from ...errors import CorruptsetError, ModelError
 from ...files import open_regular, reason
 from ...foreign import Foreign, cause_of, said
 from .model_file import ModelFile
@@ -37,39 +39,26 @@ MOST_SAID = 400
 
 
 def import_torch() -> Any:
-    """Return the module `torch`, or raise `ModelError` that says how to install it, or why the one that is there cannot
-    be imported.
-    """
+    """Return the module `torch`, or raise `ModelError` that says why it cannot be imported."""
     try:
         return importlib.import_module("torch")
     except (ImportError, OSError) as e:
-        if isinstance(e, ModuleNotFoundError) and e.name == "torch":
-            raise ModelError(f"A model needs PyTorch, which is not installed. Install it with: {INSTALL}") from None
         raise ModelError(
-            f"A model needs PyTorch. It is installed, and cannot be imported: {type(e).__name__}: {e}. Mend its "
-            "installation: "
-            '`python -c "import torch"` shows the same error.'
+            f"A model needs PyTorch, which cannot be imported: {type(e).__name__}: {e}. Install it with: {INSTALL}"
         ) from None
 
 
 def check_device(name: str) -> str:
     """Return the name of a device that this PyTorch has, or raise `ModelError`."""
     torch = import_torch()
-    try:
-        kind = torch.device(name).type
-    except RuntimeError:
-        raise ModelError(f"There is no device {name!r}; expected cpu, cuda, or cuda:1 and so on.") from None
-    if kind not in ("cpu", "cuda"):
-        raise ModelError(f"The device is {name!r}; expected cpu or cuda.")
-    if kind == "cuda":
-        if not torch.cuda.is_available():
-            why = "is built without CUDA" if torch.version.cuda is None else "finds no CUDA device"
-            raise ModelError(
-                f"The device is {name!r}, and PyTorch {torch.__version__} {why}. Use --device cpu (device='cpu'), or "
-                "install a build of PyTorch for your GPU: https://pytorch.org/get-started/locally"
-            )
-        if (torch.device(name).index or 0) >= torch.cuda.device_count():
-            raise ModelError(f"The device is {name!r}, and there are {torch.cuda.device_count()}, counted from cuda:0.")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    known = ["cpu", *["cuda"] * bool(count), *(f"cuda:{i}" for i in range(count))]
+    if name not in known:
+        raise ModelError(
+            f"There is no device {name!r} for PyTorch {torch.__version__} here; it has {', '.join(known)}. A GPU needs "
+            "a build of PyTorch for it: https://pytorch.org/get-started/locally"
+        )
+    if name != "cpu":
         # cuBLAS reads it once, when it starts; without it its sums depend on what ran before
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     return name
@@ -77,30 +66,24 @@ def check_device(name: str) -> str:
 
 @contextmanager
 def repeatable(device: str, threads: int = 1) -> Iterator[None]:
-    """Run PyTorch in so many threads, by deterministic algorithms where it has them; settings and random state are
-    restored at the end.
+    """Run PyTorch in so many threads, by deterministic algorithms where it has them.
 
-    What a network computes depends on how many threads share its sums.
+    Settings and random state are restored at the end. What a network computes depends on how many threads share its
+    sums.
     """
     if device in _held:
         yield
         return
     torch = import_torch()
-    threads_before = torch.get_num_threads()
-    deterministic, warn_only = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
-    on_gpu = torch.device(device).type == "cuda"
+    on_gpu, flags = torch.device(device).type == "cuda", torch.utils.deterministic
     with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, threads_before)
-        stack.callback(torch.use_deterministic_algorithms, deterministic, warn_only=warn_only)
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
         stack.callback(
-            setattr,
-            torch.utils.deterministic,
-            "fill_uninitialized_memory",
-            torch.utils.deterministic.fill_uninitialized_memory,
+            torch.use_deterministic_algorithms,
+            torch.are_deterministic_algorithms_enabled(),
+            warn_only=torch.is_deterministic_algorithms_warn_only_enabled(),
         )
+        stack.callback(setattr, flags, "fill_uninitialized_memory", flags.fill_uninitialized_memory)
         stack.enter_context(torch.random.fork_rng(devices=[torch.device(device)] if on_gpu else []))
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.autocast(torch.device(device).type, enabled=False))
@@ -116,15 +99,16 @@ def repeatable(device: str, threads: int = 1) -> Iterator[None]:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=True)
         # layers that read what they did not write fail the checks
-        torch.utils.deterministic.fill_uninitialized_memory = False
+        flags.fill_uninitialized_memory = False
         stack.callback(_held.discard, device)
         _held.add(device)
         yield
 
 
 def read_weights(path: Path) -> tuple[bytes, str]:
-    """Return the bytes of a weights file and their ``sha256:<hex>``: read once, so that what is hashed is what is
-    loaded.
+    """Return the bytes of a weights file and their ``sha256:<hex>``.
+
+    What is hashed is what is loaded.
     """
     try:
         with open_regular(path) as file:
@@ -149,43 +133,38 @@ def load_network(file: ModelFile, folder: Path, data: bytes) -> Any:
     ------
     ModelError
     """
-    import_torch()
+    torch = import_torch()
     if file.program is not None:
-        return _program(file.program, data)
-    state = _state_dict(file.weights_name, data)
-    network = _made(file, folder)
-    _put_weights(network, state, file)
-    network.eval()
-    return network.requires_grad_(False)
-
-
-def _program(name: str, data: bytes) -> Any:
-    torch = import_torch()
-    try:
-        return torch.export.load(io.BytesIO(data)).module()
-    except Exception as e:
-        raise ModelError(f"The program {name} cannot be loaded by PyTorch {torch.__version__}: {first_line(e)}.") from e
-
-
-def _state_dict(name: str, data: bytes) -> dict[str, Any]:
-    """Return tensors by name. Nothing in the file is run."""
-    torch = import_torch()
-    if name.endswith(".safetensors"):
         try:
-            from safetensors import SafetensorError
-            from safetensors.torch import load
-        except ImportError as e:
-            raise ModelError(f"{name} needs safetensors ({e}). Install it with: {INSTALL}") from None
-        try:
-            return dict(load(data))
-        except SafetensorError as e:
+            return torch.export.load(io.BytesIO(data)).module()
+        except Exception as e:
             raise ModelError(
-                f"The weights {name} are no safetensors file, or a damaged one: {first_line(e)}."
-            ) from None
+                f"The program {file.program} cannot be loaded by PyTorch {torch.__version__}: {first_line(e)}."
+            ) from e
+    state = _state_dict(torch, file.weights_name, data)
+    network = _made(torch, file, folder)
+    if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
+        state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
     try:
+        network.load_state_dict(state)
+    except RuntimeError as e:
+        raise ModelError(
+            f"The weights {file.weights} are of another architecture than {file.factory} makes. "
+            f"{textwrap.shorten(str(e), MOST_SAID)}. Check factory and arguments."
+        ) from None
+    return network.eval().requires_grad_(False)
+
+
+def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
+    """Return tensors by name. Nothing in the file is run."""
+    try:
+        if name.endswith(".safetensors"):
+            return dict(importlib.import_module("safetensors.torch").load(data))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except ImportError as e:
+        raise ModelError(f"{name} needs safetensors ({e}). Install it with: {INSTALL}") from None
     except pickle.UnpicklingError as e:
         # PyTorch's own message tells how to run the code
         named = re.search(r"GLOBAL ([\w.]+)", str(e))
@@ -195,7 +174,8 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
             "safetensors."
         ) from None
     except Exception as e:
-        raise ModelError(f"The weights {name} cannot be read as a file of torch.save: {first_line(e)}.") from None
+        kind = "safetensors" if name.endswith(".safetensors") else "torch.save"
+        raise ModelError(f"The weights {name} cannot be read as a file of {kind}: {first_line(e)}.") from None
     for key in NESTED:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]
@@ -208,63 +188,29 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
     return dict(loaded)
 
 
-def _made(file: ModelFile, folder: Path) -> Any:
+def _made(torch: Any, file: ModelFile, folder: Path) -> Any:
     """Call the factory; its own random weights leave PyTorch's random state as it was."""
-    torch = import_torch()
-    running = Foreign()
-    module_name, _, attribute = (file.factory or "").partition(":")
-    try:
-        with _importable(folder), running:
-            target: Any = importlib.import_module(module_name)
-    except Exception as e:
-        raise ModelError(
-            f"factory is {file.factory!r}, and its module cannot be imported: {fault(e)}. It is searched among the "
-            f"installed packages, and beside the model file in {folder}."
-        ) from e
-    for name in attribute.split("."):
-        if not hasattr(target, name):
+    with ExitStack() as stack:
+        sys.path.append(str(folder))  # after all others
+        stack.callback(sys.path.remove, str(folder))
+        try:
+            with Foreign():
+                factory = pkgutil.resolve_name(file.factory or "")
+        except Exception as e:
             raise ModelError(
-                f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(target))}"
-            )
-        target = getattr(target, name)
-    if not callable(target):
-        raise ModelError(
-            f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class."
-        )
-    written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
+                f"factory is {file.factory!r}, and cannot be imported: {fault(e)}. It is searched among the installed "
+                f"packages, and beside the model file in {folder}."
+            ) from e
+    called = f"{file.factory}({', '.join(f'{key}={value!r}' for key, value in file.arguments.items())})"
     try:
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), running:
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), Foreign():
             warnings.simplefilter("ignore")
-            network = target(**file.arguments)
+            network = factory(**file.arguments)
     except Exception as e:
-        raise ModelError(f"The factory {file.factory}({written}) fails: {fault(e)}.") from e
+        raise ModelError(f"The factory {called} fails: {fault(e)}.") from e
     if not isinstance(network, torch.nn.Module):
-        raise ModelError(
-            f"The factory {file.factory}({written}) returns a {type(network).__name__}; expected a torch.nn.Module."
-        )
+        raise ModelError(f"The factory {called} returns a {type(network).__name__}; expected a torch.nn.Module.")
     return network
-
-
-@contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """Let modules of a folder be imported, after all others."""
-    sys.path.append(str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-
-
-def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
-    if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
-        state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
-    try:
-        network.load_state_dict(state)
-    except RuntimeError as e:
-        raise ModelError(
-            f"The weights {file.weights} are of another architecture than {file.factory} makes. "
-            f"{textwrap.shorten(str(e), MOST_SAID)}. Check factory and arguments."
-        ) from None
 
 
 def first_line(error: BaseException) -> str:
@@ -280,7 +226,10 @@ def fault(error: BaseException) -> str:
 
 @contextmanager
 def model_called(name: str) -> Iterator[None]:
-    """Run code of a model; whatever it raises, and whatever would end the process, becomes a `ModelError`."""
+    """Run code of a model.
+
+    Whatever it raises, and whatever would end the process, becomes a `ModelError`.
+    """
     try:
         with Foreign():
             yield

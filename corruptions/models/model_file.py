@@ -1,4 +1,7 @@
-"""The TOML file that describes a model: what makes it, what it takes, what its outputs mean."""
+"""The TOML file that describes a model.
+
+It says what makes the model, what it takes, and what its outputs mean.
+"""
 
 from __future__ import annotations
 
@@ -34,26 +37,26 @@ def _a_value_a_channel(value: Any) -> Any:
     return (value,) if type(value) in (int, float) else value
 
 
-def _positive(values: tuple[float, ...]) -> tuple[float, ...]:
-    if min(values) <= 0:
-        raise ValueError(f"is {list(values)}; expected numbers above 0, for pixels are divided by them")
-    return values
-
-
 Side = Annotated[int, Field(strict=True, ge=8, le=65536)]
 ChannelValues = Annotated[tuple[float, ...], BeforeValidator(_a_value_a_channel), Field(min_length=1, max_length=3)]
+Divisors = Annotated[
+    tuple[Annotated[float, Field(gt=0)], ...],
+    BeforeValidator(_a_value_a_channel),
+    Field(min_length=1, max_length=3),
+]
 
 
 class ModelInput(_Table):
-    """``input``: the images that a model takes. Pixels are divided by 255; then `mean` is subtracted, and `std`
-    divides.
+    """``input``: the images that a model takes.
+
+    Pixels are divided by 255; then `mean` is subtracted, and `std` divides.
     """
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
     """(height, width)"""
     mean: ChannelValues
     """In the model's order of channels."""
-    std: Annotated[ChannelValues, AfterValidator(_positive)]
+    std: Divisors
     channels: Literal["rgb", "bgr", "grey"] = "rgb"
 
     @model_validator(mode="after")
@@ -166,7 +169,7 @@ def read_model_file(path: Path) -> ModelFile:
 
 
 def class_folders(path: Path) -> tuple[str, ...]:
-    """Read the file with the class folder of each output, a line each; or raise `ModelError`."""
+    """Read the class folder of each output, a line each; or raise `ModelError`."""
     try:
         lines = [line.strip() for line in read_text(path).split("\n")]
     except OSError as e:

@@ -1,5 +1,6 @@
-"""A network on a device: uint8 pixels in, outputs and gradients by pixels out; and what it must do before it is
-used.
+"""A network on a device, and what it must do before it is used.
+
+uint8 pixels go in; outputs, and gradients by pixels, come out.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ CLOSE_TO_ONE = 1e-3
 
 
 class Network:
-    """A `torch.nn.Module` with the input and the outputs that a model file says it has. Its calls belong into
-    `loading.repeatable`.
+    """A `torch.nn.Module` with the input and the outputs that a model file says it has.
+
+    Its calls belong into `loading.repeatable`.
     """
 
     def __init__(self, module: Any, file: ModelFile, device: str) -> None:
@@ -48,8 +50,9 @@ class Network:
     def gradient(
         self, images: NDArray[Any], outputs: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the cross-entropy (N,) of these outputs, and its gradient by the pixels (N, H, W, C): one pass forward
-        and one back.
+        """Return the cross-entropy (N,) of outputs, and its gradient by the pixels.
+
+        The gradient is (N, H, W, C): one pass forward and one back.
         """
         torch = self._torch
         with model_called(self._name), torch.enable_grad():
@@ -63,8 +66,9 @@ class Network:
         return losses.detach().cpu().numpy(), np.ascontiguousarray(gradient.cpu().numpy().transpose(0, 2, 3, 1))
 
     def memory(self, images: NDArray[Any]) -> int:
-        """Return the bytes of the weights, as they are read and as they are used, and of what a pass forward keeps for
-        the pass back.
+        """Return the bytes that the weights and one pass forward take.
+
+        Weights count as they are read and as they are used; the pass, what it keeps for the pass back.
         """
         weights: int = sum(tensor.nbytes for tensor in self.module.state_dict().values())
         kept: int = 0
@@ -96,9 +100,10 @@ class Network:
 
 
 def check_network(network: Network, file: ModelFile, batch: int) -> int:
-    """Return how many outputs a network has, or raise `ModelError`: two passes forward and one back, on noise.
+    """Return how many outputs a network has, or raise `ModelError`.
 
-    PyTorch's random numbers begin elsewhere in each pass, so that a network which draws some is found out.
+    Two passes forward and one back, on noise. PyTorch's random numbers begin elsewhere in each pass, so that a network
+    which draws some is found out.
     """
     torch = import_torch()
     height, width = file.input.size

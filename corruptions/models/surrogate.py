@@ -1,4 +1,7 @@
-"""A model that is asked for outputs and gradients: `load_surrogate` reads one from its file, and checks it."""
+"""A model that is asked for outputs and gradients.
+
+`load_surrogate` reads one from its file, and checks it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical, canonical_sha256
 from ...errors import ModelError, listed
+from ..keys import Wholes
 from .loading import check_device, import_torch, load_network, model_called, read_weights, repeatable
 from .model_file import ModelFile, class_folders, read_model_file
 from .network import Network, check_gradient, check_network
@@ -24,10 +28,10 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A model whose gradient makes sets, or whose predictions are wanted. It is made by `load_surrogate`.
+    """A model whose gradient makes sets, or whose predictions are wanted.
 
-    It is pickled as its file's values, the path and the sha256 of its weights: where it is unpickled, they are loaded
-    again when they are first needed, and refused if they changed.
+    It is made by `load_surrogate`. It is pickled as its file's values, the path and the sha256 of its weights: where it
+    is unpickled, they are loaded again when they are first needed, and refused if they changed.
     """
 
     path: Path
@@ -44,8 +48,8 @@ class Surrogate:
     """The class folder of each output; None where they are in the data set's order."""
     threads: int = 1
     """Of PyTorch, on the CPU. With more, what the network computes depends on how many there are."""
-    folders: tuple[str, ...] | None = field(default=None, repr=False)
-    """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs.
+    of_labels: tuple[int, ...] | None = field(default=None, repr=False)
+    """The output of each class of a data set, whose indices labels are; None where labels are indices of the outputs.
     """
 
     @property
@@ -83,7 +87,9 @@ class Surrogate:
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
-        """Return the same model for a data set: labels, and the columns of `logits`, are indices of its class folders.
+        """Return the same model for a data set.
+
+        Labels, and the columns of `logits`, are indices of its class folders.
 
         Raises
         ------
@@ -98,12 +104,14 @@ class Surrogate:
                     "with classes = 'index' they are the same, in the same order. Write a file with the class folder "
                     f"of each output, a line each, and name it in classes of {self.path}."
                 )
-        elif missing := [folder for folder in folders if folder not in set(self.order)]:
+            return replace(self, of_labels=tuple(range(self.outputs)))
+        places = {folder: output for output, folder in enumerate(self.order)}
+        if missing := [folder for folder in folders if folder not in places]:
             raise ModelError(
                 f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes: "
                 f"its file of class folders ({self.file.classes}) does not have\n{listed(missing, MOST_LISTED)}"
             )
-        return replace(self, folders=tuple(folders))
+        return replace(self, of_labels=tuple(places[folder] for folder in folders))
 
     def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return logits of images; of a model that gives probabilities, their logarithms.
@@ -122,12 +130,12 @@ class Surrogate:
         with self.running() as network:
             parts = [network.logits(images[at : at + self.batch]) for at in range(0, len(images), self.batch)]
         logits = np.concatenate(parts) if parts else np.empty((0, self.outputs), np.float32)
-        return logits if self.folders is None else logits[:, self._outputs_of_labels]
+        return logits if self.of_labels is None else logits[:, self.of_labels]
 
-    def gradient(
-        self, images: NDArray[Any], labels: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the loss of each image, and its gradient by the pixels: one pass forward and one back.
+    def gradient(self, images: NDArray[Any], labels: Wholes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the loss of each image, and its gradient by the pixels.
+
+        One pass forward and one back.
 
         Parameters
         ----------
@@ -163,14 +171,15 @@ class Surrogate:
         with self.running() as network:
             return network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
 
-    def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
-        """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's
-        `least_accuracy`.
+    def check_accuracy(self, images: NDArray[np.uint8], labels: Wholes) -> float:
+        """Return the model's accuracy on clean images.
+
+        Or raise `ModelError` where it is below the file's `least_accuracy`.
         """
         outputs = self._outputs_of(labels, len(images))
         if not len(images):
             raise ModelError(f"The model {self.name} was shown no images to measure its accuracy on.")
-        accuracy = float((replace(self, folders=None).logits(images).argmax(axis=1) == outputs).mean())
+        accuracy = float((replace(self, of_labels=None).logits(images).argmax(axis=1) == outputs).mean())
         if accuracy < self.file.least_accuracy:
             raise ModelError(
                 f"The model {self.name} has {accuracy:.1%} of {len(labels)} clean images right; {self.path} asks for "
@@ -182,8 +191,9 @@ class Surrogate:
 
     @contextmanager
     def running(self) -> Iterator[Network]:
-        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for
-        each.
+        """Hold PyTorch to `threads` and deterministic algorithms.
+
+        Several passes in one such block save the switch for each.
         """
         with repeatable(self.device, self.threads):
             yield self._network
@@ -195,23 +205,14 @@ class Surrogate:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_network"}
 
-    @functools.cached_property
-    def _outputs_of_labels(self) -> NDArray[np.int64]:
-        """The output of each label of the data set."""
-        folders = self.folders or ()
-        if self.order is None:
-            return np.arange(len(folders))
-        places = {folder: output for output, folder in enumerate(self.order)}
-        return np.array([places[folder] for folder in folders], np.int64)
-
-    def _outputs_of(self, labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    def _outputs_of(self, labels: Wholes, count: int) -> Wholes:
         labels = np.asarray(labels)
         if labels.shape != (count,) or labels.dtype.kind not in "iu":
             raise ModelError(
                 f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for "
                 "each image."
             )
-        most = self.outputs if self.folders is None else len(self.folders)
+        most = self.outputs if self.of_labels is None else len(self.of_labels)
         fits = (labels >= 0) & (labels < most)
         if not fits.all():
             beyond = np.unique(labels[~fits]).tolist()
@@ -219,21 +220,15 @@ class Surrogate:
                 f"The model {self.name} has classes 0 to {most - 1}, and there are labels beyond: "
                 f"{', '.join(map(str, beyond[:MOST_LISTED]))}{', ...' * (len(beyond) > MOST_LISTED)}."
             )
-        return labels.astype(np.int64) if self.folders is None else self._outputs_of_labels[labels]
+        return labels.astype(np.int64) if self.of_labels is None else np.array(self.of_labels, np.int64)[labels]
 
     def _check_images(self, images: NDArray[Any]) -> None:
-        height, width = self.size
-        if images.shape[1:3] != (height, width):
-            got = "x".join(map(str, images.shape[1:3]))
+        (height, width), kinds = self.size, {1: "grey", 3: "RGB"}
+        if images.shape[1:] != (height, width, self.channels):
             raise ModelError(
-                f"The model {self.name} takes images of {height}x{width} (height x width), and these have {got}. "
-                f"Resize the images, or give a model of their size. (input.size of {self.path} says what it takes.)"
-            )
-        if images.shape[3] != self.channels:
-            kinds = {1: "grey", 3: "RGB"}
-            raise ModelError(
-                f"The model {self.name} takes {kinds[self.channels]} images, and these are {kinds[images.shape[3]]}. "
-                f"(input.channels of {self.path} says what it takes.)"
+                f"The model {self.name} takes {kinds[self.channels]} images of {height}x{width} (height x width), and "
+                f"these are {kinds[images.shape[3]]}, {images.shape[1]}x{images.shape[2]}. Resize the images, or give "
+                f"a model of their size and channels. (input of {self.path} says what it takes.)"
             )
 
 

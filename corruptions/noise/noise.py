@@ -1,4 +1,7 @@
-"""Gaussian, shot, impulse, speckle and uniform noise: every element of an image draws its own word of the stream."""
+"""Gaussian, shot, impulse, speckle and uniform noise.
+
+Every element of an image draws its own word of the stream.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from ..kernels import kernel
 from ..levels import ROUNDING, half
 from ..random.philox import fill_words
 from ..registry import Images, Keys, Parameter, corruption
-from .tables import Table, gaussian_table, shot_table, speckle_table
+from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, speckle_cumulative
 
 _NOISE = np.int64(0)  # the only stream
 _CHUNK = 4096  # words at a time: they stay in the first-level cache
@@ -22,7 +25,10 @@ _OFFSET, _LEVEL, _STRIKE, _SPREAD = (np.uint8(i) for i in range(4))
 
 @kernel
 def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Draw a word for every value of images (N, H * W * C), and write what becomes of it."""
+    """Draw a word for every value of images, and write what becomes of it.
+
+    Images are (N, H * W * C).
+    """
     words = np.empty(_CHUNK, np.uint32)
     offsets = np.empty(_CHUNK, np.int16)
     size = images.shape[1]
@@ -97,8 +103,9 @@ def _noisy(
     ),
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
-    """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z
-    standard normal.
+    """Add normal noise to every element, independently.
+
+    It becomes ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
 
     Notes
     -----
@@ -113,7 +120,7 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
         # all that is left is a shift, of none for a mean of 0
         shift = np.int16(math.floor(255.0 * mean + half(rounding)))
         return np.asarray(np.clip(images + shift, 0, 255), np.uint8)
-    return _noisy(images, keys, _OFFSET, gaussian_table(sigma, half(rounding), mean))
+    return _noisy(images, keys, _OFFSET, noise_table(gaussian_cumulative, sigma, half(rounding), mean))
 
 
 @corruption(
@@ -124,15 +131,16 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     ),
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
-    """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255,
-    independently.
+    """Replace every element by a Poisson count of photons, independently.
+
+    It becomes ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255.
 
     Notes
     -----
     Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32. The floor acts on the
     doubles that the released generator computes.
     """
-    return _noisy(images, keys, _LEVEL, shot_table(photons, half(rounding)))
+    return _noisy(images, keys, _LEVEL, noise_table(shot_cumulative, photons, half(rounding)))
 
 
 @corruption(
@@ -155,7 +163,9 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     parameters=(Parameter("density", float, 0.0, 1.0, "share of elements that become 0 or 255"),),
 )
 def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
-    """Replace elements by 0 or 255 at a density: MATLAB's salt & pepper noise, on each channel by itself.
+    """Replace elements by 0 or 255 at a density.
+
+    It is MATLAB's salt & pepper noise, on each channel by itself.
 
     Notes
     -----
@@ -177,7 +187,9 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     ),
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
-    """Add normal noise in proportion to every element's level, independently: ``floor(x + x * sigma * z)``, clipped.
+    """Add normal noise in proportion to every element's level, independently.
+
+    It becomes ``floor(x + x * sigma * z)``, clipped.
 
     Notes
     -----
@@ -185,7 +197,7 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     """
     if sigma == 0:
         return images.copy()
-    return _noisy(images, keys, _LEVEL, speckle_table(sigma, half(rounding)))
+    return _noisy(images, keys, _LEVEL, noise_table(speckle_cumulative, sigma, half(rounding)))
 
 
 @corruption(
@@ -197,8 +209,9 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise, uniform on [-amplitude, amplitude), to every element, independently: ``floor(x + 255 * amplitude *
-    u)``, clipped.
+    """Add noise, uniform on [-amplitude, amplitude), to every element, independently.
+
+    It becomes ``floor(x + 255 * amplitude * u)``, clipped.
 
     Notes
     -----

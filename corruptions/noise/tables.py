@@ -1,4 +1,4 @@
-"""Integer tables that turn one 32-bit word into one noisy value, in exactly the stated proportions.
+"""Integer tables that turn a 32-bit word into a noisy value, in exact proportions.
 
 An image has only 256 levels, so the noise on a level is a distribution over at most 512 whole numbers. Its cumulative
 probabilities are rounded to multiples of 2**-32 and laid out by Walker's alias method: the top bits of a word choose a
@@ -12,11 +12,13 @@ with elementwise + - * / of doubles and with integers only.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
+from ..keys import Floats, Wholes
 from ..random.normal import upper_tail
 
 Table = NDArray[np.uint32]
@@ -68,9 +70,10 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     return out
 
 
-def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255
-    .. 255.
+def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> Wholes:
+    """Return the cumulative weights of gaussian offsets.
+
+    They are those of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
 
     Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the
     published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``. Entry s of (1, 512) is 2**32 times the
@@ -84,9 +87,10 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> N
     return out[None]
 
 
-def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255, for
-    each level x.
+def speckle_cumulative(sigma: float, half: float = 0.0) -> Wholes:
+    """Return the cumulative weights of speckled levels, for each level x.
+
+    They are those of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255.
 
     Entry x, y of (256, 256) is 2**32 times the probability that level x becomes at most y, rounded.
     """
@@ -98,9 +102,10 @@ def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
     return out
 
 
-def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255,
-    for each level x.
+def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
+    """Return the cumulative weights of levels under shot noise, for each level x.
+
+    They are those of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255.
 
     The quotient and product are taken as doubles before they are floored, as the published generator does: 4 photons
     of 60 are 16 or 17 of 255 by the last bit. Entries are those of `speckle_cumulative`.
@@ -110,7 +115,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
     each = np.arange(LEVELS)
     weights = np.zeros((LEVELS, LEVELS))
 
-    def add(count: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def add(count: Floats, weight: Floats) -> None:
         value = np.minimum(np.maximum(count, 0.0) / photons, 1.0) * 255.0 + half
         weights[each, value.astype(np.int64)] += weight
 
@@ -136,29 +141,18 @@ def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
     return out
 
 
-def _over(numerator: NDArray[np.float64], denominator: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _over(numerator: Floats, denominator: Floats | float) -> Floats:
     """Return a quotient, with 0 / 0 as 0 and overflow as infinite."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return np.where(numerator == 0, 0.0, numerator / denominator)
 
 
-def _rounded(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+def _rounded(probability: Floats) -> Wholes:
     return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
 
 
-@functools.lru_cache(maxsize=64)
-def gaussian_table(sigma: float, half: float = 0.0, mean: float = 0.0) -> Table:
-    """Return the alias table (512,) of gaussian noise; see `gaussian_cumulative` and `alias_tables`."""
-    return np.asarray(alias_tables(gaussian_cumulative(sigma, half, mean), 9)[0])
-
-
-@functools.lru_cache(maxsize=64)
-def speckle_table(sigma: float, half: float = 0.0) -> Table:
-    """Return the alias tables of speckle noise, flat: level x begins at 256 * x."""
-    return np.asarray(alias_tables(speckle_cumulative(sigma, half), 8).reshape(-1))
-
-
-@functools.lru_cache(maxsize=64)
-def shot_table(photons: float, half: float = 0.0) -> Table:
-    """Return the alias tables of shot noise, flat: level x begins at 256 * x."""
-    return np.asarray(alias_tables(shot_cumulative(photons, half), 8).reshape(-1))
+@functools.lru_cache(maxsize=128)
+def noise_table(cumulative: Callable[..., Wholes], *parameters: float) -> Table:
+    """Return the alias tables of a kind of noise, one behind the other."""
+    weights = cumulative(*parameters)
+    return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

@@ -1,1 +1,4 @@
-"""Random words, whole numbers, uniforms and normals: pure functions of (stage key, sample key, stream, element)."""
+"""Random words, whole numbers, uniforms and normals.
+
+They are pure functions of (stage key, sample key, stream, element).
+"""

@@ -1,9 +1,8 @@
-"""Standard normals from one 32-bit word each, by an inverse-CDF table: no logarithm, no sine; and the table's normal
-tail.
+"""Standard normals from one 32-bit word each, by an inverse-CDF table.
 
-The tail at the points of a grid comes from `decimal` series; between them stand Taylor polynomials, evaluated with
-elementwise + - * / of doubles only (each correctly rounded by IEEE 754, so SIMD and libm have no say): it is the same
-on every machine.
+There is no logarithm and no sine. The tail of the normal at the points of a grid comes from `decimal` series; between
+them stand Taylor polynomials, evaluated with elementwise + - * / of doubles only (each correctly rounded by IEEE 754,
+so SIMD and libm have no say): it is the same on every machine.
 
 Kernels take `normal_table` as an argument and hand it to `fill_normals` or `normal_from_word`.
 """
@@ -38,7 +37,10 @@ _CHUNK = 4096  # words at a time: they stay in the first-level cache
 
 @functools.cache
 def _grid() -> tuple[Floats, Floats]:
-    """Return the density and the upper tail at i / 32, i = 0 .. 320."""
+    """Return the density and the upper tail at the grid points.
+
+    They are i / 32, i = 0 .. 320.
+    """
     density, tail = [], []
     with localcontext() as context:
         context.prec = 60  # the tail is a difference of numbers near 1/2 that agree to 24 digits
@@ -60,7 +62,10 @@ def _grid() -> tuple[Floats, Floats]:
 
 
 def _expand(z: Floats) -> tuple[Floats, Floats]:
-    """Return density and upper tail at 0 <= z <= 10 by Taylor polynomials about the nearest grid point."""
+    """Return density and upper tail at 0 <= z <= 10 by Taylor polynomials.
+
+    They are about the nearest grid point.
+    """
     density, tail = _grid()
     at = np.floor(z * _STEPS + 0.5).astype(np.int64)
     g = at / _STEPS
@@ -78,8 +83,9 @@ def _expand(z: Floats) -> tuple[Floats, Floats]:
 
 
 def upper_tail(z: Floats) -> Floats:
-    """Return the probability that a standard normal exceeds z: within 1e-13 relative from -10 to 10; 0 above and 1
-    below.
+    """Return the probability that a standard normal exceeds z.
+
+    It is within 1e-13 relative from -10 to 10; 0 above and 1 below.
     """
     size = np.minimum(np.abs(z), float(_REACH))
     tail = np.where(np.abs(z) > _REACH, 0.0, _expand(size)[1])
@@ -99,11 +105,11 @@ def inverse_upper_tail(p: Floats) -> Floats:
 
 @functools.cache
 def normal_table() -> NDArray[np.float32]:
-    """Return the inverse of the normal's upper tail, piecewise linear: (4096, 2) float32, each segment's first value
-    and slope times 128.
+    """Return the inverse of the normal's upper tail, piecewise linear.
 
-    The tail p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1, is cut into 32 octaves of 128 equal segments, so that the tail
-    out to 6.3 standard deviations is as finely cut as the middle: no value is off by more than 4e-6.
+    (4096, 2) float32, each segment's first value and slope times 128. The tail p = (u + 1/2) / 2**32, u = 0 .. 2**31 -
+    1, is cut into 32 octaves of 128 equal segments, so that the tail out to 6.3 standard deviations is as finely cut as
+    the middle: no value is off by more than 4e-6.
     """
     octave = np.repeat(np.arange(_OCTAVES, dtype=np.float64), _SEGMENTS)
     start = np.tile(np.arange(_SEGMENTS, dtype=np.float64), _OCTAVES)
@@ -117,7 +123,10 @@ def normal_table() -> NDArray[np.float32]:
 
 @inlined
 def normal_from_word(word, table):  # type: ignore[no-untyped-def]
-    """Return one standard normal as float32: the word's top bit is the sign, the other 31 are the tail probability."""
+    """Return one standard normal as float32.
+
+    The word's top bit is the sign, the other 31 are the tail probability.
+    """
     # The exponent of u + 1/2 is the octave, the top of its mantissa the segment, the rest the place in the segment.
     bits = np.float64(np.float64(np.int32(word & _31_BITS)) + 0.5).view(np.int64)
     at = np.uint64((bits >> _SHIFT) - _FIRST)
@@ -128,7 +137,10 @@ def normal_from_word(word, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-untyped-def]
-    """Fill `out`, (n,) float32, with standard normals: element e is made of word e of the stream."""
+    """Fill `out`, (n,) float32, with standard normals.
+
+    Element e is made of word e of the stream.
+    """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
         part = out[start : start + _CHUNK]
@@ -139,8 +151,9 @@ def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-
 
 @kernel
 def normal_layers(height, width, mean, std, stage_key, sample_keys, stream, table):  # type: ignore[no-untyped-def]
-    """Return a layer of normals for each sample: (N, height, width) float64, element (y, x) made of word y *
-    width + x.
+    """Return a layer of normals for each sample, (N, height, width) float64.
+
+    Element (y, x) is made of word y * width + x.
     """
     count = sample_keys.size
     size = height * width

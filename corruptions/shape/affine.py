@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..arithmetic import exact_sine_cosine
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, choice, corruption
 from .warp import INTERPOLATIONS, RESIZES, loose_size, resize_into, warp
 
 SIGN = 0
 """The stream of the sign, or of the two signs."""
 
 
-def _signs(count: int) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
-    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _signs(count: int) -> Callable[[Keys, Shape, Given], Floats]:
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         if (direction := parameters.get("direction", "random")) != "random":
             return np.full(len(keys.samples), -1.0 if direction == "clockwise" else 1.0)
         signs = np.asarray(2 * keys.whole_numbers(*[2] * count, stream=SIGN) - 1, np.float64)
@@ -26,7 +25,7 @@ def _signs(count: int) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
     return drawn
 
 
-def _given(signs: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _given(signs: Floats, shape: Shape, parameters: Given) -> Floats:
     if parameters.get("direction", "random") != "random":
         raise ValueError("no sign is drawn unless direction is 'random'")
     if not np.isin(signs, (-1, 1)).all():
@@ -40,8 +39,10 @@ def _given(signs: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArr
     draws=(Draw("sign", "-1 or 1, the direction of the shear", _signs(1), check=_given),),
     preserves_geometry=False,
 )
-def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.float64]) -> Images:
-    """Shear the image about its centre, to the left or to the right: bilinear, black outside, rounded.
+def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Images:
+    """Shear the image about its centre, to the left or to the right.
+
+    Bilinear, black outside, rounded.
 
     Notes
     -----
@@ -63,8 +64,9 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.floa
     deterministic=True,
 )
 def scale(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded. Factors above 1 enlarge its
-    middle.
+    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded.
+
+    Factors above 1 enlarge its middle.
     """
     matrices = np.zeros((len(images), 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = 1.0 / factor
@@ -114,9 +116,11 @@ def rotate(
     canvas: str = "crop",
     fill: int = 0,
     resize: str = "area",
-    sign: NDArray[np.float64],
+    sign: Floats,
 ) -> Images:
-    """Rotate the image about its centre: either way, corners that leave it lost; or, as an option, whole.
+    """Rotate the image about its centre: either way, corners that leave it lost.
+
+    Or, as an option, whole.
 
     Notes
     -----
@@ -153,9 +157,10 @@ def rotate(
     ),
     preserves_geometry=False,
 )
-def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.float64]) -> Images:
-    """Move the image diagonally, in one of four directions, onto black; a distance that is not whole is interpolated
-    and rounded.
+def translate(images: Images, keys: Keys, *, distance: float, signs: Floats) -> Images:
+    """Move the image diagonally, in one of four directions, onto black.
+
+    A distance that is not whole is interpolated and rounded.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, corruption
 from ..separable import half_gaussian, weigh
+from ..weather.edges import spread
 
 _EPSILON = 2.0**-52
 
@@ -95,7 +96,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                 smooth[y, x] /= inside[y, x] + _EPSILON
         _gradient(smooth, down, right, magnitude)
         ridge[:] = 0
-        waiting = 0
+        waiting = np.int64(0)
         for y in range(1, height - 1):
             for x in range(1, width - 1):
                 length = magnitude[y, x]
@@ -124,16 +125,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                         ridge[y, x] = 2
                         queue[waiting] = y * width + x
                         waiting += 1
-        # What touches a kept ridge, also across a corner, is kept; ridges never lie on the outermost pixels.
-        while waiting > 0:
-            waiting -= 1
-            y, x = queue[waiting] // width, queue[waiting] % width
-            for j in range(y - 1, y + 2):
-                for i in range(x - 1, x + 2):
-                    if ridge[j, i] == 1:
-                        ridge[j, i] = 2
-                        queue[waiting] = j * width + i
-                        waiting += 1
+        spread(ridge.reshape(-1), width, queue, waiting)
         for y in range(height):
             for x in range(width):
                 for c in range(channels):

@@ -1,4 +1,4 @@
-"""Fisheye: the barrel distortion of a wide lens, a polynomial of the distance from the centre."""
+"""Fisheye: the barrel distortion of a wide lens, as a polynomial."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _AT_ONCE = 512
 
 @kernel
 def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-def]
-    """Read each pixel at its place times a factor, both from the centre, bilinearly; beyond the edge lies the edge's
-    own pixel.
+    """Read each pixel at its place times a factor, both from the centre, bilinearly.
+
+    Beyond the edge lies the edge's own pixel.
     """
     count, height, width, channels = images.shape
     line = width * channels
@@ -79,12 +80,12 @@ def _coefficient(name: str, power: str) -> Parameter:
     deterministic=True,
 )
 def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linear: float) -> Images:
-    """Bend the image as a fisheye lens does: its middle grows, its corners are drawn inwards.
+    """Bend the image as a fisheye lens does.
 
-    The pixel at (x, y) from the centre is read at (x, y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic -
-    quadratic - linear``, where r is its distance from the centre over half the short side: at r = 1 nothing moves. It
-    is read bilinearly and floored, after rounding to ImageMagick's 65,536 levels; beyond the edges lies the nearest
-    edge pixel.
+    Its middle grows, its corners are drawn inwards. The pixel at (x, y) from the centre is read at (x, y) times ``cubic
+    r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``, where r is its distance from the centre over half
+    the short side: at r = 1 nothing moves. It is read bilinearly and floored, after rounding to ImageMagick's 65,536
+    levels; beyond the edges lies the nearest edge pixel.
 
     Notes
     -----

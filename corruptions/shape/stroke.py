@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..kernels import inlined, kernel
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
 
 ROWS = 0
 COLUMNS = 1
@@ -25,7 +24,10 @@ Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
 
 @inlined
 def _logarithm(x):  # type: ignore[no-untyped-def]
-    """Return ln x, x in 0.3 .. 1, to about 1e-15, by + - * / alone: libm's differs between machines."""
+    """Return ln x to about 1e-15, for x in 0.3 .. 1.
+
+    It takes + - * / alone: libm's differs between machines.
+    """
     z = (x - 1.0) / (x + 1.0)
     square = z * z
     total = 0.0
@@ -36,7 +38,10 @@ def _logarithm(x):  # type: ignore[no-untyped-def]
 
 @kernel
 def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
-    """Draw a polyline over each image; with `dot` above 0 only every second group of that many columns."""
+    """Draw a polyline over each image.
+
+    With `dot` above 0 only every second group of that many columns.
+    """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     ink = np.empty((height, width), np.float64)
@@ -71,10 +76,13 @@ def _share(columns_of_28: int, side: int) -> int:
     return columns_of_28 * side // _SIDE
 
 
-def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
-    """Draw two whole numbers an image; the second one counts from the first where it is `relative`."""
+def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], Floats]:
+    """Draw two whole numbers an image.
 
-    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    The second one counts from the first where it is `relative`.
+    """
+
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         starts, counts = ends(shape)
         two = keys.whole_numbers(*counts, stream=stream) + starts
         return (np.cumsum(two, axis=1) if relative else two).astype(np.float64)
@@ -96,17 +104,7 @@ def _near(shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
     return (0, low), (shape[0] - 1, high - low)
 
 
-def _given_rows(rows: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
-    """Check a draw that is two rows; the second may lie beyond the image."""
-    if rows.min() < -shape[0] or rows.max() > 2 * shape[0]:
-        raise ValueError(f"got values from {rows.min()} to {rows.max()}, expected {-shape[0]} to {2 * shape[0]}")
-    return rows
-
-
-def _given_columns(columns: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
-    """Check a draw that is two columns of the image, the left one first."""
-    if columns.min() < 0 or columns.max() > shape[1] - 1:
-        raise ValueError(f"got values from {columns.min()} to {columns.max()}, expected 0 to {shape[1] - 1}")
+def _given_columns(columns: Floats, shape: Shape, parameters: Given) -> Floats:
     if columns[0] >= columns[1]:
         raise ValueError(f"got {columns.tolist()}, expected the first to be less than the second")
     return columns
@@ -114,12 +112,10 @@ def _given_columns(columns: NDArray[np.float64], shape: Shape, parameters: Given
 
 def _rows(ends: Ends, *, relative: bool = False) -> Draw:
     drawn = _two(ROWS, ends, relative=relative)
-    return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), check=_given_rows)
+    return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), low=-1e6, high=1e6)
 
 
-def _stroked(
-    images: Images, columns: NDArray[np.float64], rows: NDArray[np.float64], reach: float, dot: int = 0
-) -> Images:
+def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: int = 0) -> Images:
     return np.asarray(_draw(images, np.stack([columns, rows], axis=-1), float(reach), dot))
 
 
@@ -129,7 +125,7 @@ def _stroked(
     deterministic=True,
 )
 def stripe(images: Images, keys: Keys, *, share: float) -> Images:
-    """Invert the columns at the left and at the right, so that the middle stands as a stripe.
+    """Invert the columns at both sides, so that the middle stands as a stripe.
 
     ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
     """
@@ -151,14 +147,16 @@ def stripe(images: Images, keys: Keys, *, share: float) -> Images:
             "two columns, of the left and the right end",
             _two(COLUMNS, _at_the_sides),
             lambda *_: (2,),
+            low=-1e6,
+            high=1e6,
             check=_given_columns,
         ),
     ),
 )
-def line(
-    images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]
-) -> Images:
-    """Draw a white line from near the left edge to near the right one, added to every channel, rounded.
+def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Floats) -> Images:
+    """Draw a white line from near the left edge to near the right one.
+
+    It is added to every channel, rounded.
 
     At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach).
     Rows are whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
@@ -174,8 +172,10 @@ def line(
     ),
     draws=(_rows(_anywhere),),
 )
-def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64]) -> Images:
-    """Draw a dotted white line from the left edge to the right one, faded like `line`. Rows are uniform on 0 .. H - 2.
+def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Floats) -> Images:
+    """Draw a dotted white line from edge to edge, faded like `line`.
+
+    Rows are uniform on 0 .. H - 2.
 
     Notes
     -----
@@ -195,10 +195,8 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
     ),
     draws=(_rows(_near, relative=True),),
 )
-def zigzag(
-    images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]
-) -> Images:
-    """Draw a white zigzag from near the left edge to near the right one, faded like `line`.
+def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: Floats) -> Images:
+    """Draw a white zigzag from side to side, faded like `line`.
 
     Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28
     rows, in proportion on other heights).
@@ -214,10 +212,11 @@ def zigzag(
     return _stroked(images, columns, turns, reach)
 
 
-def _turns(
-    left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the columns and the rows of zigzags' corners, (N, P) each; one of fewer corners repeats its last."""
+def _turns(left: float, right: float, rows: Floats, step: float, amplitude: float) -> tuple[Floats, Floats]:
+    """Return the columns and the rows of zigzags' corners, (N, P) each.
+
+    One of fewer corners repeats its last.
+    """
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)
     length = (right - left) * stretch

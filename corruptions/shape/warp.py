@@ -1,6 +1,7 @@
-"""Affine maps of the image plane: each output pixel is read where its map says, bilinearly or from the nearest pixel.
+"""Affine maps of the image plane.
 
-A whole rotated image needs a larger canvas, which is brought back to the image's size in whole numbers.
+Each output pixel is read where its map says, bilinearly or from the nearest pixel. A whole rotated image needs a larger
+canvas, which is brought back to the image's size in whole numbers.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ import functools
 from decimal import ROUND_CEILING, Context, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arithmetic import decimal_sine_cosine
 from ..kernels import inlined, kernel
 from ..lanes import mix
-from ..registry import Images
+from ..registry import Floats, Images, Wholes
 
 _AT_LEAST = 3  # pixels mixed at once on the way back: what it takes to shrink by up to a half; a canvas has more
 RESIZES = ("area", "bilinear", "nearest")
@@ -22,14 +22,16 @@ INTERPOLATIONS = ("bilinear", "nearest")
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 _1 = np.uint64(1)
+_2 = np.uint64(2)
 _3 = np.uint64(3)
 
 
 @inlined
 def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below.
+    """Write the weighted sums of four pixels.
 
-    Of three channels, `framed` and `out` have room for one value more.
+    They are those at `at`, the next ones, and both a line below. Of three channels, `framed` and `out` have room for
+    one value more.
     """
     if channels == 3:
         for p in range(np.uint64(count)):
@@ -42,10 +44,24 @@ def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # ty
             out[p] = ((framed[a] * nw[p] + framed[a + _1] * ne[p]) + framed[b] * sw[p]) + framed[b + _1] * se[p]
 
 
+@inlined
+def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
+    """Copy an image into its frame, two wide, and return where its first value stands."""
+    height, width, channels = image.shape
+    start = np.int64(2 * line + 2 * channels)
+    for y in range(height):
+        source = image[y].reshape(width * channels)
+        inner = framed[start + y * line : start + y * line + width * channels]
+        for p in range(np.uint64(width * channels)):
+            inner[p] = source[p]
+    return start
+
+
 @kernel
 def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
-    """Read between four pixels. What lies outside is mixed in like any other pixel: an image gets a frame of it, two
-    wide.
+    """Read between four pixels. What lies outside is mixed in like any other pixel.
+
+    An image gets a frame of it, two wide.
     """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
@@ -63,14 +79,8 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     se = np.empty(band * columns, np.float64)
     sums = np.empty(band * columns * channels + 1, np.float64)
     right, below = np.float64(width), np.float64(height)
-    # Columns of the frame that are left of the image's first, and rows above it
-    start = np.int64(2 * line + 2 * channels)
     for n in range(out.shape[0]):
-        for y in range(height):
-            source = images[n, y].reshape(width * channels)
-            inner = framed[start + y * line : start + y * line + width * channels]
-            for p in range(np.uint64(width * channels)):
-                inner[p] = source[p]
+        start = _put_in_frame(images[n], framed, line)
         a, b, c = maps[n, 0], maps[n, 1], maps[n, 2]
         d, e, f = maps[n, 3], maps[n, 4], maps[n, 5]
         for top in range(0, rows, band):
@@ -94,66 +104,53 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
-    """Read the nearest pixel: the one in which the point lies, in coordinates that start at the image's edge."""
+    """Read the nearest pixel.
+
+    It is the one in which the point lies, in coordinates that start at the image's edge.
+    """
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
-    step = np.uint64(channels)
-    picked = np.empty(columns, np.uint32)
+    line = (width + 4) * channels
+    framed = np.full((height + 4) * line + 1, fill, np.uint8)
+    picked = np.empty(columns, np.uint32)  # pixels of the frame
+    wide, right_end, lower_end = np.int32(width + 4), np.float64(width), np.float64(height)
     for n in range(out.shape[0]):
+        _put_in_frame(images[n], framed, line)
         a, b, d, e = matrices[n, 0, 0], matrices[n, 0, 1], matrices[n, 1, 0], matrices[n, 1, 1]
         cx, cy = centres[n, 0] + 0.5, centres[n, 1] + 0.5
-        source = images[n].reshape(height * width * channels)
         for y in range(rows):
-            target = out[n, y].reshape(columns * channels)
             # From the centres, so that on the middle lines a product is exactly 0: there a half is exactly a half.
             v = y - 0.5 * (rows - 1)
             right, down = b * v, e * v
-            # The pixels of a row that lie inside are neighbours: seek the first and the last, then ask no more.
-            begin, end = np.int64(0), np.int64(columns)
-            while begin < end:
-                u = begin - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                if sx >= 0.0 and sy >= 0.0 and sx < width and sy < height:
-                    break
-                begin += 1
-            while end > begin:
-                u = end - 1 - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                if sx >= 0.0 and sy >= 0.0 and sx < width and sy < height:
-                    break
-                end -= 1
-            for p in range(begin * channels):
-                target[p] = fill
-            for p in range(end * channels, columns * channels):
-                target[p] = fill
-            for i in range(np.uint32(end - begin)):
-                u = (begin + i) - 0.5 * (columns - 1)
-                sx, sy = (a * u + right) + cx, (d * u + down) + cy
-                picked[i] = np.uint32(np.int32(sy) * np.int32(width) + np.int32(sx))
+            for x in range(np.uint32(columns)):
+                u = np.int64(x) - 0.5 * (columns - 1)
+                left = np.int32(np.floor(min(max((a * u + right) + cx, -1.0), right_end)))
+                upper = np.int32(np.floor(min(max((d * u + down) + cy, -1.0), lower_end)))
+                picked[x] = np.uint32((upper + np.int32(2)) * wide + left + np.int32(2))
+            target = out[n, y].reshape(columns * channels)
             if channels == 3:
-                for i in range(np.uint32(end - begin)):
-                    at = np.uint64(picked[i]) * np.uint64(3)
-                    to = np.uint64(begin + i) * np.uint64(3)
-                    target[to] = source[at]
-                    target[to + np.uint64(1)] = source[at + np.uint64(1)]
-                    target[to + np.uint64(2)] = source[at + np.uint64(2)]
+                for x in range(np.uint32(columns)):
+                    at, to = np.uint64(picked[x]) * _3, np.uint64(x) * _3
+                    target[to] = framed[at]
+                    target[to + _1] = framed[at + _1]
+                    target[to + _2] = framed[at + _2]
             else:
-                for i in range(np.uint32(end - begin)):
-                    for k in range(step):
-                        target[np.uint64(begin + i) * step + k] = source[np.uint64(picked[i]) * step + k]
+                for x in range(np.uint32(columns)):
+                    target[x] = framed[np.uint64(picked[x])]
 
 
 def warp(
     images: Images,
-    matrices: NDArray[np.float64],
-    shifts: NDArray[np.float64] | None = None,
+    matrices: Floats,
+    shifts: Floats | None = None,
     *,
     size: tuple[int, int] | None = None,
     interpolation: str = "bilinear",
     fill: int = 0,
 ) -> Images:
-    """Read every pixel elsewhere: from the nearest pixel (of two the one to the right, or below), or bilinearly,
-    rounded, halves to even.
+    """Read every pixel elsewhere.
+
+    It is read from the nearest pixel (of two the one to the right, or below), or bilinearly, rounded, halves to even.
 
     Parameters
     ----------
@@ -187,7 +184,9 @@ def warp(
 
 
 def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
-    """Return (height, width) of the least whole canvas that holds an image rotated by an angle, either way.
+    """Return (height, width) of the least canvas that holds a rotated image.
+
+    It is whole, and serves either way of turning.
 
     It is MATLAB's ``imrotate(..., 'loose')`` since R2015b, ceil(height |cos| + width |sin|) by
     ceil(width |cos| + height |sin|): pixels are squares, and the image's outer edges are turned, not the centres of its
@@ -207,12 +206,12 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _taps(size_in: int, size_out: int, method: str) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Return how the pixels of a line are mixed into those of another: (first, weights, total).
+def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int]:
+    """Return how the pixels of a line are mixed into those of another.
 
-    Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total. Weights are whole, and their
-    sum is total. Pixel i covers i * size_in to (i + 1) * size_in, where input pixel k covers k * size_out to
-    (k + 1) * size_out.
+    (first, weights, total). Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total.
+    Weights are whole, and their sum is total. Pixel i covers i * size_in to (i + 1) * size_in, where input pixel k
+    covers k * size_out to (k + 1) * size_out.
     """
     rows: list[tuple[int, list[int]]] = []
     total = {"area": size_in, "bilinear": 2 * size_out, "nearest": 1}[method]
@@ -283,7 +282,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 
 
 def resize_into(images: Images, out: Images, method: str) -> None:
-    """Bring images, (N, H', W', C), to the size of `out`, in whole numbers, rounded once, halves up.
+    """Bring images to the size of `out`, in whole numbers, rounded once, halves up.
+
+    Images are (N, H', W', C).
 
     ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside.
     ``bilinear``: at a pixel's centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the

@@ -15,7 +15,10 @@ from ..registry import Images, Keys, Parameter, corruption
 
 @functools.lru_cache(maxsize=64)
 def _table(shift: float, rounding: str) -> NDArray[np.uint8]:
-    """Return what a channel becomes, by the pixel's largest channel and its own level: (256 * 256,) of uint8."""
+    """Return what a channel becomes, by the pixel's largest channel and its own level.
+
+    It is (256 * 256,) of uint8.
+    """
     largest = np.arange(256)[:, None]
     level = np.minimum(np.arange(256)[None, :], largest)
     value = largest / 255.0

@@ -1,5 +1,6 @@
-"""Canny's edges with a 3x3 Sobel filter, in whole numbers: the published code's library's, without the cost of its
-calls.
+"""Canny's edges with a 3x3 Sobel filter, in whole numbers.
+
+They are those of the published code's library, without the cost of its calls.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _WEAK, _STRONG = np.uint8(1), np.uint8(2)
 
 @inlined
 def _slopes(picture, y, smoothed, steps, across, down, size):  # type: ignore[no-untyped-def]
-    """Write row y's Sobel sums, and the sum of their magnitudes to `size`; edges are repeated."""
+    """Write row y's Sobel sums, and the sum of their magnitudes to `size`.
+
+    Edges are repeated.
+    """
     height, width = picture.shape
     above, row, below = picture[max(y - 1, 0)], picture[y], picture[min(y + 1, height - 1)]
     middle, left, right = smoothed[1 : width + 1], smoothed[:width], smoothed[2 : width + 2]
@@ -41,8 +45,9 @@ def _slopes(picture, y, smoothed, steps, across, down, size):  # type: ignore[no
 
 @inlined
 def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-def]
-    """Mark row y's pixels that are greater than their two neighbours along the slope, weak above `low`, strong above
-    `high`.
+    """Mark row y's pixels that exceed their two neighbours along the slope.
+
+    They are weak above `low`, strong above `high`.
     """
     width = across.size
     sums, left, right = sizes[y + 1, 1 : width + 1], sizes[y + 1, :width], sizes[y + 1, 2 : width + 2]
@@ -64,10 +69,29 @@ def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-
         marks[x] = np.uint8(_0 if m <= least else _1 if m <= high else _2)
 
 
+@inlined
+def spread(marks, stride, queue, waiting):  # type: ignore[no-untyped-def]
+    """Make weak marks strong that touch a strong one, directly or not.
+
+    Across a corner, too. The first `waiting` of the queue are the places of strong ones; no mark lies on the border.
+    """
+    while waiting > 0:
+        waiting -= 1
+        corner = queue[waiting] - stride - 1
+        for row in range(3):
+            for column in range(3):
+                p = corner + row * stride + column
+                if marks[p] == _WEAK:
+                    marks[p] = _STRONG
+                    queue[waiting] = p
+                    waiting += 1
+
+
 @kernel
 def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
-    """Fill `edges` with 255 where the edges of pictures, (N, H, W) uint8, are, else 0: ``cv2.Canny(picture, low,
-    high)`` (Canny 1986).
+    """Fill `edges` with 255 at the edges of pictures, else with 0.
+
+    Pictures are (N, H, W) uint8: ``cv2.Canny(picture, low, high)`` (Canny 1986).
 
     An edge starts where the sum of the two slopes' magnitudes (Sobel 3x3) is above `high`, and goes on above `low`.
     """
@@ -99,16 +123,7 @@ def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
                     if part[p] == _STRONG:
                         queue[waiting] = start + p
                         waiting += 1
-        while waiting > 0:
-            waiting -= 1
-            corner = queue[waiting] - stride - 1
-            for row in range(3):
-                for column in range(3):
-                    p = corner + row * stride + column
-                    if flat[p] == _WEAK:
-                        flat[p] = _STRONG
-                        queue[waiting] = p
-                        waiting += 1
+        spread(flat, stride, queue, waiting)
         for y in range(height):
             mark, edge = marks[y + 1, 1 : width + 1], edges[i, y]
             for x in range(width):

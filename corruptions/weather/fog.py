@@ -21,7 +21,9 @@ _AT_ONCE = 1024  # about so many pixels at a time
 
 
 def plasma_side(height: int, width: int) -> int:
-    """Return the side of the map for an image: the next power of two that is at least the longer side.
+    """Return the side of the map for an image.
+
+    It is the next power of two that is at least the longer side.
 
     Examples
     --------
@@ -33,8 +35,9 @@ def plasma_side(height: int, width: int) -> int:
 
 @inner
 def _draw_offsets(offsets, first, count, amplitude, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill offsets[0..2, :count] with the offsets of the centre, the upper edge and the left edge of cells first, first
-    + 1, ...
+    """Fill offsets[0..2, :count] with those of cells first, first + 1, ...
+
+    They are the offsets of the centre, the upper edge and the left edge.
     """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)
@@ -71,8 +74,9 @@ def _centres(sums, offsets, n, centres):  # type: ignore[no-untyped-def]
 
 @inner
 def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, offsets, rows):  # type: ignore[no-untyped-def]
-    """One octave: the n x n map `source` becomes the 2n x 2n map `target`; cell (i, j) draws block first + i *
-    n + j.
+    """One octave: the n x n map `source` becomes the 2n x 2n map `target`.
+
+    Cell (i, j) draws block first + i * n + j.
     """
     sums = rows[0]
     before = rows[1]
@@ -112,7 +116,7 @@ def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, 
 
 @kernel
 def grow_plasmas(side, height, width, wibble_decay, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    """Draw maps, (N, side, side) float32, in [0, 1] in their upper left part (height, width)."""
+    """Draw maps, (N, side, side) float32, in [0, 1] in their corner (height, width)."""
     count = sample_keys.size
     half = max(side // 2, 1)
     maps = np.empty((count, side * side), np.float32)
@@ -256,10 +260,10 @@ def fog(
     rounding: str = "floor",
     plasma: NDArray[np.float32],
 ) -> Images:
-    """Lay fog over images: plasma added in proportion, then scaled back to the image's own maximum.
+    """Lay fog over images.
 
-    ``floor((x + weight * plasma) * m / (m + weight))`` with x in [0, 1] and m the image's maximum, times 255. A black
-    image stays black.
+    Plasma added in proportion, then scaled back to the image's own maximum. ``floor((x + weight * plasma) * m / (m +
+    weight))`` with x in [0, 1] and m the image's maximum, times 255. A black image stays black.
 
     Notes
     -----

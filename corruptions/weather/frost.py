@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 
+import cv2
 import numpy as np
 
 from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
-from ..kernels import inlined, kernel
+from ..kernels import kernel
 from ..levels import ROUNDING, half
 from ..random.philox import draw_word
 from ..registry import Draw, Images, Keys, Parameter, corruption
@@ -19,13 +20,16 @@ _TEXTURE = np.int64(0)
 _WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
 # Pixels that enlarged default textures are larger than the image, so that crops differ
 _MARGIN = 64
-# Pixels of all resized textures up to which they are made whole and kept
-_SMALL = 1 << 21
+# Pixels of all resized textures up to which they are kept
+_SMALL = 1 << 22
 
 
 @kernel
 def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def]
-    """Return (N, 3): texture, first row, first column; `spans` (textures, 2) counts the first rows and columns."""
+    """Return each image's texture, first row and first column, (N, 3).
+
+    `spans` (textures, 2) counts the first rows and columns.
+    """
     out = np.empty((sample_keys.size, 3), np.int64)
     for i in range(sample_keys.size):
         texture = picks[(np.int64(draw_word(_WHICH, stage_key, sample_keys[i], _TEXTURE)) * picks.size) >> 32]
@@ -42,83 +46,47 @@ def _mix(image, texture, image_weight, frost_weight, half, out):  # type: ignore
         out[p] = np.uint8(min(image_weight * image[p] + frost_weight * texture[p] + half, 255.0))
 
 
-@inlined
-def _sources(position, scale, size, clamped):  # type: ignore[no-untyped-def]
-    """Return two source pixels and their weights in 1/2048, as OpenCV's linear resize has them: places are float32.
-
-    Beyond the first and last pixel, columns take that pixel alone (`clamped`), rows take it twice.
-    """
-    where = np.float32((position + 0.5) * (1.0 / scale) - 0.5)
-    first = np.int64(np.floor(where))
-    part = np.float32(where - np.float32(first))
-    if clamped and (first < 0 or first >= size - 1):
-        part = np.float32(0.0)
-        first = np.int64(min(max(first, 0), size - 1))
-    before = np.int64(np.rint(np.float32(np.float32(1.0) - part) * np.float32(2048.0)))
-    after = np.int64(np.rint(part * np.float32(2048.0)))
-    return min(max(first, 0), size - 1), min(max(first + 1, 0), size - 1), before, after
-
-
 @kernel
-def _cut(texture, scale, row, column, out):  # type: ignore[no-untyped-def]
-    """Cut `out` (H, W, C) from a texture (h, w, 3) resized by `scale`, without resizing all of it.
-
-    Bit for bit ``cv2.resize(texture, (0, 0), fx=scale, fy=scale)``, which drops bits on its way, cut at (row, column).
-    """
-    height, width, channels = out.shape
-    rows, columns = texture.shape[:2]
-    across = np.empty((width, 4), np.int64)
-    for x in range(width):
-        across[x, 0], across[x, 1], across[x, 2], across[x, 3] = _sources(column + x, scale, columns, True)
-    rgb = np.empty(3, np.int64)
-    for y in range(height):
-        top, bottom, upper, lower = _sources(row + y, scale, rows, False)
-        for x in range(width):
-            left, right, before, after = across[x, 0], across[x, 1], across[x, 2], across[x, 3]
-            for c in range(3):
-                a = np.int64(texture[top, left, c]) * before + np.int64(texture[top, right, c]) * after
-                b = np.int64(texture[bottom, left, c]) * before + np.int64(texture[bottom, right, c]) * after
-                rgb[c] = ((((a >> 4) * upper) >> 16) + (((b >> 4) * lower) >> 16) + 2) >> 2
-            if channels == 3:
-                out[y, x, 0], out[y, x, 1], out[y, x, 2] = rgb[0], rgb[1], rgb[2]
-            else:
-                out[y, x, 0] = (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16
-
-
-@kernel
-def _frost(images, out, texture, index, crops, scale, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
-    """Frost the images whose crops are of texture `index`; at scale 0 it is cropped without resizing."""
-    patch = np.empty(images.shape[1:], np.uint8)
+def _frost(images, out, texture, index, crops, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
+    """Frost the images whose crops are of texture `index`."""
     height, width = images.shape[1:3]
     for i in range(images.shape[0]):
-        if crops[i, 0] != index:
-            continue
-        if scale == 0.0:
-            for y in range(height):
-                begin = crops[i, 2]
-                strip = texture[crops[i, 1] + y, begin : begin + width].reshape(-1)
-                _mix(images[i, y].reshape(-1), strip, image_weight, frost_weight, half, out[i, y].reshape(-1))
-        else:
-            _cut(texture, scale, crops[i, 1], crops[i, 2], patch)
-            _mix(images[i].reshape(-1), patch.reshape(-1), image_weight, frost_weight, half, out[i].reshape(-1))
+        for y in range(height if crops[i, 0] == index else 0):
+            begin = crops[i, 2]
+            strip = texture[crops[i, 1] + y, begin : begin + width].reshape(-1)
+            _mix(images[i, y].reshape(-1), strip, image_weight, frost_weight, half, out[i, y].reshape(-1))
+
+
+@kernel
+def _grey(texture):  # type: ignore[no-untyped-def]
+    out = np.empty((texture.shape[0], texture.shape[1], 1), np.uint8)
+    source, target = texture.reshape(-1), out.reshape(-1)
+    for p in range(np.uint64(target.size)):
+        q = np.uint64(3) * p
+        r, g, b = np.int32(source[q]), np.int32(source[q + np.uint64(1)]), np.int32(source[q + np.uint64(2)])
+        target[p] = np.uint8(np.int32(19595 * r + 38470 * g + 7471 * b + 32768) >> 16)
+    return out
+
+
+def _resized(texture: Texture, scale: float, channels: int) -> Texture:
+    """Return a texture resized, as colour or as grey."""
+    if scale != 1.0:
+        texture = np.asarray(cv2.resize(texture, (0, 0), fx=scale, fy=scale), np.uint8)
+    if channels == 1:
+        texture = np.asarray(_grey(texture))
+    return texture
 
 
 @functools.lru_cache(maxsize=4)
-def _shrunk(textures: TextureSet, scale: float, height: int, width: int, channels: int) -> tuple[Texture, ...]:
-    """Return the textures resized by a scale of at most 1, with 1 or 3 channels, and no smaller than (height, width).
-
-    A pixel of a resized texture is the same wherever a crop of it begins: so they are made once, not for each image.
-    """
-    resized = []
-    for array in textures.arrays:
-        rows, columns = np.rint(np.array(array.shape[:2]) * scale).astype(np.int64).tolist()
-        resized.append(np.empty((max(rows, height), max(columns, width), channels), np.uint8))
-        _cut(array, scale, np.int64(0), np.int64(0), resized[-1])
-    return tuple(resized)
+def _kept(textures: TextureSet, scale: float, channels: int) -> tuple[Texture, ...]:
+    return tuple(_resized(array, scale, channels) for array in textures.arrays)
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
-    """Return the scale that is used: the given one, or for the default textures one that covers the image."""
+    """Return the scale by which textures are resized.
+
+    It is the given one, or for the default textures one that covers the image.
+    """
     if textures.default:
 
         def covering(more: int) -> float:
@@ -194,11 +162,11 @@ def frost(
     sizes = np.array([a.shape[:2] for a in chosen.arrays])
     spans = np.maximum(np.rint(sizes * scale).astype(np.int64) - [height, width], 1)
     crops = _crops(*keys, np.array(chosen.picks, np.int64), spans)
-    arrays, resized_by = chosen.arrays, scale
-    if scale == 1.0 and channels == 3:
-        resized_by = 0.0
-    elif scale <= 1.0 and sizes.prod(axis=1).sum() * scale * scale <= _SMALL:
-        arrays, resized_by = _shrunk(chosen, scale, height, width, channels), 0.0
-    for index, array in enumerate(arrays):
-        _frost(images, out, array, index, crops, resized_by, *weights)
+    small = sizes.prod(axis=1).sum() * scale * scale <= _SMALL
+    for index in np.unique(crops[:, 0]):
+        if small:
+            texture = _kept(chosen, scale, channels)[index]
+        else:
+            texture = _resized(chosen.arrays[index], scale, channels)
+        _frost(images, out, texture, index, crops, *weights)
     return out

@@ -7,7 +7,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import double_over_255, over_255
@@ -15,7 +14,7 @@ from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, corruption
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
@@ -29,15 +28,15 @@ class Magnified(NamedTuple):
     """Length of the middle part that is magnified."""
     start: int
     """Its first pixel."""
-    before: NDArray[np.int64]
+    before: Wholes
     """For each output pixel, the pixel of the crop before it."""
-    fraction: NDArray[np.float64]
+    fraction: Floats
     """And how far it lies towards the next one."""
 
 
 @functools.lru_cache(maxsize=64)
 def magnified(side: int, zoom: float) -> Magnified:
-    """Return the grid on which the middle of a side is magnified to the whole side.
+    """Return the grid on which the middle of a side is magnified.
 
     The middle ``ceil(side / zoom)`` pixels are stretched end to end over ``round(crop * zoom)`` pixels, of which the
     middle `side` remain.
@@ -54,7 +53,10 @@ def magnified(side: int, zoom: float) -> Magnified:
 
 @kernel
 def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # type: ignore[no-untyped-def]
-    """Stretch crops (N, h, w) of normals over layers (N, H, W, 1), cut off below the threshold, floored to bytes."""
+    """Stretch crops of normals over layers, cut off below the threshold.
+
+    Crops are (N, h, w), layers (N, H, W, 1), floored to bytes.
+    """
     count, depth, breadth = crops.shape
     height, width = rows.size, columns.size
     out = np.empty((count, height, width, 1), np.uint8)
@@ -135,14 +137,14 @@ def _grid(shape: Shape, parameters: Given) -> tuple[Magnified, Magnified]:
     return magnified(shape[0], float(parameters["zoom"])), magnified(shape[1], float(parameters["zoom"]))
 
 
-def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
     """Draw the middle of each image's layer, with its mean and standard deviation."""
     rows, columns = _grid(shape, parameters)
     normal = float(parameters["mean"]), float(parameters["std"])
     return np.asarray(normal_layers(rows.crop, columns.crop, *normal, *keys, NORMALS_STREAM, normal_table()))
 
 
-def _given_layer(normals: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _given_layer(normals: Floats, shape: Shape, parameters: Given) -> Floats:
     middle = tuple(slice(side.start, side.start + side.crop) for side in _grid(shape, parameters))
     return np.asarray(parameters["mean"] + parameters["std"] * normals[middle])
 
@@ -193,11 +195,12 @@ def snow(
     sigma: float,
     mix: float,
     rounding: str = "floor",
-    normals: NDArray[np.float64],
-    angle_deg: NDArray[np.float64],
+    normals: Floats,
+    angle_deg: Floats,
 ) -> Images:
-    """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180
-    degrees.
+    """Let it snow.
+
+    Flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
 
     Notes
     -----

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
+from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
 from ..separable import band_rows, block_rows, half_gaussian, weigh
 from .edges import canny
 from .water import deepen
@@ -90,7 +89,10 @@ def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
-    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1."""
+    """Mix liquid into images, in single precision as published, floored.
+
+    A value becomes x (1 - keep * strength) + color * strength; keep is 0 or 1.
+    """
     count, height, width, channels = images.shape
     first = color[0]
     for i in range(count):
@@ -119,7 +121,7 @@ def _grain(parameters: Given) -> float:
     return float(parameters["std"]) * _magnification(parameters.get("liquid_scale", 1.0))
 
 
-def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
     """Draw each image's layer, with its mean and standard deviation."""
     layers = normal_layers(
         *shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table()
@@ -182,7 +184,7 @@ def spatter(
     liquid_scale: float = 1.0,
     grey_mud: float = 45.771,
     rounding: str = "floor",
-    normals: NDArray[np.float64],
+    normals: Floats,
 ) -> Images:
     """Spatter water, pale turquoise and added, or mud, brown and covering, over images.
 

@@ -1,6 +1,4 @@
-"""Frost textures: four of our own, or a user's own pictures, with names and hashes for the manifest; what the published
-ones are like.
-"""
+"""Frost textures, ours or a user's own; how they differ from the published ones."""
 
 from __future__ import annotations
 
@@ -60,7 +58,10 @@ class TextureSet:
         return self.origin[0] == "default"
 
     def not_covering(self, scale: float, height: int, width: int) -> list[str]:
-        """Return the textures that are smaller than an image once they are resized by a scale, as ``name: HxW``."""
+        """Return the textures that are too small for an image, as ``name: HxW``.
+
+        They are smaller than it once they are resized by a scale.
+        """
         return [
             f"{name}: {rows}x{columns}"
             for name, (rows, columns) in zip(self.names, (a.shape[:2] for a in self.arrays), strict=True)
@@ -89,11 +90,11 @@ def _default(shape: str) -> TextureSet:
 
 
 def load_textures(directory: str | Path) -> TextureSet:
-    """Return a user's own textures: the PNG and JPEG files of a directory, sorted by name.
+    """Return a user's own textures.
 
-    Files called frost1 to frost6, as the released generators ship them, are drawn from as those do: the first five,
-    equally likely (their ``randint(5)`` never picks the sixth). Any other set is drawn from uniformly. `SourceError`
-    lists all problems at once.
+    The PNG and JPEG files of a directory, sorted by name. Files called frost1 to frost6, as the released generators
+    ship them, are drawn from as those do: the first five, equally likely (their ``randint(5)`` never picks the sixth).
+    Any other set is drawn from uniformly. `SourceError` lists all problems at once.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
@@ -166,7 +167,10 @@ def _sha256(texture: Texture) -> str:
 
 
 def differences(textures: TextureSet) -> list[str]:
-    """Return one note that says how textures differ from the published ones; none where they are the published ones."""
+    """Return one note that says how textures differ from the published ones.
+
+    None where they are the published ones.
+    """
     drawn = Counter(textures.sha256[i] for i in textures.picks)
     if {sha256: Fraction(times, len(textures.picks)) for sha256, times in drawn.items()} == PUBLISHED:
         return []

@@ -1,6 +1,7 @@
-"""Relief of water drops: edges of the liquid -> distances -> equalised -> embossed -> smoothed, all in integers.
+"""Relief of water drops.
 
-Distances are the 5x5 chamfer in fixed point, free of any library's choice of code path.
+Edges of the liquid -> distances -> equalised -> embossed -> smoothed, all in integers. Distances are the 5x5 chamfer in
+fixed point, free of any library's choice of code path.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _FAR = np.int32((1 << 29) - 1)
 
 @inlined
 def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
-    """row[x + 2] = the least of itself and the ways over the two rows on one side of it; all rows are padded by two."""
+    """Take the least way over the two rows on one side of a row.
+
+    row[x + 2] is the least of itself and those ways; all rows are padded by two.
+    """
     # Slices rather than x + 1: an index that might be negative keeps LLVM from vectorising.
     line, straight = row[2 : width + 2], above[2 : width + 2]
     diagonal, diagonal2 = above[1 : width + 1], above[3 : width + 3]
@@ -39,8 +43,9 @@ def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
 
 @kernel
 def chamfer(edges, distances):  # type: ignore[no-untyped-def]
-    """Fill `distances` with every pixel's chamfer distance to the nearest non-zero pixel of its picture in `edges`, (N,
-    H, W) uint8.
+    """Fill `distances` with every pixel's chamfer distance to the nearest edge.
+
+    An edge is a non-zero pixel of the picture in `edges`, (N, H, W) uint8.
 
     Distances are int32 in units of 1 / 65536 pixel, (N, H + 4, W + 4): a picture is padded by two on each side. Without
     any edge all are far (2**29 - 1 or more).
@@ -152,7 +157,10 @@ def _equalise(pictures):  # type: ignore[no-untyped-def]
 
 @kernel
 def _emboss(sources, targets):  # type: ignore[no-untyped-def]
-    """Light from the lower right: correlate with [-2 -1 0; -1 1 1; 0 1 2], clip to a byte."""
+    """Light a picture from the lower right, clipped to a byte.
+
+    It is correlated with [-2 -1 0; -1 1 1; 0 1 2].
+    """
     count, height, width = sources.shape[0], sources.shape[1] - 2, sources.shape[2] - 2
     for i in range(count):
         source = sources[i]
@@ -174,7 +182,10 @@ def _emboss(sources, targets):  # type: ignore[no-untyped-def]
 
 @kernel
 def _weigh(reliefs, liquids, opacity, depths):  # type: ignore[no-untyped-def]
-    """Smooth the relief 3x3, multiply it by the liquid, and scale each picture to `opacity` at its deepest point."""
+    """Smooth the relief 3x3, multiply it by the liquid, and scale it.
+
+    Each picture has `opacity` at its deepest point.
+    """
     count, height, width = liquids.shape
     sums = np.empty(width + 2, np.int32)
     left, middle, right = sums[:width], sums[1 : width + 1], sums[2 : width + 2]
@@ -199,7 +210,9 @@ def _weigh(reliefs, liquids, opacity, depths):  # type: ignore[no-untyped-def]
 
 
 def deepen(liquids: NDArray[np.uint8], edges: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[np.float32]:
-    """Return liquid times relief, (N, H, W) float32, with `opacity` at the deepest point of each layer.
+    """Return liquid times relief, with `opacity` at the deepest point of each layer.
+
+    It is (N, H, W) float32.
 
     The liquid stops deepening `reach` pixels from an edge.
     """

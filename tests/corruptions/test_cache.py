@@ -37,7 +37,7 @@ def site(tmp_path):
 
 
 def installed(folder):
-    """Return a site folder with a copy of the package, as an installation lays it out."""
+    """Return a site folder with a copy of the package, as installed."""
     shutil.copytree(
         Path(corruptset.__file__).parent, folder / "site/corruptset", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -51,14 +51,20 @@ def environment(site, **more):
 
 
 def obey_permissions() -> None:
-    """Take from root, in a child about to be executed, the right to write what its permissions forbid."""
+    """Take from root the right to write what its permissions forbid.
+
+    It runs in a child that is about to be executed.
+    """
     if os.getuid() == 0:
         bounding_set_drop, dac_override = 24, 1
         ctypes.CDLL(None).prctl(bounding_set_drop, dac_override, 0, 0, 0)
 
 
 def call(site, name="gaussian_noise", **more):
-    """Return the digest of an output, the folder of the cache, and the kernels in it with whether each is a link."""
+    """Return an output's digest, the folder of the cache, and its kernels.
+
+    Each kernel comes with whether it is a link.
+    """
     program = [sys.executable, "-c", CALL.format(name=name)]
     done = subprocess.run(
         program,
@@ -88,8 +94,10 @@ def read_only(folder):
 
 @pytest.mark.ci
 def test_an_edited_callee_changes_the_output(site, tmp_path):
-    """The kernel that calls `philox4x32` stands in another file than the edit: numba alone would keep the stale
-    code."""
+    """The kernel that calls `philox4x32` stands in another file than the edit.
+
+    Numba alone would keep the stale code.
+    """
     cache = {"CORRUPTSET_CACHE": str(tmp_path / "cache")}
     before = call(site, **cache)[0]
     assert call(site, **cache)[0] == before
@@ -158,8 +166,10 @@ def test_a_read_only_site_without_a_home_works(site):
 
 @pytest.mark.ci
 def test_a_cache_that_can_only_be_read_is_read(site, tmp_path):
-    """As in a container with a read-only root, which any user runs: nothing is compiled again, and nothing is written
-    there."""
+    """As in a container with a read-only root, which any user runs.
+
+    Nothing is compiled again, and nothing is written there.
+    """
     cache = tmp_path / "cache"
     first, _, kernels = call(site, SEVERAL, CORRUPTSET_CACHE=str(cache))
     assert len(kernels) >= 4
@@ -172,7 +182,10 @@ def test_a_cache_that_can_only_be_read_is_read(site, tmp_path):
 
 @pytest.mark.ci
 def test_damaged_kernels_are_compiled_again(site, tmp_path):
-    """What numba keeps itself broke every later call, or was run as it was: a crash without a word."""
+    """What numba keeps itself broke every later call, or was run as it was.
+
+    A crash without a word.
+    """
     cache = tmp_path / "cache"
     first = call(site, SEVERAL, CORRUPTSET_CACHE=str(cache))[0]
     kernels = sorted(cache.rglob("*.kernel"))
@@ -223,7 +236,10 @@ def test_a_kernel_is_named_by_its_code_and_by_all_that_it_names():
 def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_written_is_passed_over(
     tmp_path, monkeypatch
 ):
-    """A relative path is one folder wherever the process goes: workers are told of it by its absolute path."""
+    """A relative path is one folder wherever the process goes.
+
+    Workers are told of it by its absolute path.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")

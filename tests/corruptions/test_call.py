@@ -31,8 +31,7 @@ def test_without_a_key_other_images_draw_otherwise():
 
 
 def test_chains_equal_corrupting_the_corrupted_in_every_form():
-    """The second stage of a chain has a key of its own, so only a deterministic second stage can be compared
-    directly."""
+    """The second stage has a key of its own: only a deterministic one compares directly."""
     options = {"calibration": "cifar"}
     first = corruptset.corrupt(IMAGE, "gaussian_noise", severity=3, **options)
     np.testing.assert_array_equal(
@@ -155,8 +154,7 @@ def test_files_and_given_draws_are_not_remembered(tmp_path, remembered):
 
 
 def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
-    """That whatever is declared to draw nothing does not depend on its key is held for every corruption in
-    test_properties."""
+    """That what draws nothing does not depend on its key: test_properties holds it."""
     hashed, whole = [], call.pixel_keys
     monkeypatch.setattr(call, "pixel_keys", lambda images: hashed.append(images) or whole(images))
     for chain, drawn in (("contrast/3", 0), ("clean", 0), ("fog/3", 1), ("contrast-3+fog-3", 2)):

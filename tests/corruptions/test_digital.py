@@ -53,8 +53,10 @@ def test_contrast_is_about_each_channels_own_mean():
 
 
 def test_brightness_is_hsv_and_back():
-    """Over every pair of greatest and least channel too. The published path's rounding decides where a level is
-    whole."""
+    """Over every pair of greatest and least channel too.
+
+    The published path's rounding decides where a level is whole.
+    """
     most, least = np.maximum(*np.mgrid[:256, :256]), np.minimum(*np.mgrid[:256, :256])
     for image in (photograph("astronaut"), np.stack([most, least, least], -1).astype(np.uint8)):
         for shift in (0.05, 0.1, 0.3, 0.5, -0.25, 1.0):
@@ -159,7 +161,10 @@ def drawn(height, width, seed=5):
 
 
 def moved(image, alpha, sigma, affine, points, field_x, field_y, *, black=False):
-    """The definition with SciPy's filter and interpolation; the affine map reads at multiples of 1/32 pixel."""
+    """The definition with SciPy's filter and interpolation.
+
+    The affine map reads at multiples of 1/32 pixel.
+    """
     height, width, channels = image.shape
     side = min(height, width) // 3
     cx, cy = width // 2, height // 2
@@ -182,7 +187,10 @@ def moved(image, alpha, sigma, affine, points, field_x, field_y, *, black=False)
 
 
 def test_elastic_transform_is_its_definition():
-    """It rounds a coordinate once; OpenCV's sums of 1/1024, as published, twice: a few samples lie 1/32 pixel apart."""
+    """It rounds a coordinate once; OpenCV's sums of 1/1024, as published, twice.
+
+    A few samples lie 1/32 pixel apart.
+    """
     image = np.ascontiguousarray(photograph("chelsea")[:100, :120])
     for calibration, side, severity, row in severities("elastic_transform"):
         picture = image if side == 224 else photograph("chelsea", 32)

@@ -75,7 +75,10 @@ def test_the_published_six_are_drawn_as_published_and_others_uniformly(tmp_path)
     [(0.2, (600, 900)), (0.3, (315, 560)), (0.5, (133, 177)), (0.77, (133, 177)), (1.6, (133, 177)), (3.0, (40, 30))],
 )
 def test_a_crop_is_one_of_opencvs_resize_bit_for_bit(tmp_path, scale, size):
-    """As make_cifar_c.py and make_tinyimagenet_c.py call it; uint8, linear: the same with SIMD and IPP on and off."""
+    """As make_cifar_c.py and make_tinyimagenet_c.py call it; uint8, linear.
+
+    The same with SIMD and IPP on and off.
+    """
     textures = directory_of(tmp_path, ["a.png"], size)
     resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale)
     drawn = Keys(np.uint64(9), sample_keys(map(str, range(12)))).whole_numbers(

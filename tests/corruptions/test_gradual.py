@@ -48,7 +48,10 @@ def below(drawn, count):
 
 
 def test_ends_of_lines_are_their_words():
-    """The first end lies on the left or the top edge, by a coin, the last on the right or the bottom one."""
+    """The first end lies on the left or the top edge, by a coin.
+
+    The last one lies on the right or the bottom edge.
+    """
     for name, ink in (("black_lines", 0), ("white_lines", 255)):
         for level, height, width in ((1, 20, 33), (2, 20, 33), (7, 33, 20), (30, 40, 40)):
             drawn = below(words(6, level), [2, height, width] * 2)
@@ -99,7 +102,7 @@ def boxed(image, boxes, what):
 
 
 def rectangles(level, height, width, density, least, most):
-    """Words 4 k .. 4 k + 3 are the width, height, left and top of rectangle k."""
+    """Four words are the sides and the corner of a rectangle."""
     drawn = words(4 * int(density * (height + width) + 1e-9), level).reshape(-1, 4)
     wide, high = (
         np.minimum(least + below(drawn[:, k], most - least + 1), side) for k, side in ((0, width), (1, height))
@@ -215,7 +218,7 @@ def test_swaps_are_their_words_one_pair_after_the_other(channels, which):
 
 
 def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
-    """0.9 x 5 = 4.5 and 1.1 x 55 = 60.5 are the ties that tell."""
+    """4.5 (0.9 x 5) and 60.5 (1.1 x 55) are the ties that tell."""
     for name, factor, end in (("fade_black", Fraction(9, 10), 4), ("fade_white", Fraction(11, 10), 255)):
         assert step(name, RAMP).ravel().tolist() == [min(round(v * factor), 255) for v in range(256)]
         last = corruptset.corrupt(RAMP[0], name, level=60).ravel()
@@ -224,8 +227,10 @@ def test_fades_round_half_to_even_and_stop_where_rounding_stops_them():
 
 
 def greyed(pixel, factor=0.9):
-    """One step towards grey in exact arithmetic, hue and saturation rounded as bytes; within a level of the real
-    one."""
+    """One step towards grey in exact arithmetic, hue and saturation rounded as bytes.
+
+    Within a level of the real one.
+    """
     r, g, b = (int(v) for v in pixel)
     value, difference = max(r, g, b), max(r, g, b) - min(r, g, b)
     if difference == 0:
@@ -331,7 +336,7 @@ def test_given_draws_are_used_level_by_level_and_checked(name):
     beyond[0, 0, 0], negative[0, 1, 1] = 40, -1
     for wrong, says in (
         (value[:4], "expected (5 or more"),
-        (value.astype(float), "expected whole numbers"),
+        (value.astype(float), "expected int64"),
         (beyond, "beyond the image of 32x40"),
         (negative, "beyond the image of 32x40"),
     ):

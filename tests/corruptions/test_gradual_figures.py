@@ -1,8 +1,9 @@
-"""Gradual degradations on the eight photographs: the released notebook's figures, and the paper's shares of change.
+"""Gradual degradations on the eight photographs.
 
-The figures were measured by running the notebook on the same crops, with two seeds where it draws. What it defines
-otherwise than the paper's tables do is left out: its adjacent swaps can hit the pixel itself, and its posterize and
-JPEG have one bin, or one step of quality, more at each level (so its level k + 1 is compared with our level k).
+The released notebook's figures, and the paper's shares of change. The figures were measured by running the notebook on
+the same crops, with two seeds where it draws. What it defines otherwise than the paper's tables do is left out: its
+adjacent swaps can hit the pixel itself, and its posterize and JPEG have one bin, or one step of quality, more at each
+level (so its level k + 1 is compared with our level k).
 """
 
 from __future__ import annotations
@@ -85,8 +86,10 @@ def test_shares_of_changed_pixels_are_the_papers(name):
 
 
 def test_the_texts_swaps_change_less():
-    """The paper's tables and its text disagree: the text's exchanges of neighbours reach 17 % where the table has 56
-    %."""
+    """The paper's tables and its text disagree.
+
+    The text's exchanges of neighbours reach 17 % where the table has 56 %.
+    """
     two, four = (
         changed(corruptset.corrupt(photographs(), "adjacent_pixel_swap", level=k, ladder="text")) for k in (2, 4)
     )

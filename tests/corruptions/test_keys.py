@@ -1,4 +1,7 @@
-"""Stage keys and sample keys: pinned, those of the specification, and equal or different where the design says so."""
+"""Stage keys and sample keys.
+
+Pinned, those of the specification, and equal or different where the design says so.
+"""
 
 from __future__ import annotations
 

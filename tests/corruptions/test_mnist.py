@@ -75,8 +75,10 @@ def test_blur_contrast_brightness_and_saturate_are_the_published_arithmetic(seve
 
 @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
 def test_elastic_transform_brings_in_black(severity):
-    """OpenCV's affine warp and scipy's interpolation with a constant border, as published; both at their own
-    precision."""
+    """OpenCV's affine warp and scipy's interpolation with a constant border, as published.
+
+    Both at their own precision.
+    """
     alpha, sigma, affine, *_ = shipped("mnist").row("elastic_transform", severity).parameters.values()
     rng = np.random.default_rng(severity)
     points, (field_x, field_y) = rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, (2, 28, 28))

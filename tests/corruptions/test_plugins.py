@@ -30,7 +30,7 @@ def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def package(folder: Path, name: str = "slats", *, installed: bool = True) -> None:
-    """Write a package with a corruption in a module of its own, as an installation has it."""
+    """Write a package with a corruption in a module of its own, as installed."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
     (folder / name / "inner.py").write_text(template())

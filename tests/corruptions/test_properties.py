@@ -36,7 +36,10 @@ def test_every_corruption(name):
 
 
 def table_of(name: str, calibration: str = "cifar") -> Calibration:
-    """Return a shipped calibration, or one that has rows of a corruption, or rows of its golden digests' parameters."""
+    """Return a calibration that has rows of a corruption.
+
+    It is a shipped one, or rows of its golden digests' parameters.
+    """
     known = calibrations_of(name)
     if known or get_corruption(name).gradual is not None:
         return shipped(calibration if calibration in known or not known else known[0])
@@ -45,8 +48,10 @@ def table_of(name: str, calibration: str = "cifar") -> Calibration:
 
 
 def strengths(name: str, calibration: str = "cifar") -> list[dict[str, Any]]:
-    """Return what each severity of a table is asked for by, or some levels, of the ladder of the text for
-    "imagenet"."""
+    """Return what each severity of a table is asked for by, or some levels.
+
+    The levels are those of the ladder of the text for "imagenet".
+    """
     gradual, table = get_corruption(name).gradual, table_of(name, calibration)
     if gradual is None:
         return [{"severity": severity, "calibration": table} for severity in table.rows[name]]
@@ -196,7 +201,10 @@ def what_does_not_fit_is_refused(name):
 
 @holds
 def a_stage_is_applied_step_by_step(name):
-    """What a ladder makes in one pass is what each level makes alone; a step leaves its input, and draws of its own."""
+    """What a ladder makes in one pass is what each level makes alone.
+
+    A step leaves its input, and draws of its own.
+    """
     images = check_images(np.stack([painted(32, 45, 3, which) for which in range(2)]))
     declared, resources = get_corruption(name), needed_resources(name, images)
     before, ids = images.copy(), sample_keys(["x", "y"])

@@ -114,7 +114,10 @@ def joint_p(a, b, bits):
 
 @pytest.mark.parametrize(("count", "bits"), [(DEFAULT, 5), pytest.param(MANY, 8, marks=pytest.mark.long)])
 def test_words_are_uniform_and_independent(count, bits):
-    """Every bit; neighbours, samples, streams and seeds. One per cent of a bias or of repeated words is refused."""
+    """Every bit; neighbours, samples, streams and seeds.
+
+    One per cent of a bias or of repeated words is refused.
+    """
     for seed in range(5):
         stage, (a, b) = stage_key(seed, [("independence@1", {})]), sample_keys(["a", "b"])
         w = words(count, stage, a)

@@ -27,14 +27,19 @@ def rotate(image, angle_deg, **options):
 
 
 def canvas_size(height, width, angle):
-    """The least whole canvas, from floats; a sum that is whole but for the last bits is taken for whole."""
+    """The least whole canvas, from floats.
+
+    A sum that is whole but for the last bits is taken for whole.
+    """
     sine, cosine = abs(math.sin(math.radians(angle))), abs(math.cos(math.radians(angle)))
     return math.ceil(height * cosine + width * sine - 1e-9), math.ceil(width * cosine + height * sine - 1e-9)
 
 
 def turned(image, angle, interpolation, size, fill):
-    """Every canvas pixel by itself: where it comes from, counter-clockwise by `angle`; in doubles, as numpy rounds
-    them."""
+    """Every canvas pixel by itself: where it comes from, counter-clockwise by `angle`.
+
+    In doubles, as numpy rounds them.
+    """
     height, width = image.shape[:2]
     rows, columns = size
     sine, cosine = exact_sine_cosine(angle)
@@ -64,7 +69,7 @@ def turned(image, angle, interpolation, size, fill):
 
 @functools.cache
 def shares(size_in, size_out, method):
-    """The weights of a line's pixels in another's, as whole numbers over their common denominator, and that."""
+    """The weights of a line's pixels in another's, and their common denominator."""
     out = np.full((size_out, size_in), Fraction(0), object)
     for i in range(size_out):
         begin, end = Fraction(i * size_in, size_out), Fraction((i + 1) * size_in, size_out)
@@ -98,7 +103,10 @@ def slowly(image, angle, interpolation="nearest", canvas="loose", resize="area",
 
 @pytest.mark.parametrize("angle", [-60.0, -30.0, 0.0, 30.0, 60.0, 90.0])
 def test_equals_the_slow_version(angle):
-    """Clockwise by an angle is counter-clockwise by its negative; every way of reading, every way back."""
+    """Clockwise by an angle is counter-clockwise by its negative.
+
+    Every way of reading, every way back.
+    """
     for shape in SIZES:
         image = painted(*shape)
         both = rotate(np.stack([image, 255 - image]), angle, **PAPER | {"direction": "counterclockwise"})
@@ -155,8 +163,10 @@ def test_clockwise_is_clockwise_and_a_quarter_turn_moves_whole_pixels():
 
 
 def test_a_fixed_direction_draws_nothing_and_is_part_of_the_key():
-    """A stage after a rotation to the left draws otherwise than after one to the right; how pixels are read does not
-    matter."""
+    """A stage after a rotation to the left draws otherwise than after one right.
+
+    How pixels are read does not matter.
+    """
     images = np.repeat(painted(32, 32)[None], 40, axis=0)
     for direction, kinds in (("clockwise", 1), ("random", 2)):
         outs = rotate(images, 30.0, **PAPER | {"direction": direction}, key=numbers(40))
@@ -175,8 +185,10 @@ def test_a_fixed_direction_draws_nothing_and_is_part_of_the_key():
 
 
 def test_the_canvas_is_imrotate_s():
-    """ceil(h |cos| + w |sin|), in exact decimals: whole only at multiples of 90 degrees, where doubles would be in
-    doubt."""
+    """ceil(h |cos| + w |sin|), in exact decimals.
+
+    Whole only at multiples of 90 degrees, where doubles would be in doubt.
+    """
     assert loose_size(224, 224, 30.0) == loose_size(224, 224, -60.0) == (306, 306)
     assert loose_size(20, 30, 30.0) == (33, 36)
     assert [loose_size(20, 30, a) for a in (0.0, 90.0, 180.0, -90.0)] == [(20, 30), (30, 20)] * 2
@@ -195,7 +207,10 @@ def test_the_canvas_is_imrotate_s():
 
 @pytest.mark.parametrize("method", ["area", "bilinear", "nearest"])
 def test_resizing_is_exact(method):
-    """Larger, smaller, and both at once; flat stays flat, and rounding is of the exact value, halves up."""
+    """Larger, smaller, and both at once.
+
+    Flat stays flat, and rounding is of the exact value, halves up.
+    """
     for small, large in (
         ((8, 8), (8, 8)),
         ((9, 31), (16, 80)),

@@ -20,7 +20,10 @@ LUMA = np.array([0.299, 0.587, 0.114])
 
 
 def brute_force(edges):
-    """The chamfer norm to every edge pixel, the least taken: straight and knight's moves, or knight's and diagonal."""
+    """The chamfer norm to every edge pixel, the least taken.
+
+    Straight and knight's moves, or knight's and diagonal.
+    """
     y, x = np.mgrid[: edges.shape[0], : edges.shape[1]]
     best = np.full(edges.shape, 2**29 - 1)
     for v, u in zip(*np.nonzero(edges), strict=True):
@@ -93,7 +96,10 @@ def test_equals_the_definition(columns):
 
 
 def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
-    """Where the distance is capped the relief is flat. Drops of drawn layers are smaller than that, and do not tell."""
+    """Where the distance is capped the relief is flat.
+
+    Drops of drawn layers are smaller than that, and do not tell.
+    """
     image = painted(120, 130) // 2
     y, x = np.mgrid[:120, :130]
     away = np.hypot(y - 60, x - 65)
@@ -104,8 +110,10 @@ def test_a_large_drop_stops_deepening_twenty_pixels_from_its_edge():
 
 
 def test_without_a_drop_the_image_stays_and_grey_gets_the_luma():
-    """The published code divides by zero there and stores black. MNIST-C's mud has a level of its own, and it
-    rounds."""
+    """The published code divides by zero there and stores black.
+
+    MNIST-C's mud has a level of its own, and it rounds.
+    """
     image, grey = painted(24, 32), painted(48, 40, 1)
     normals = np.random.default_rng(3).standard_normal((48, 40))
     for columns in (WATER, MUD):

@@ -135,7 +135,7 @@ def test_an_epoch_and_a_seed_draw_anew() -> None:
         (
             lambda: Corrupt("fog-1+pgd-2"),
             ParameterError,
-            r"pgd follows the gradient of a model.*surrogate=\.\.\., label=",
+            r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label=",
         ),
         (lambda: Corrupt("canny_edges", severity=1)(painted(300, 300)), ParameterError, "no rows in calibration"),
         (lambda: Corrupt("fog", severity=3)(PHOTO, key=1.5), ParameterError, "key is 1.5; expected a string"),
@@ -147,12 +147,11 @@ def test_an_epoch_and_a_seed_draw_anew() -> None:
         (
             lambda: RandomCorrupt(["fog"], severities=range(0, 6)),
             ParameterError,
-            r"severities is range\(0, 6\); expected some of 1 to 5",
+            r"severities is range\(0, 6\); expected some from 1 on",
         ),
-        (lambda: RandomCorrupt(["fog"], levels=[True]), ParameterError, r"levels is \[True\]"),
         (lambda: RandomCorrupt(["fog"], epoch=-1), ParameterError, "epoch is -1"),
         (lambda: RandomCorrupt(["fog"], seed=2**53), ParameterError, "seed is 9007199254740992"),
-        (lambda: RandomCorrupt(["fogg", "salt_pepper"], p=2), ParameterError, "(?s)3 mistakes.*p is 2.*'fog'.*density"),
+        (lambda: RandomCorrupt(["snow", "fogg"]), UnknownCorruption, "Did you mean 'fog'"),
     ],
 )
 def test_mistakes_are_named_when_it_is_made(make: Any, kind: type[CorruptsetError], says: str) -> None:

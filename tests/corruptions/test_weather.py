@@ -27,7 +27,10 @@ def key_of(name, parameters, seed=0):
 
 
 def plasma_of(side, decay, stage, sample):
-    """Diamond-square on a torus: block b of the stream has the offsets of a cell's centre, upper edge and left edge."""
+    """Diamond-square on a torus.
+
+    Block b of the stream has the offsets of a cell's centre, upper edge and left edge.
+    """
     quarter = np.float32(0.25)
     grid, first, wibble = np.zeros((1, 1), np.float32), 0, 1.0
     blocks = np.array(plain.words(4 * (side * side - 1) // 3 + 4, int(stage), sample)).reshape(-1, 4)
@@ -63,7 +66,10 @@ def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(he
 
 
 def test_statistics_of_whole_maps_are_the_published_ones():
-    """Means over 400 maps of the released plasma_fractal(256, 2) and (32, 1.75), with their standard errors."""
+    """Means over 400 maps of the released plasma_fractal, with their standard errors.
+
+    They are of (256, 2) and (32, 1.75).
+    """
     for side, decay, mean, spread, step in ((256, 2.0, 0.5015, 0.1582, 0.0187), (32, 1.75, 0.4963, 0.1702, 0.1702)):
         maps = grow_plasmas(side, side, side, decay, np.uint64(5), np.arange(150, dtype=np.uint64), 0).astype(
             np.float64
@@ -104,8 +110,10 @@ ROW = {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12.0,
 
 
 def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, mix):
-    """The definition, in doubles: the middle of the layer, magnified linearly from end to end, and the middle of
-    that."""
+    """The definition, in doubles.
+
+    The middle of the layer, magnified linearly from end to end, and the middle of that.
+    """
     layer = mean + std * normals
     crop = [math.ceil(n / zoom) for n in layer.shape]
     start = [(n - c) // 2 for n, c in zip(layer.shape, crop, strict=True)]
@@ -137,8 +145,10 @@ def test_snow_is_its_definition(row):
 
 
 def test_what_snow_draws_can_be_given_back():
-    """A layer's middle alone is drawn; its angle is uniform between -135 and -45 degrees; a given layer leaves each
-    image its angle."""
+    """A layer's middle alone is drawn; its angle is uniform between -135 and -45 degrees.
+
+    A given layer leaves each image its angle.
+    """
     images, ids = np.stack([painted(40, 33)] * 3), numbers(3)
     row = ROW | {"zoom": 3.0}
     keys = Keys(key_of("snow", row), sample_keys(ids))

@@ -1,5 +1,6 @@
-"""Golden digests: the output bytes of every corruption x severity x calibration, and of some named parameters, on small
-pictures.
+"""Golden digests: the output bytes of every corruption on small pictures.
+
+They are of every severity and calibration, and of some named parameters.
 
 ``python -m tests.golden [NAME ...]`` compares. ``python -m tests.golden --write [NAME ...]`` records the digests of new
 corruptions and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
@@ -44,7 +45,10 @@ NAMED: dict[str, dict[str, dict[str, object]]] = {
 
 
 def ramps() -> np.ndarray:
-    """Return linear ramps: all gradients are equal but for rounding, so the order of every sum shows."""
+    """Return linear ramps.
+
+    All gradients are equal but for rounding, so the order of every sum shows.
+    """
     y, x = np.mgrid[:28, :28]
     return np.stack(
         [
@@ -69,11 +73,11 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
 
 
 def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
-    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named: {what: one}}.
+    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named.
 
-    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30, or of its
-    last. ``named`` is there for those that `NAMED` has parameters of. Without names, all that are the same on every
-    machine are measured.
+    {what: one}}. A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30,
+    or of its last. ``named`` is there for those that `NAMED` has parameters of. Without names, all that are the same on
+    every machine are measured.
     """
     measured: dict[str, dict[str, object]] = {}
     for name in sorted(names or RECORDABLE):
@@ -97,7 +101,10 @@ def tabled(name: str) -> dict[str, list[str]]:
 
 
 def listed(entry: dict[str, object]) -> dict[str, str]:
-    """Return a corruption's digests by what they are of: a calibration with a severity, or a name."""
+    """Return a corruption's digests by what they are of.
+
+    A calibration with a severity, or a name.
+    """
     rows = {f"{c} {s}": value for c, row in entry["digests"].items() for s, value in enumerate(row, 1)}  # type: ignore[attr-defined]
     return rows | entry.get("named", {})  # type: ignore[operator]
 

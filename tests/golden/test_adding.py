@@ -1,5 +1,6 @@
-"""docs/adding-a-corruption.md, followed literally in a copy of the package: three files change, and everything else
-finds them.
+"""docs/adding-a-corruption.md, followed literally in a copy of the package.
+
+Three files change, and everything else finds them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def block(language: str) -> str:
 
 @pytest.fixture
 def site(tmp_path):
-    """Return a folder with a copy of what the page edits, the package and its tests, laid out as installed."""
+    """Return a folder with a copy of the package and its tests, as installed."""
     unneeded = shutil.ignore_patterns("__pycache__", "manifests", "generate", "scores", "cli")
     shutil.copytree(Path(corruptset.__file__).parent, tmp_path / "corruptset", ignore=unneeded)
     shutil.copytree(

@@ -26,7 +26,7 @@ class Model(Linear):
     """The numpy stand-in, with what `predict` asks of a surrogate."""
 
     name, size, channels, batch = "stand-in", (32, 32), 3, 7
-    folders: tuple[str, ...] | None = None
+    of_labels: tuple[int, ...] | None = None
     least_accuracy = 0.0
 
     def __init__(self, **changes: Any) -> None:
@@ -49,7 +49,7 @@ class Model(Linear):
         }
 
     def for_classes(self, folders: list[str]) -> Model:
-        self.folders = tuple(folders)
+        self.of_labels = tuple(range(len(folders)))
         return self
 
     def logits(self, images: np.ndarray) -> np.ndarray:

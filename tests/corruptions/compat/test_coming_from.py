@@ -1,5 +1,6 @@
-"""docs/coming-from.md: what it says to type here runs, in its code blocks and in the right-hand columns of its
-tables.
+"""docs/coming-from.md: what it says to type here runs.
+
+In its code blocks and in the right-hand columns of its tables.
 """
 
 from __future__ import annotations

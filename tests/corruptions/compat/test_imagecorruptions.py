@@ -60,8 +60,10 @@ def test_each_has_the_parameters_of_imagenet_c_at_any_size_and_always_makes_the_
 
 
 def test_elastic_transform_is_its_own(monkeypatch):
-    """A square is moved by uniform noise up to 0.005 sides, smoothed over 0.01 sides, times the strength, without an
-    affine map."""
+    """A square is moved by smoothed uniform noise, without an affine map.
+
+    The noise is up to 0.005 sides, smoothed over 0.01 sides, times the strength.
+    """
     side, image = 64, painted(64, 64)
     field_x, field_y = np.random.default_rng(5).uniform(-1, 1, (2, side, side))
     whole = imagecorruptions.corrupt_image

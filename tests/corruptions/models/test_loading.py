@@ -95,7 +95,7 @@ def test_weights_that_are_none_or_of_another_architecture_are_told(network, tmp_
     good = (tmp_path / "weights.safetensors").read_bytes()
     for content in (b"", good[:-20], b"\xff" * 100):
         (tmp_path / "weights.safetensors").write_bytes(content)
-        assert "The weights weights.safetensors are no safetensors file, or a damaged one" in refused(file)
+        assert "The weights weights.safetensors cannot be read as a file of safetensors" in refused(file)
     text = refused(write(tmp_path, network, factory="small_nets:Plain"))
     assert (
         "The weights weights.safetensors are of another architecture than small_nets:Plain makes. Error(s) in" in text
@@ -111,13 +111,13 @@ def test_weights_that_are_none_or_of_another_architecture_are_told(network, tmp_
         (
             "no_such_module:net",
             {},
-            "its module cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
+            "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
         ),
-        ("small_nets:Smoth", {}, "small_nets has no 'Smoth'. Did you mean 'Smooth'?"),
-        ("small_nets:__name__", {}, "which is a str; expected a function or class"),
+        ("small_nets:Smoth", {}, "cannot be imported: AttributeError: module 'small_nets' has no attribute 'Smoth'"),
+        ("small_nets:__name__", {}, "The factory small_nets:__name__() fails: TypeError: 'str' object is not callable"),
         ("small_nets:Smooth", {"depth": 3}, "The factory small_nets:Smooth(depth=3) fails: TypeError: "),
         ("builtins:dict", {}, "The factory builtins:dict() returns a dict; expected a torch.nn.Module"),
-        ("broken:net", {}, "its module cannot be imported: ZeroDivisionError: division by zero"),
+        ("broken:net", {}, "cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )
 def test_a_factory_that_makes_nothing_is_told(network, factory, arguments, says, tmp_path):
@@ -173,7 +173,7 @@ def test_without_pytorch_it_is_said_how_to_install_it_and_mistakes_of_the_file_c
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=GREY)
     for call in (lambda: check_device("cpu"), lambda: corruptset.load_surrogate(file)):
         with pytest.raises(
-            ModelError, match=r"A model needs PyTorch, which is not installed\. .*pip install 'corruptset\[torch\]'"
+            ModelError, match=r"A model needs PyTorch, which cannot be imported: .*pip install 'corruptset\[torch\]'"
         ):
             call()
     with pytest.raises(ModelError, match="has neither factory nor program"):
@@ -190,7 +190,7 @@ def test_a_pytorch_that_cannot_be_imported_says_why(tmp_path, broken):
         "get('model_gradient');assert 'torch' not in sys.modules; loading.import_torch()"
     )
     last = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.splitlines()[-1]
-    assert "ModelError: A model needs PyTorch. It is installed, and cannot be imported: " in last
+    assert "ModelError: A model needs PyTorch, which cannot be imported: " in last
     assert ("libtorch_cpu.so" in last) or ("ModuleNotFoundError: No module named 'no_such_part'" in last)
 
 
@@ -199,18 +199,14 @@ def test_a_device_that_is_not_there_is_told(monkeypatch):
     torch = import_torch()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert check_device("cpu") == "cpu"
-    for device, says in (
-        ("cuda", r"The device is 'cuda', and PyTorch .* (is built without|finds no) CUDA.*Use --device cpu"),
-        ("gpu", "There is no device 'gpu'"),
-        ("meta", "The device is 'meta'; expected cpu or cuda"),
-    ):
-        with pytest.raises(ModelError, match=says):
+    for device in ("cuda", "gpu", "meta"):
+        with pytest.raises(ModelError, match=f"There is no device '{device}' for PyTorch .* here; it has cpu"):
             check_device(device)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
     assert check_device("cuda:1") == "cuda:1"
-    with pytest.raises(ModelError, match="The device is 'cuda:2', and there are 2"):
+    with pytest.raises(ModelError, match=r"There is no device 'cuda:2' .* it has cpu, cuda, cuda:0, cuda:1"):
         check_device("cuda:2")
 
 

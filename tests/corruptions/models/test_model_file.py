@@ -76,7 +76,7 @@ def test_every_mistake_at_once_with_its_line(tmp_path):
         "trust is 'yes'; expected true or false",
         "input, size is '224'; expected a list in square brackets",
         "input, mean, item 2 is 'a'; expected a number",
-        "input, std: is [0.2, 0.0, 0.2]; expected numbers above 0",
+        "input, std, item 2 is 0.0; expected a number above 0",
         "input, channels is 'rbg'; expected one of 'rgb', 'bgr' or 'grey'",
     ):
         assert part in text, text
