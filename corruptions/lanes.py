@@ -7,7 +7,9 @@ element.
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -16,65 +18,121 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 RUN = 8
-"""How many values `stretch` writes."""
+"""How many values `stretch` writes, and how many columns `cosines_down` filters."""
 PIXEL = 4
-"""How many `mix` writes: a pixel's three, and one that the next pixel overwrites."""
+"""How many `mix` and `blend` write: a pixel's three, and one that the next pixel overwrites."""
 TERMS = 8
 """How many cosines `cosines_down` adds up, an even number: they are summed in pairs."""
 SUMS = 16
-"""How many sums of a row `weigh_in` and its like write."""
-# Numba types what is called from Python, without the first parameter of an intrinsic.
+"""How many sums of a row `weigh_inwards` and its like write."""
+# Numba types what is called from Python, without the first parameter of an intrinsic; nor are its builders typed.
 _intrinsic: Any = intrinsic
+_tools: Any = cgutils
 _BYTES = {"uint8": 1, "float32": 4, "float64": 8}
 _KINDS = {"uint8": ir.IntType(8), "float32": ir.FloatType(), "float64": ir.DoubleType()}
-_PLACE = ir.IntType(64)
+_PLACE = types.int64
 
 
-class _Vectors:
-    """Vectors of one width in the arrays that a call is given; an array is named by its place among the arguments."""
+@dataclass
+class _Value:
+    """A number or vector of the code that is being made: its + - * are made, too."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, width: int) -> None:
-        self._context, self._builder, self._kinds, self._arguments = context, builder, signature.args, arguments
-        self._width = width
+    builder: Any
+    made: Any
 
-    def _at(self, array: int, place: Any) -> tuple[Any, str]:
-        kind = self._kinds[array]
-        data = self._context.make_array(kind)(self._context, self._builder, self._arguments[array]).data
-        return self._builder.gep(data, [place]), str(kind.dtype)
+    def _with(self, other: Any, operation: str) -> _Value:
+        kind = "" if isinstance(self.made.type, ir.IntType) else "f"
+        right = other.made if isinstance(other, _Value) else ir.Constant(self.made.type, other)
+        return _Value(self.builder, getattr(self.builder, kind + operation)(self.made, right))
 
-    def element(self, array: int, place: Any) -> Any:
-        """Return one element of an array."""
-        return self._builder.load(self._at(array, place)[0])
+    def __add__(self, other: Any) -> _Value:
+        return self._with(other, "add")
 
-    def put(self, value: Any, array: int, place: Any) -> None:
-        """Write one double into an array, as the elements of it are."""
-        at, own = self._at(array, place)
-        self._builder.store(value if own == "float64" else self._builder.fptrunc(value, _KINDS[own]), at)
+    def __sub__(self, other: Any) -> _Value:
+        return self._with(other, "sub")
 
-    def load(self, array: int, place: Any, kind: str) -> Any:
-        """Return the elements of an array from a place on, as `kind`."""
-        at, own = self._at(array, place)
-        vector = ir.VectorType(_KINDS[own], self._width)
-        loaded = self._builder.load(self._builder.bitcast(at, vector.as_pointer()), align=_BYTES[own])
-        if own == kind:
-            return loaded
-        wide = ir.VectorType(_KINDS[kind], self._width)
-        return self._builder.uitofp(loaded, wide) if own == "uint8" else self._builder.fpext(loaded, wide)
+    def __mul__(self, other: Any) -> _Value:
+        return self._with(other, "mul")
 
-    def everywhere(self, value: Any) -> Any:
+    def part(self, places: Sequence[int]) -> _Value:
+        """Return some elements of a vector."""
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), [*places])
+        return _Value(self.builder, self.builder.shuffle_vector(self.made, self.made, mask))
+
+    def everywhere(self, width: int) -> _Value:
         """Return a vector of one number."""
-        none = ir.Constant(ir.VectorType(value.type, self._width), ir.Undefined)
-        first = self._builder.insert_element(none, value, ir.Constant(ir.IntType(32), 0))
-        return self._builder.shuffle_vector(
-            first, none, ir.Constant(ir.VectorType(ir.IntType(32), self._width), [0] * self._width)
-        )
+        none = ir.Constant(ir.VectorType(self.made.type, width), ir.Undefined)
+        first = self.builder.insert_element(none, self.made, ir.Constant(ir.IntType(32), 0))
+        return _Value(self.builder, first).part([0] * width)
 
-    def store(self, value: Any, array: int, place: Any, kind: str) -> None:
-        """Write a vector of `kind` into an array, as the elements of it are."""
-        at, own = self._at(array, place)
-        vector = ir.VectorType(_KINDS[own], self._width)
-        narrowed = value if own == kind else self._builder.fptrunc(value, vector)
-        self._builder.store(narrowed, self._builder.bitcast(at, vector.as_pointer()), align=_BYTES[own])
+    def kept(self) -> _Kept:
+        """Keep the value from one turn of a loop to the next: in a register, once it is optimised."""
+        return _Kept(self.builder, _tools.alloca_once_value(self.builder, self.made))
+
+    @contextmanager
+    def loop(self) -> Iterator[_Value]:
+        """Loop as often as the number says."""
+        with _tools.for_range(self.builder, self.made) as loop:
+            yield _Value(self.builder, loop.index)
+
+
+@dataclass
+class _Kept:
+    builder: Any
+    place: Any
+
+    def get(self) -> _Value:
+        return _Value(self.builder, self.builder.load(self.place))
+
+    def set(self, value: _Value) -> None:
+        self.builder.store(value.made, self.place)
+
+
+@dataclass
+class _Array:
+    """An array that an intrinsic is given."""
+
+    builder: Any
+    data: Any
+    kind: str
+
+    def element(self, place: _Value) -> _Value:
+        """Return one element."""
+        return _Value(self.builder, self.builder.load(self.builder.gep(self.data, [place.made])))
+
+    def _place(self, place: _Value, kind: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(self.data, [place.made]), kind.as_pointer())
+
+    def load(self, place: _Value, width: int, kind: str = "float64") -> _Value:
+        """Return the elements from a place on, as `kind`."""
+        loaded = self.builder.load(self._place(place, ir.VectorType(_KINDS[self.kind], width)), align=_BYTES[self.kind])
+        if self.kind != kind:
+            convert = self.builder.uitofp if self.kind == "uint8" else self.builder.fpext
+            loaded = convert(loaded, ir.VectorType(_KINDS[kind], width))
+        return _Value(self.builder, loaded)
+
+    def store(self, value: _Value, place: _Value) -> None:
+        """Write a vector from a place on, as the elements are."""
+        made, to = value.made, ir.VectorType(_KINDS[self.kind], value.made.type.count)
+        made = made if made.type == to else self.builder.fptrunc(made, to)
+        self.builder.store(made, self._place(place, to), align=_BYTES[self.kind])
+
+
+def _written(write: Callable[..., None]) -> Any:
+    """Return what makes the code of an intrinsic, written with `_Array` and `_Value` in place of its arguments."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given: list[_Array | _Value] = []
+        for kind, argument in zip(signature.args, arguments, strict=True):
+            if isinstance(kind, types.Array):
+                data = context.make_array(kind)(context, builder, argument).data
+                given.append(_Array(builder, data, str(kind.dtype)))
+            else:
+                given.append(_Value(builder, argument))
+        write(*given)
+        return context.get_dummy_value()
+
+    return generate
 
 
 @_intrinsic
@@ -83,15 +141,11 @@ def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-unt
     in float32.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, at, step, _, _, to = arguments
-        vectors = _Vectors(context, builder, signature, arguments, RUN)
-        left, right = vectors.load(0, at, "float32"), vectors.load(0, builder.add(at, step), "float32")
-        part = vectors.load(3, to, "float32")
-        vectors.store(builder.fadd(left, builder.fmul(part, builder.fsub(right, left))), 4, to, "float32")
-        return context.get_dummy_value()
+    def write(source, at, step, share, out, to):  # type: ignore[no-untyped-def]
+        left, right = source.load(at, RUN, "float32"), source.load(at + step, RUN, "float32")
+        out.store(left + share.load(to, RUN, "float32") * (right - left), to)
 
-    return types.void(source, types.uint64, types.uint64, share, out, types.uint64), generate
+    return types.void(source, types.uint64, types.uint64, share, out, types.uint64), _written(write)
 
 
 @_intrinsic
@@ -101,17 +155,16 @@ def mix(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-un
 
     It is worked out in the type of the weights u, v, w and z.
     """
+    kind = str(u)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors, kind = _Vectors(context, builder, signature, arguments, PIXEL), str(signature.args[5])
-        total = None
-        for place, weight in zip(arguments[1:5], arguments[5:9], strict=True):
-            term = builder.fmul(vectors.load(0, place, kind), vectors.everywhere(weight))
-            total = term if total is None else builder.fadd(total, term)
-        vectors.store(total, 9, arguments[10], kind)
-        return context.get_dummy_value()
+    def write(flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-untyped-def]
+        first, *others = (
+            flat.load(place, PIXEL, kind) * weight.everywhere(PIXEL)
+            for place, weight in zip((a, b, c, d), (u, v, w, z), strict=True)
+        )
+        out.store(sum(others, first), to)
 
-    return types.void(flat, *[types.uint64] * 4, u, v, w, z, out, types.uint64), generate
+    return types.void(flat, *[types.uint64] * 4, u, v, w, z, out, types.uint64), _written(write)
 
 
 @_intrinsic
@@ -123,24 +176,13 @@ def blend(typingctx, flat, upper, lower, u, v, out, to):  # type: ignore[no-unty
     values.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, upper, lower, u, v, _, to = arguments
+    def write(flat, upper, lower, u, v, out, to):  # type: ignore[no-untyped-def]
+        above, below = flat.load(upper, 2 * PIXEL, "float32"), flat.load(lower, 2 * PIXEL, "float32")
+        both = above + v.everywhere(2 * PIXEL) * (below - above)
+        left, right = both.part(range(PIXEL)), both.part(range(3, 3 + PIXEL))
+        out.store(left + u.everywhere(PIXEL) * (right - left), to)
 
-        def between(vectors: _Vectors, first: Any, second: Any, share: Any) -> Any:
-            return builder.fadd(first, builder.fmul(vectors.everywhere(share), builder.fsub(second, first)))
-
-        pair, pixel = (_Vectors(context, builder, signature, arguments, size) for size in (2 * PIXEL, PIXEL))
-        both = between(pair, pair.load(0, upper, "float32"), pair.load(0, lower, "float32"), v)
-        left, right = (
-            builder.shuffle_vector(
-                both, both, ir.Constant(ir.VectorType(ir.IntType(32), PIXEL), [*range(at, at + PIXEL)])
-            )
-            for at in (0, 3)
-        )
-        pixel.store(between(pixel, left, right, u), 5, to, "float32")
-        return context.get_dummy_value()
-
-    return types.void(flat, types.uint64, types.uint64, u, v, out, types.uint64), generate
+    return types.void(flat, types.uint64, types.uint64, u, v, out, types.uint64), _written(write)
 
 
 def _weighing(inwards: bool, rows: int) -> Any:
@@ -155,41 +197,31 @@ def _weighing(inwards: bool, rows: int) -> Any:
         on.
         """
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _, at, step, _, radius, _, to, second = arguments
-            vectors, one = _Vectors(context, builder, signature, arguments, SUMS), ir.Constant(_PLACE, 1)
-            reach = builder.mul(radius, step)
-            centres = [vectors.load(0, place, "float64") for place in (at, builder.add(at, step))[:rows]]
-            weight = vectors.everywhere(vectors.element(3, ir.Constant(_PLACE, 0)))
-            sums = [cgutils.alloca_once_value(builder, builder.fmul(centre, weight)) for centre in centres]
-            kept = []
-            if rows == 2:
-                if inwards:
-                    ends = builder.sub(at, reach), builder.add(builder.add(at, reach), step)
-                    centres = [vectors.load(0, place, "float64") for place in ends]
-                kept = [cgutils.alloca_once_value(builder, value) for value in centres]
-            with cgutils.for_range(builder, radius) as loop:
-                k = builder.sub(radius, loop.index) if inwards else builder.add(loop.index, one)
-                reach = builder.mul(k, step)
-                low, high = builder.sub(at, reach), builder.add(at, reach)
+        def write(source, at, step, weights, radius, out, to, second):  # type: ignore[no-untyped-def]
+            weight = weights.element(at - at).everywhere(SUMS)
+            ends = centres = [source.load(place, SUMS) for place in (at, at + step)[:rows]]
+            sums = [(centre * weight).kept() for centre in centres]
+            if inwards and rows == 2:
+                ends = [source.load(place, SUMS) for place in (at - radius * step, at + radius * step + step)]
+            ends = [end.kept() for end in ends]
+            with radius.loop() as turn:
+                k = radius - turn if inwards else turn + 1
+                low, high = at - k * step, at + k * step
                 if rows == 2:
-                    low, high = (builder.add(low, step), high) if inwards else (low, builder.add(high, step))
-                low, high = vectors.load(0, low, "float64"), vectors.load(0, high, "float64")
-                pairs = [(low, high)]
+                    low, high = (low + step, high) if inwards else (low, high + step)
+                low, high = source.load(low, SUMS), source.load(high, SUMS)
+                pairs = [low + high]
                 if rows == 2:
-                    last_low, last_high = map(builder.load, kept)
-                    pairs = [(last_low, high), (low, last_high)] if inwards else [(low, last_high), (last_low, high)]
-                    builder.store(low, kept[0])
-                    builder.store(high, kept[1])
-                weight = vectors.everywhere(vectors.element(3, k))
+                    pairs = [ends[0].get() + high, low + ends[1].get()][:: 1 if inwards else -1]
+                    ends[0].set(low)
+                    ends[1].set(high)
+                weight = weights.element(k).everywhere(SUMS)
                 for total, pair in zip(sums, pairs, strict=True):
-                    builder.store(builder.fadd(builder.load(total), builder.fmul(builder.fadd(*pair), weight)), total)
+                    total.set(total.get() + pair * weight)
             for total, place in zip(sums, (to, second), strict=False):
-                vectors.store(builder.load(total), 5, place, "float64")
-            return context.get_dummy_value()
+                out.store(total.get(), place)
 
-        place = types.int64
-        return types.void(source, place, place, weights, place, out, place, place), generate
+        return types.void(source, _PLACE, _PLACE, weights, _PLACE, out, _PLACE, _PLACE), _written(write)
 
     return _intrinsic(weigh)
 
@@ -207,45 +239,27 @@ def cosines_down(typingctx, x, left, width, rows, below, above, steps, first, fa
     `steps` and `first` are flat (terms, 3) and (rows, terms). Results are multiplied by `factor`.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, left, width, rows, *_, factor, _ = arguments
-        vectors = _Vectors(context, builder, signature, arguments, RUN)
-        whole = functools.partial(ir.Constant, _PLACE)
-
-        def everywhere(array: int, place: Any) -> Any:
-            return vectors.everywhere(vectors.element(array, place))
-
-        def row(array: int, place: Any) -> Any:
-            return vectors.load(0, builder.add(left, vectors.element(array, place)), "float64")
-
-        nothing = ir.Constant(ir.VectorType(_KINDS["float64"], RUN), None)
-        sums = [cgutils.alloca_once_value(builder, nothing) for _ in range(TERMS)]
-        with cgutils.for_range(builder, rows) as loop:
-            values = vectors.load(0, builder.add(left, builder.mul(loop.index, width)), "float64")
+    def write(x, left, width, rows, below, above, steps, first, factor, out):  # type: ignore[no-untyped-def]
+        none = left - left
+        nothing = _Value(left.builder, ir.Constant(ir.VectorType(_KINDS["float64"], RUN), None))
+        sums = [nothing.kept() for _ in range(TERMS)]
+        with rows.loop() as y:
+            values = x.load(left + y * width, RUN)
             for m, total in enumerate(sums):
-                weight = everywhere(7, builder.add(builder.mul(loop.index, whole(TERMS)), whole(m)))
-                builder.store(builder.fadd(builder.load(total), builder.fmul(weight, values)), total)
+                total.set(total.get() + first.element(y * TERMS + m).everywhere(RUN) * values)
         # Reflected samples are symmetric about the edge, and so are the sums.
-        earlier = [cgutils.alloca_once_value(builder, builder.load(total)) for total in sums]
-        with cgutils.for_range(builder, rows) as loop:
-            following = builder.add(loop.index, whole(1))
-            far = builder.fadd(row(4, following), row(5, loop.index))
-            near = builder.fadd(row(4, loop.index), row(5, following))
-            now = [builder.load(total) for total in sums]
-            result = builder.fadd(now[0], now[1])
-            for m in range(2, TERMS, 2):
-                result = builder.fadd(result, builder.fadd(now[m], now[m + 1]))
-            result = builder.fmul(result, vectors.everywhere(factor))
+        earlier = [total.get().kept() for total in sums]
+        with rows.loop() as y:
+            far = x.load(left + below.element(y + 1), RUN) + x.load(left + above.element(y), RUN)
+            near = x.load(left + below.element(y), RUN) + x.load(left + above.element(y + 1), RUN)
+            now = [total.get() for total in sums]
+            pair, *others = (now[m] + now[m + 1] for m in range(0, TERMS, 2))
+            result = sum(others, pair) * factor.everywhere(RUN)
             for k in range(RUN):
-                place = builder.add(builder.mul(builder.add(left, whole(k)), rows), loop.index)
-                vectors.put(builder.extract_element(result, ir.Constant(ir.IntType(32), k)), 9, place)
+                out.store(result.part([k]), (left + k) * rows + y)
             for m in range(TERMS):
-                turn, enter, leave = (everywhere(6, whole(3 * m + k)) for k in range(3))
-                change = builder.fsub(builder.fmul(enter, far), builder.fmul(leave, near))
-                turned = builder.fsub(builder.fmul(turn, now[m]), builder.load(earlier[m]))
-                builder.store(now[m], earlier[m])
-                builder.store(builder.fadd(turned, change), sums[m])
-        return context.get_dummy_value()
+                turn, enter, leave = (steps.element(none + (3 * m + k)).everywhere(RUN) for k in range(3))
+                sums[m].set(turn * now[m] - earlier[m].get() + (enter * far - leave * near))
+                earlier[m].set(now[m])
 
-    place = types.int64
-    return types.void(x, place, place, place, below, above, steps, first, types.float64, out), generate
+    return types.void(x, _PLACE, _PLACE, _PLACE, below, above, steps, first, types.float64, out), _written(write)

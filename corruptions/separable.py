@@ -60,11 +60,10 @@ def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untype
             weigh_outwards(source, start + to, step, weights, radius, out, to, to)
     for to in range(whole, out.size):
         at = start + to
-        total = source[at] * weights[0]
+        out[to] = source[at] * weights[0]
         for i in range(radius):
             k = radius - i if inwards else i + 1
-            total += (source[at - k * step] + source[at + k * step]) * weights[k]
-        out[to] = total
+            out[to] += (source[at - k * step] + source[at + k * step]) * weights[k]
 
 
 @inlined

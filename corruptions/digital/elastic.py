@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, inner, kernel
-from ..lanes import blend, mix
+from ..kernels import inlined, kernel
+from ..lanes import mix
 from ..levels import ROUNDING, half
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
-from .fields import reflected, smooth, smoother
+from .displacement import displace
+from .fields import smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
 _STEPS = 1024.0
 _HALF_STEP = 16
-_UNSURE = np.float32(16 * 255 * 2.0**-24)
-"""Levels: float32 takes at most 13 roundings of 255 levels away from doubles (eight of the interpolation, two of
-the level; and three of the doubles' own sample and level, which are float32)."""
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 
@@ -103,25 +101,10 @@ def _corners(ix, iy, height, width, channels, near, at):  # type: ignore[no-unty
     return touched == 0
 
 
-@kernel
-def _blacken(ix, iy, height, width, weights):  # type: ignore[no-untyped-def]
-    """Take the weight from pixels outside: those are black."""
-    for x in range(ix.size):
-        for k in range(4):
-            column, row = ix[x] + (k & 1), iy[x] + (k >> 1)
-            if column < 0 or row < 0 or column >= width or row >= height:
-                weights[k, x] = 0.0
-
-
 @inlined
 def _near(x):  # type: ignore[no-untyped-def]
     """Return a coordinate that fits an integer."""
     return min(max(x, -_FAR), _FAR)
-
-
-@inlined
-def _band(height, width):  # type: ignore[no-untyped-def]
-    return min(max(_AT_ONCE // width, 1), height)
 
 
 @kernel
@@ -136,7 +119,7 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
     plain = np.empty(height * width * channels + 1, np.float32)
     across_x = np.empty(width, np.int64)
     across_y = np.empty(width, np.int64)
-    band = _band(height, width)
+    band = min(max(_AT_ONCE // width, 1), height)
     sx = np.empty(band * width, np.int64)
     sy = np.empty(band * width, np.int64)
     ix = np.empty(band * width, np.int32)
@@ -176,7 +159,11 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                 w0[p], w1[p], w2[p], w3[p] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
             inside = _corners(ix[:size], iy[:size], height, width, channels, near, at)
             if black and not inside:
-                _blacken(ix[:size], iy[:size], height, width, weights)
+                for p in range(size):
+                    for k in range(4):
+                        column, row = ix[p] + (k & 1), iy[p] + (k >> 1)
+                        if column < 0 or row < 0 or column >= width or row >= height:
+                            weights[k, p] = 0.0
             a, b, c, d, target = at[0], at[1], at[2], at[3], warped[i, top * width * channels :]
             for p in range(np.uint64(size)):
                 q, r, s, t = np.uint64(a[p]), np.uint64(b[p]), np.uint64(c[p]), np.uint64(d[p])
@@ -184,116 +171,6 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                     mix(plain, q, r, s, t, w0[p], w1[p], w2[p], w3[p], target, np.uint64(3) * p)
                 else:
                     target[p] = ((plain[q] * w0[p] + plain[r] * w1[p]) + plain[s] * w2[p]) + plain[t] * w3[p]
-
-
-@inlined
-def _mirrored(i, move, n, beyond):  # type: ignore[no-untyped-def]
-    """Return the two pixels of a row between which pixel `i` is read, beyond its edges their reflection (cba|abcd|dcb):
-    the first, the second's share, and whether one lies further than `beyond` pixels beyond the row.
-    """
-    whole = np.floor(move)
-    share = move - whole
-    first = np.int32(i + np.int32(whole))
-    folded = max(first, np.int32(np.int32(-2) - first))
-    last = np.int32(n - np.int32(2))
-    far = np.uint32(first + beyond) > np.uint32(last + np.int32(np.int32(2) * beyond))
-    folded = min(folded, np.int32(np.int32(last + n) - folded))
-    share = share if folded == first else np.float32(1.0) - share
-    # The edge itself lies between two that are the same pixel.
-    share = np.float32(0.0) if folded < 0 else np.float32(1.0) if folded > last else share
-    return min(max(folded, np.int32(0)), last), share, far
-
-
-@inlined
-def _level(sample, half):  # type: ignore[no-untyped-def]
-    """Return a sample, 0..1 but for rounding, as the published code stores it: floored; or, with one half, rounded."""
-    return np.uint8(np.int32(min(sample, np.float32(1.0)) * np.float32(255.0) + half))
-
-
-@inlined
-def _exact(warped, x, y, move_x, move_y, height, width, channels, black, sample):  # type: ignore[no-untyped-def]
-    """Write one pixel of a warped image, displaced, as doubles sample it."""
-    sx, sy = np.float64(x) + np.float64(move_x), np.float64(y) + np.float64(move_y)
-    fx, fy = np.floor(sx), np.floor(sy)
-    u, v = sx - fx, sy - fy
-    x0, y0 = np.int64(fx), np.int64(fy)
-    x1, y1 = x0 + 1, y0 + 1
-    nw, ne, sw, se = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-    if (x0 < 0) | (x1 >= width) | (y0 < 0) | (y1 >= height):
-        if black and ((sx < 0.0) | (sx > width - 1) | (sy < 0.0) | (sy > height - 1)):
-            nw = ne = sw = se = 0.0
-        x0, x1, y0, y1 = reflected(x0, width), reflected(x1, width), reflected(y0, height), reflected(y1, height)
-    a, b = np.uint64((y0 * width + x0) * channels), np.uint64((y0 * width + x1) * channels)
-    c, d = np.uint64((y1 * width + x0) * channels), np.uint64((y1 * width + x1) * channels)
-    if channels == 3:
-        mix(warped, a, b, c, d, nw, ne, sw, se, sample, np.uint64(0))
-    else:
-        sample[0] = ((warped[a] * nw + warped[b] * ne) + warped[c] * sw) + warped[d] * se
-
-
-@inner
-def _displace_one(image, moves_x, moves_y, black, half, work, at, marks, out):  # type: ignore[no-untyped-def]
-    height, width, channels = out.shape
-    step = np.uint64(channels)
-    line = np.uint64(width) * step
-    sampled, u, v, sample = work[0], work[1], work[2], work[3]
-    doubtful, outside = marks[: -(-(width * channels) // 8) * 8], marks[marks.size - -(-width // 8) * 8 :]
-    doubtful_8, outside_8 = doubtful.view(np.uint64), outside.view(np.uint64)
-    wide, high = np.int32(width), np.int32(height)
-    beyond_x, beyond_y = (np.int32(0), np.int32(0)) if black else (wide, high)
-    for y in range(height):
-        move_x, move_y, target = moves_x[y], moves_y[y], out[y].reshape(width * channels)
-        # An axis at a time: with more arrays than these LLVM does not vectorise.
-        for x in range(np.uint32(width)):
-            left, u[x], outside[x] = _mirrored(np.int32(x), move_x[x], wide, beyond_x)
-            at[x] = np.uint32(left) * np.uint32(step)
-        for x in range(np.uint32(width)):
-            top, v[x], far = _mirrored(np.int32(y), move_y[x], high, beyond_y)
-            outside[x] |= far
-            at[x] += np.uint32(top) * np.uint32(line)
-        for x in range(np.uint64(width)):
-            upper = np.uint64(at[x])
-            lower = upper + line
-            if channels == 3:
-                blend(image, upper, lower, u[x], v[x], sampled, np.uint64(3) * x)
-            else:
-                left = image[upper] + v[x] * (image[lower] - image[upper])
-                behind = image[upper + step] + v[x] * (image[lower + step] - image[upper + step])
-                sampled[x] = left + u[x] * (behind - left)
-        for j in range(np.uint64(target.size)):
-            value = sampled[j] * np.float32(255.0) + half
-            low = np.int32(max(value - _UNSURE, np.float32(0.0)))
-            target[j] = np.uint8(min(low, np.int32(255)))
-            doubtful[j] = (np.int32(value + _UNSURE) != low) & (low < np.int32(255))
-        for k in range(np.uint64(doubtful_8.size)):
-            if doubtful_8[k] != 0:
-                for j in range(np.uint64(8) * k, min(np.uint64(8) * k + np.uint64(8), np.uint64(target.size))):
-                    if doubtful[j] != 0:
-                        outside[j // np.uint64(3) if channels == 3 else j] = 1
-        for k in range(np.uint64(outside_8.size)):
-            if outside_8[k] != 0:
-                for x in range(8 * k, min(8 * k + 8, width)):
-                    if outside[x] != 0:
-                        _exact(image, x, y, move_x[x], move_y[x], height, width, channels, black, sample)
-                        for c in range(channels):
-                            target[x * channels + c] = _level(sample[c], half)
-
-
-@kernel
-def _displace(warped, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample images at the grid plus their moves, bilinearly; reflected about the edges, or black beyond the outermost
-    centres.
-
-    `warped` is that of `_warp`, the moves float32 (N, H, W), `out` is uint8 (N, H, W, C). The result is that of
-    doubles; but those work only where a step of levels is so near that float32 cannot tell, and far outside.
-    """
-    count, _, width, channels = out.shape
-    size = -(-(width * channels + 1) // 8) * 8
-    work = np.empty((4, size), np.float32)
-    at = np.empty(width, np.uint32)
-    marks = np.zeros(2 * size, np.uint8)
-    for i in range(count):
-        _displace_one(warped[i], moves_x[i], moves_y[i], black, half, work, at, marks, out[i])
 
 
 def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
@@ -358,11 +235,10 @@ def elastic_transform(
     Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document
     Analysis.
     """
-    height, width = images.shape[1:3]
-    kit = smoother(height, width, float(sigma if alpha else 0.0))
+    kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
     black, out = border == "black", np.empty_like(images)
     warped = np.empty((len(images), images[0].size + 2), np.float32)
     _warp(images, points, float(affine), black, warped)
     moves = (smooth(field, kit, float(alpha)) for field in (field_x, field_y))
-    _displace(warped, *moves, black, np.float32(half(rounding)), out)
+    displace(warped, *moves, black, np.float32(half(rounding)), out)
     return out

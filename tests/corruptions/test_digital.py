@@ -15,7 +15,7 @@ from specification import plain
 
 import corruptset
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.digital.elastic import _displace
+from corruptset.corruptions.digital.displacement import displace
 from corruptset.corruptions.digital.fields import smooth, smoother
 from corruptset.errors import ImageError, ParameterError
 from pictures import painted, photograph
@@ -234,7 +234,7 @@ def test_elastic_transform_is_that_of_doubles_to_the_last_level():
             moves = (reach * rng.uniform(-1, 1, (2, height, width))).astype(np.float32)
             moves[0, ::7] = np.floor(moves[0, ::7])
             got = np.empty((1, height, width, channels), np.uint8)
-            _displace(warped[None], moves[:1], moves[1:], black, np.float32(half), got)
+            displace(warped[None], moves[:1], moves[1:], black, np.float32(half), got)
             sx, sy = np.arange(width) + moves[0].astype(float), np.arange(height)[:, None] + moves[1].astype(float)
             left, top = np.floor(sx).astype(int), np.floor(sy).astype(int)
             u, v = (sx - left)[..., None], (sy - top)[..., None]

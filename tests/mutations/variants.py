@@ -39,6 +39,7 @@ FROST = "weather/frost.py"
 FOG = "weather/fog.py"
 WATER = "weather/water.py"
 CONTRAST = "digital/contrast.py"
+DISPLACEMENT = "digital/displacement.py"
 ELASTIC = "digital/elastic.py"
 PIXELATE = "digital/pixelate.py"
 JPEG = "digital/jpeg.py"
@@ -524,7 +525,7 @@ VARIANTS = [
     Variant(
         "elastic_transform",
         "without the displacement across",
-        ELASTIC,
+        DISPLACEMENT,
         "_mirrored(np.int32(x), move_x[x], wide, beyond_x)",
         "_mirrored(np.int32(x), np.float32(0.0), wide, beyond_x)",
         "digital",
@@ -532,7 +533,7 @@ VARIANTS = [
     Variant(
         "elastic_transform",
         "moved across by the field down",
-        ELASTIC,
+        DISPLACEMENT,
         "moves_x[y], moves_y[y], out[y]",
         "moves_y[y], moves_y[y], out[y]",
         "digital",
@@ -540,7 +541,7 @@ VARIANTS = [
     Variant(
         "elastic_transform",
         "single precision is trusted near a step",
-        ELASTIC,
+        DISPLACEMENT,
         "_UNSURE = np.float32(16 * 255 * 2.0**-24)",
         "_UNSURE = np.float32(0.0)",
         "digital",
@@ -548,7 +549,7 @@ VARIANTS = [
     Variant(
         "elastic_transform",
         "reflected about the centres",
-        ELASTIC,
+        DISPLACEMENT,
         "max(first, np.int32(np.int32(-2) - first))",
         "max(first, np.int32(np.int32(-1) - first))",
         "digital",
