@@ -132,6 +132,7 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(tmp_path):
     found = read_predictions(write_folder(tmp_path / "p", both), data).outcomes
     check({"clean": found["clean"]}, "logits", {"clean": both["type 0"]}, labels)
     check({"brightness/1": found["brightness/1"]}, "rank", {"brightness/1": both["SP0.1GA0.2"]}, labels)
+    assert list(read_predictions(tmp_path / "p", data, sets=["SP0*"]).outcomes) == ["brightness/1", "clean"]
     # one file with the id on some rows and the alias on others, and sets that alternate
     together = joined({"type 0": both["type 0"], "brightness/1": both["type 0"]})
     together["set_id"][:7] = "clean"
