@@ -220,6 +220,7 @@ def _resolved(
             raise ParameterError(
                 f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages."
             )
+        items = [parse_chain(name, table)] if isinstance(name, str) else [_stages(item, table) for item in name]
         numbers = {"severity": severity, "level": level}
         given = [f"{what}={number}" for what, number in numbers.items() if number is not None] + list(parameters)
         if given:
@@ -227,7 +228,6 @@ def _resolved(
                 f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one "
                 "corruption."
             )
-        items = [parse_chain(name, table)] if isinstance(name, str) else [_stages(item, table) for item in name]
         chain = tuple(stage for stages in items for stage in stages)
     keys = chain_keys(chain, check_seed(seed), coupling)
     links = tuple((stage, key, table.of(stage.corruption).side) for stage, key in zip(chain, keys, strict=True))

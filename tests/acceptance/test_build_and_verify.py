@@ -112,5 +112,5 @@ def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: A
     (release / "samples.jsonl").unlink()
     refused = run("rebuild", release, "--out", tmp_path / "other")
     assert refused.code == 1
-    assert "samples.jsonl: missing" in refused.err
+    assert "samples.jsonl: unreadable: No such file" in refused.err
     assert not (tmp_path / "other").exists()

@@ -14,7 +14,7 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
     shell = f"set -o pipefail; '{COMMAND}' show glass_blur | head -n 1"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("glass_blur")
+    assert done.stdout.startswith("Corruption: glass_blur")
     for arguments in ("list --json", "build --help"):
         shell = f"'{COMMAND}' {arguments} | true; echo ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)

@@ -78,7 +78,7 @@ def test_a_damaged_row_stops_only_who_asks_for_it(tmp_path):
     for i in range(60):
         if i != 20:
             assert np.array_equal(source.load(source.samples[i]).image, IMAGES[i])
-    with pytest.raises(BadSample, match=r"cannot be read from x\.h5 .*copy the file again"):
+    with pytest.raises(BadSample, match=r"cannot be read any more: .*x\.h5 is .*Copy it again"):
         source.load(source.samples[20])
 
 
