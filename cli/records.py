@@ -69,6 +69,7 @@ WORDS = {
     "kept": "there already",
     "linked": "hard links",
     "bytes": "size",
+    "seconds": "time",
 }
 """Field of a record -> what people call it, where its name does not say it."""
 PARAGRAPHS = ("title", "description", "documentation")

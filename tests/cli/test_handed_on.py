@@ -230,7 +230,7 @@ def test_an_export_and_a_prediction_say_what_was_written(handed):
     made = Predicted(Path("p"), "net", "sha256:1", {"clean": 0.987, "fog/3": 0.5}, ("clean",), 7, 1.25)
     home, line = "scores.predict.predict", "predict d --model m.toml --out p"
     done, _, _ = handed(home, line, answer=made)
-    for part in ("clean=0.987, fog/3=0.5", "Images: +7", "Seconds: +1 s", "There already: +clean", "net", "sha256:1"):
+    for part in ("clean=0.987, fog/3=0.5", "Images: +7", "Time: +1 s", "There already: +clean", "net", "sha256:1"):
         assert re.search(part, done.out), done.out
     done, _, _ = handed(home, f"{line} --json", answer=made)
     assert (done.json["accuracy"]["fog/3"], done.json["kept"], done.json["directory"]) == (0.5, ["clean"], "p")
