@@ -88,7 +88,7 @@ class Calibration:
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 
 
-class Table(Mapping[str, Rows]):
+class CalibrationFile(Mapping[str, Rows]):
     """A file of rows, by corruption.
 
     Those of a corruption are checked when it is asked for. So a mistake in them breaks no other corruption, and only
@@ -174,7 +174,7 @@ def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows
         return {}
     declared = get_corruption(corruption)
     path = Path(str(sys.modules[declared.module].__file__)).parent / declared.tables / f"{calibration}.toml"
-    return Table(read_text(path), str(path)) if path.is_file() else {}
+    return CalibrationFile(read_text(path), str(path)) if path.is_file() else {}
 
 
 def parse_table(text: str, where: str) -> Calibration:
@@ -187,7 +187,7 @@ def parse_table(text: str, where: str) -> Calibration:
     RecipeError
         With every mistake at once: the row, the key, what was expected.
     """
-    table = Table(text, where)
+    table = CalibrationFile(text, where)
     name, side, problems = table.name, table.side, list[str]()
     if not isinstance(name, str) or not name:
         problems.append(f"name is {name!r}; expected the calibration's name")
@@ -206,7 +206,7 @@ def parse_table(text: str, where: str) -> Calibration:
 def shipped(name: str) -> Calibration:
     """Return a calibration that comes with the package, or with one installed beside it."""
     if name in SHIPPED:
-        table = Table(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
+        table = CalibrationFile(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
         return Calibration(name, table.side, table)
     more = installed_files("tables")
     if name not in more:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
-from ..pages.sheets.sheet import Line, sheet
+from ..pages.sheets.sheet import SheetLine, sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
@@ -244,7 +244,7 @@ def picture(maps: Sequence[FragileMaps], others: Sequence[FragileMaps] = ()) -> 
                 frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
             drawn = frame.repeat(scale, axis=0).repeat(scale, axis=1)
             cells.append((name, None if panel is None else drawn))
-        lines.append(Line(f"side {m.side}", cells))
+        lines.append(SheetLine(f"side {m.side}", cells))
     legend = {**COLOURS, "no region": OUTSIDE}
     legend |= {words: OF_BOTH[words] for words in list(OF_BOTH)[:3]} if others else {}
     return sheet(lines, title=maps[0].source, legend=list(legend.items()), side=max(height, width) * scale)

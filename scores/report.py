@@ -27,7 +27,7 @@ from .results_page.inputs import GivenPredictions, checked_inputs
 from .results_page.pictures import (
     WRAPPER,
     Failures,
-    Place,
+    PicturePlace,
     StoredPicture,
     empty,
     encoded,
@@ -120,14 +120,14 @@ def report(
     panels = panel_rows(entries, data, index)
     places = [picture.place for row in panels.values() for panel in row for picture in panel.pictures if picture.place]
     for failed in chain.from_iterable(failed_sets.values()):
-        places += [Place(CLEAN, failed.place.sample)] * has_clean + [failed.place]
-    images = dict[Place, Pixels]()
+        places += [PicturePlace(CLEAN, failed.place.sample)] * has_clean + [failed.place]
+    images = dict[PicturePlace, Pixels]()
     for number, place in enumerate(places, 1):
         if place not in images:
             images[place] = read_picture(data, place)
         tell("reading pictures", number, len(places))
 
-    def page(pictures: Mapping[Place, StoredPicture]) -> bytes:
+    def page(pictures: Mapping[PicturePlace, StoredPicture]) -> bytes:
         return render(
             "report.html",
             f"{__package__}.results_page",

@@ -150,6 +150,18 @@ def test_a_floor_uses_only_those_below(room):
         assert not above, f"{path.relative_to(ROOT)} uses {sorted(above)}, which stand above it"
 
 
+def test_no_two_classes_share_a_name():
+    """But a view in a manifest, whose schema has its name, and the view that is written."""
+    names = [
+        node.name
+        for room in ALLOWED
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+    ]
+    assert {name for name in names if names.count(name) > 1} == {"View"}
+
+
 @pytest.mark.parametrize("room", sorted(ALLOWED))
 def test_no_two_files_of_a_room_share_a_name(room):
     names = [p.stem for p in (ROOT / room).rglob("*.py") if not p.stem.startswith("__")]

@@ -24,7 +24,7 @@ from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import merge_chains
 from corruptset.generate.regions.region_sheet import region_sheet
-from corruptset.pages.sheets.sheet import Cell, Line, Picture, sheet
+from corruptset.pages.sheets.sheet import Cell, Picture, SheetLine, sheet
 
 QUALITY = 82
 FAMILIES = {
@@ -97,10 +97,12 @@ def at_32() -> bytes:
 
 def mnist() -> bytes:
     images = digits((30, 50, 41, 32, 43, 38))
-    lines = [Line("clean", [("", image) for image in images])]
+    lines = [SheetLine("clean", [("", image) for image in images])]
     for name in MNIST:
         lines.append(
-            Line(name, [("", corruptset.corrupt(image, name, key=f"test/{i:05}")) for i, image in enumerate(images)])
+            SheetLine(
+                name, [("", corruptset.corrupt(image, name, key=f"test/{i:05}")) for i, image in enumerate(images)]
+            )
         )
     return sheet(
         lines, side=84, title="28x28, each pixel drawn as 3x3; calibration mnist, six digits of scikit-learn, seed 0"
@@ -113,7 +115,7 @@ def mnist_severities() -> bytes:
         cells: list[Cell] = []
         for row, image in zip((3, 7), digits((3, 7)), strict=True):
             cells += [(str(s), corruptset.corrupt(image, name, severity=s, key=f"test/{row:05}")) for s in SEVERITIES]
-        lines.append(Line(name, cells))
+        lines.append(SheetLine(name, cells))
     return sheet(
         lines,
         side=84,

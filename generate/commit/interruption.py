@@ -28,19 +28,19 @@ UNMADE = {
 
 
 @dataclass
-class Place:
+class BuildPlace:
     """Where a build stands, as far as it is known."""
 
     directory: Path
 
 
 @contextlib.contextmanager
-def resumable(out: Path) -> Iterator[Place]:
+def resumable(out: Path) -> Iterator[BuildPlace]:
     """Say of all that stops a build from outside how it is resumed.
 
     SIGTERM stops it as Ctrl-C does.
     """
-    place = Place(out)
+    place = BuildPlace(out)
     fill_standard_descriptors()  # before any file is opened, where a program has closed them
     with interruption() as signals:
         try:

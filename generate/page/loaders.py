@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
-from ..views.contents import Contents, ViewOptions, placed, unexpected
+from ..views.contents import ViewContents, ViewOptions, placed, unexpected
 from ..views.layouts import Layout, get_layout
 from ..views.view import View
 
@@ -57,7 +57,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
     shape : (height, width, channels)
         Of an image.
     """
-    contents = Contents.of(manifest, samples)
+    contents = ViewContents.of(manifest, samples)
     corrupted = [ref for ref in contents.sets if ref.stages]
     tabled = [ref for ref in corrupted if ref.severity is not None]
     example = next(iter(tabled or corrupted or contents.sets))
@@ -79,7 +79,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
 
 
 def _fit(
-    entry: Mapping[str, Any], manifest: Manifest, contents: Contents, shape: tuple[int, int, int], tabled: bool
+    entry: Mapping[str, Any], manifest: Manifest, contents: ViewContents, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
     """Return further values for a loader's lines; None where it cannot take the data set."""
     encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
@@ -100,7 +100,7 @@ def _fit(
     return None
 
 
-def _top(layout: Layout, contents: Contents, shape: tuple[int, int, int]) -> str | None:
+def _top(layout: Layout, contents: ViewContents, shape: tuple[int, int, int]) -> str | None:
     """Return the top folder of a view of some sets; None where it refuses them."""
     named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in contents.samples]
     try:

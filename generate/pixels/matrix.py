@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from ...corruptions.registry import corruption_names
-from ...pages.sheets.sheet import BLANK, Cell, Line, Picture, sheet
+from ...pages.sheets.sheet import BLANK, Cell, Picture, SheetLine, sheet
 from ..sources.selection import spread
 
 K = TypeVar("K", bound=Hashable)
@@ -169,18 +169,18 @@ def contact_sheet(
     return sheet(sheet_lines(pictures, clean), title=title, side=side)
 
 
-def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -> list[Line]:
+def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -> list[SheetLine]:
     """Return sets' images as the lines of a sheet, with columns named where they change."""
     first: list[Cell] = [] if clean is None else [("", clean)]
-    blocks, lines, above = blocks_of(pictures), list[Line](), list[str]()
+    blocks, lines, above = blocks_of(pictures), list[SheetLine](), list[str]()
     if first and not any(block.is_ladder for block in blocks):
-        lines.append(Line("clean", first))
+        lines.append(SheetLine("clean", first))
     for block in blocks:
         if block.kind == "grid":
             grid = [
                 [("", None if name is None else pictures[name]) for name in row.values()] for row in block.rows.values()
             ]
-            lines += [Line(ORDER), *map(Line, block.rows, grid, [block.columns, *[()] * len(grid)])]
+            lines += [SheetLine(ORDER), *map(SheetLine, block.rows, grid, [block.columns, *[()] * len(grid)])]
             continue
         wide = LEVELS_A_LINE if block.is_ladder else OTHERS_A_LINE
         for at in range(0, len(block.sets), wide):
@@ -191,7 +191,7 @@ def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -
                 cells = [*(first if at == 0 else [("", BLANK)] * len(first)), *cells]
                 heads = ["clean" if at == 0 else ""] * len(first) + [f"{number_of(name):g}" for name in shown]
             lines.append(
-                Line(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
+                SheetLine(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
             )
             above = heads
     return lines

@@ -125,12 +125,14 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
-        built = make_build(build, place.directory, progress_function(progress), Comparison(release, place.directory))
+        built = make_build(
+            build, place.directory, progress_function(progress), ReleaseComparison(release, place.directory)
+        )
     return _compared(built, release)
 
 
 @dataclass
-class Comparison:
+class ReleaseComparison:
     """Compares parts with a release as they are made, and keeps those that are equal."""
 
     release: Release

@@ -38,7 +38,7 @@ from .labels import (
     sample_id,
     shown,
 )
-from .source import Note, Place, Sample, Source, stored_path
+from .source import MemberPlace, Note, Sample, Source, stored_path
 from .tarred import list_tar, read_place, tarfile_like
 
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
@@ -67,7 +67,7 @@ NO_FILE = "is a pipe, a device or a socket, or may not be read: remove it, or me
 
 
 @dataclass
-class Listing:
+class ImageListing:
     """Files of a folder or a tar, as POSIX paths relative to it."""
 
     path: Path
@@ -78,7 +78,7 @@ class Listing:
     notes: list[Note] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """All of them: images, documents, and what is noted for its name."""
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, MemberPlace] = field(default_factory=dict)
     """Path -> where its bytes lie in the tar."""
     groups: Groups | None = None
 
@@ -178,7 +178,7 @@ def kept_suffix(path: str) -> bool:
 
 def list_images(
     path: Path, skip: Callable[[str], bool] = lambda path: False, around: Callable[[str], bool] = lambda path: False
-) -> Listing:
+) -> ImageListing:
     """List the images of a folder or a plain tar; none is read.
 
     Parameters
@@ -191,7 +191,7 @@ def list_images(
         Whether the first folder of an image's path in a tar can lie around the folders that count: such a folder, if
         all images are in it, is left out of paths. Tars are made from within a folder or from beside it.
     """
-    listing = Listing(path)
+    listing = ImageListing(path)
     if path.is_dir():
         _walk(listing, skip)
         return listing
@@ -208,7 +208,7 @@ def list_images(
     return listing
 
 
-def _walk(listing: Listing, skip: Callable[[str], bool]) -> None:
+def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -290,12 +290,12 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
     return listing.source("folder", label_of, sample_id)
 
 
-def list_classes(path: Path) -> Listing:
+def list_classes(path: Path) -> ImageListing:
     """List class folders, or a tar of them, which may have one folder around all."""
     return list_images(path, around=lambda image: image.count("/") >= 2)
 
 
-def by_class(listing: Listing) -> Source:
+def by_class(listing: ImageListing) -> Source:
     """Return the source of listed class folders."""
     folder_of = {image: image.partition("/")[0] for image in listing.images if "/" in image}
     loose = [image for image in listing.images if image not in folder_of]

@@ -19,7 +19,7 @@ from ...errors import CorruptsetError, SourceError, first_few
 from ...files import file_problem
 from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
 from ...manifests.reader import open as open_build
-from .rows import Rows, Table, row_source
+from .rows import ImageRows, Rows, row_source
 from .source import Sample, Source
 
 MOST_RATIO = 1100
@@ -114,7 +114,7 @@ def _read(path: Path, images: str, labels: str) -> Rows:
         encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
         given = _dataset(file, path, labels, "--labels")
         where = f"{path}: {stored.name[1:]}", f"{path}: {given.name[1:]}"
-        return None, [Table(None, Stored(path, stored, encoded), np.asarray(given[()]), where, encoded=encoded)]
+        return None, [ImageRows(None, Stored(path, stored, encoded), np.asarray(given[()]), where, encoded=encoded)]
 
 
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:

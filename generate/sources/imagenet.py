@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import SourceError, listed
-from .folder import Listing, list_images
+from .folder import ImageListing, list_images
 from .labels import read_groups, read_rows, shown
 from .source import Source
 from .tarred import named_files, tarfile_like
@@ -93,7 +93,7 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _classes_of(listing: Listing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
+def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Path | None) -> dict[str, str]:
     """Return path -> wnid of images; refuse them where folder and labels disagree."""
     problems = [
         f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)

@@ -29,7 +29,7 @@ from ...errors import SourceError, first_few
 from .folder import by_class, list_classes
 from .labels import Groups, group_problem, named_classes, numbered_classes
 from .pickles import Refused, load_fields, load_saved_fields, numbers, texts
-from .rows import Rows, Table, row_source
+from .rows import ImageRows, Rows, row_source
 from .source import Source
 from .tarred import named_files, read_whole, reading, tarfile_like
 
@@ -126,7 +126,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) ->
             if rows.shape[1:] != (PIXELS,):
                 raise Refused(f"it has data of shape {rows.shape}; expected rows of {PIXELS} bytes")
         images = rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        tables.append(Table(split, images, labels, (f"{path}: {name}",) * 2))
+        tables.append(ImageRows(split, images, labels, (f"{path}: {name}",) * 2))
     return classes, tables
 
 
@@ -198,7 +198,7 @@ def _read_mnist(pairs: tuple[tuple[str, Path, Path], ...], splits: tuple[str, ..
     for split, images_path, labels_path in pairs:
         if split in splits:
             images = _idx(images_path, "images")
-            tables.append(Table(split, images, labels[split], (str(images_path), str(labels_path))))
+            tables.append(ImageRows(split, images, labels[split], (str(images_path), str(labels_path))))
     return numbered_classes(last), tables
 
 
@@ -273,4 +273,4 @@ def _read_icons(path: Path, grouping: str) -> Rows:
     for name in set(groups):
         if (problem := group_problem(name) if name else "is empty") is not None:
             raise Refused(f"the {grouping} of row {groups.index(name)}, {name[:90]!r}, {problem}")
-    return None, [Table(None, images, numbers(fields["class"]), (f"{path}: image", f"{path}: class"), groups)]
+    return None, [ImageRows(None, images, numbers(fields["class"]), (f"{path}: image", f"{path}: class"), groups)]

@@ -22,7 +22,7 @@ from .source import Sample, Source
 from .tarred import Stamp, reading, stamp
 
 
-class Table(NamedTuple):
+class ImageRows(NamedTuple):
     """Equal images, and what is known of them."""
 
     split: str | None
@@ -36,7 +36,7 @@ class Table(NamedTuple):
     """Whether each row is the bytes of an image file."""
 
 
-Rows = tuple[tuple[ClassRecord, ...] | None, list[Table]]
+Rows = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
 """What reading some files gives: classes, where they have names, and tables, which are checked then."""
 
 
@@ -143,7 +143,7 @@ def open_arrays(path: Path) -> Source:
 
 
 def _read_arrays(images: Path, labels: Path) -> Rows:
-    return None, [Table(None, _mapped(images), _mapped(labels), (str(images), str(labels)))]
+    return None, [ImageRows(None, _mapped(images), _mapped(labels), (str(images), str(labels)))]
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -23,7 +23,7 @@ Note = tuple[str, str]
 """(path, reason) of what cannot be used."""
 
 
-class Place(NamedTuple):
+class MemberPlace(NamedTuple):
     """Where the bytes of a tar's member lie in the archive."""
 
     offset: int
@@ -44,7 +44,7 @@ class Sample(Labelled):
     split: str | None = None
     group: str | None = None
     """What the source groups its samples by; None where it has no groups."""
-    place: Place | None = None
+    place: MemberPlace | None = None
     """Of a sample in a tar."""
 
     @property

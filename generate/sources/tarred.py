@@ -15,7 +15,7 @@ from ...errors import SourceError
 from ...files import open_regular, reason
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES, TOO_LARGE
-from .source import Note, Place
+from .source import MemberPlace, Note
 
 PIECE = 1 << 20
 """Bytes that are read at once: what a file says of its size is not believed."""
@@ -69,7 +69,7 @@ def stamp(path: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def read_place(path: Path, place: Place) -> bytes:
+def read_place(path: Path, place: MemberPlace) -> bytes:
     """Return the bytes of a place in a file, or raise `SourceError`."""
     with reading(path), open_regular(path) as file:
         file.seek(place.offset)
@@ -79,7 +79,7 @@ def read_place(path: Path, place: Place) -> bytes:
     return data
 
 
-def list_tar(path: Path) -> tuple[dict[str, Place], list[Note]]:
+def list_tar(path: Path) -> tuple[dict[str, MemberPlace], list[Note]]:
     """List a tar whose members are read in place, in one pass over its headers.
 
     Returns
@@ -94,7 +94,7 @@ def list_tar(path: Path) -> tuple[dict[str, Place], list[Note]]:
     SourceError
         It is no tar, is cut, is damaged, or is gzipped.
     """
-    files: dict[str, Place] = {}
+    files: dict[str, MemberPlace] = {}
     notes: list[Note] = []
     for member, _ in _members(path, zipped=False):
         name = re.sub(r"^(\./)+", "", member.name)
@@ -102,7 +102,7 @@ def list_tar(path: Path) -> tuple[dict[str, Place], list[Note]]:
         if problem is not None:
             notes.append((name, problem))
         elif not member.isdir():
-            files[name] = Place(member.offset_data, member.size)
+            files[name] = MemberPlace(member.offset_data, member.size)
     return files, notes
 
 

@@ -15,13 +15,15 @@ from typing import Any
 
 from ...errors import BuildError, first_few, listed
 from ...files import read_text, reason
-from .contents import Contents, refuse
+from .contents import ViewContents, refuse
 
 _PADDED = "For labels that are the same everywhere, build from class folders with zero-padded numbers (02_dog)."
 _SUFFIX = re.compile(r"\.(jpe?g|png)$", re.IGNORECASE)
 
 
-def class_notes(view: str, contents: Contents, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
+def class_notes(
+    view: str, contents: ViewContents, paths: Iterable[tuple[str, int]], *, allow_missing: bool
+) -> list[str]:
     """Return which loaders find other labels by listing folders.
 
     `paths` are (path below a set's folder, label) of the images of a set.
@@ -104,7 +106,7 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     return names
 
 
-def with_every_class(view: str, contents: Contents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
+def with_every_class(view: str, contents: ViewContents, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
     """Return the samples on a list and one of each other class, and notes.
 
     Raises

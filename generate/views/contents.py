@@ -61,7 +61,7 @@ class ViewSet:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ViewContents:
     """The sets and samples that a view is of."""
 
     name: str
@@ -75,12 +75,12 @@ class Contents:
     """The data set's; a build that is to be has none, and takes no file of severities."""
 
     @classmethod
-    def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> Contents:
+    def of(cls, manifest: Manifest, samples: Sequence[SampleRecord]) -> ViewContents:
         """Return the contents of a data set, or of some of its samples."""
         sets, form = tuple(map(ViewSet.of, manifest.sets)), manifest.encoding["format"]
         return cls(manifest.name, manifest.version, sets, samples, tuple(manifest.classes), form, manifest)
 
-    def only(self, ids: Iterable[str]) -> Contents:
+    def only(self, ids: Iterable[str]) -> ViewContents:
         """Return the same with some of the sets, in their own order."""
         wanted = set(ids)
         return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))

@@ -34,7 +34,7 @@ from ..pixels.encoding import PngEncoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from .class_folders import read_list
-from .contents import Contents, ViewOptions, placed, unexpected
+from .contents import ViewContents, ViewOptions, placed, unexpected
 from .layouts import LAYOUTS, get_layout, read_layout
 from .set_names import read_severities
 from .texts import members, texts
@@ -125,7 +125,7 @@ def export(
             "allow_missing_classes": allow_missing_classes,
         }
     )
-    contents = Contents.of(data.manifest, data.samples)
+    contents = ViewContents.of(data.manifest, data.samples)
     refs, problems = matching_sets(contents.sets, ["*"] if sets is None else sets)
     if problems:
         raise BuildError(f"--sets of this data set:\n{listed(problems)}")

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ...errors import first_few, suggest
 from ..recipes.file_models import LONGEST_NAME, RecipeTable
-from .contents import Contents, ViewOptions, ViewSet, refuse
+from .contents import ViewContents, ViewOptions, ViewSet, refuse
 from .layouts import Layout, read_table
 
 Words = dict[str, str | int]
@@ -37,7 +37,7 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     return read_table(SeverityFile, path, "--severities").severities
 
 
-def named_sets(layout: Layout, contents: Contents, options: ViewOptions) -> NamedSets:
+def named_sets(layout: Layout, contents: ViewContents, options: ViewOptions) -> NamedSets:
     """Return the sets that go into a layout, in its order, with their names there.
 
     Raises
@@ -81,7 +81,7 @@ def _misfits(layout: Layout, sets: Iterable[ViewSet]) -> list[str]:
     ]
 
 
-def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> NamedSets:
+def _by_corruption(layout: Layout, contents: ViewContents, options: ViewOptions) -> NamedSets:
     """Name sets by their corruptions, with five severities each, or one set."""
     five = layout.names == "severities"
     severities = range(1, 6 if five else 2)
@@ -120,7 +120,7 @@ def _by_corruption(layout: Layout, contents: Contents, options: ViewOptions) -> 
     ], [note] * bool(unplaced)
 
 
-def _given(contents: Contents, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
+def _given(contents: ViewContents, options: ViewOptions, count: int) -> tuple[dict[str, list[str]], list[str]]:
     """Return the names of the file of severities with their sets' ids, and its mistakes."""
     known, given, problems = contents.by_name, dict[str, list[str]](), list[str]()
     for name, sets in options.severities.items():

@@ -25,7 +25,7 @@ from ..recipes.set_spec import SetSpec
 from ..sources.folder import kept_suffix
 from ..sources.source import Sample
 from .class_folders import class_notes, with_every_class
-from .contents import Contents, ViewOptions, ViewSet, refuse
+from .contents import ViewContents, ViewOptions, ViewSet, refuse
 from .layouts import LAYOUTS, Layout, Text, get_layout
 from .set_names import Words, named_sets
 
@@ -66,7 +66,7 @@ class View:
         It does not fit into the layout; lists everything that does not.
     """
 
-    def __init__(self, layout: Layout, contents: Contents, options: ViewOptions) -> None:
+    def __init__(self, layout: Layout, contents: ViewContents, options: ViewOptions) -> None:
         samples = contents.samples
         if any(sample.region is not None for sample in samples):
             refuse_regions(layout)
@@ -272,7 +272,7 @@ def view_of_build(
             f"export {view}`."
         )
     refs = tuple(ViewSet.of(s) for s in sorted(sets, key=lambda s: s.id))
-    made = View(layout, Contents(name, version, refs, samples, classes, encoding.format), ViewOptions())
+    made = View(layout, ViewContents(name, version, refs, samples, classes, encoding.format), ViewOptions())
     if made.array_rows and not encoding.lossless:
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with "
@@ -291,7 +291,7 @@ def refuse_regions(layout: Layout) -> None:
         )
 
 
-def _refuse_unused(layout: Layout, contents: Contents, options: ViewOptions) -> None:
+def _refuse_unused(layout: Layout, contents: ViewContents, options: ViewOptions) -> None:
     """Raise `BuildError` for options that a view has no use for, and for missing labels."""
     flags = {
         "--severities": options.severities and layout.names not in ("severities", "one"),

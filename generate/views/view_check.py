@@ -36,7 +36,7 @@ from ...manifests.records.report import Problem, Progress, VerificationReport, p
 from ...manifests.release.archives import BadArchive, read_members
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
-from .contents import Contents, ViewOptions
+from .contents import ViewContents, ViewOptions
 from .layouts import get_layout, layout_of
 from .texts import members, texts
 from .view import SetSlice, View
@@ -208,7 +208,7 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     try:
         # VIEW.json may come from anywhere: options that make no view are its mistake
         layout = get_layout(record.view) if record.layout is None else layout_of(record.layout, f"{VIEW}: layout")
-        contents = Contents.of(data.manifest, data.samples).only(s.id for s in record.sets)
+        contents = ViewContents.of(data.manifest, data.samples).only(s.id for s in record.sets)
         made = View(layout, contents, ViewOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])

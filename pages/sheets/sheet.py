@@ -33,7 +33,7 @@ _SWATCH = 12
 
 
 @dataclass(frozen=True)
-class Line:
+class SheetLine:
     """One line of a sheet: what stands left of it, and its cells from left to right; without cells it is a heading."""
 
     label: str
@@ -43,7 +43,7 @@ class Line:
 
 
 def sheet(
-    lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST
+    lines: Sequence[SheetLine], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST
 ) -> bytes:
     """Return a sheet as PNG.
 
@@ -77,7 +77,7 @@ def sheet(
     return file.getvalue()
 
 
-def _put_line(draw: ImageDraw.ImageDraw, canvas: Image.Image, y: int, line: Line, frame: _Frame) -> int:
+def _put_line(draw: ImageDraw.ImageDraw, canvas: Image.Image, y: int, line: SheetLine, frame: _Frame) -> int:
     """Draw a line from y down; return where the next begins."""
     if not line.cells:
         return _put_text(draw, GAP, y, frame.heading(line), INK, HEADING) + GAP
@@ -110,7 +110,7 @@ def _put_text(draw: ImageDraw.ImageDraw, x: int, y: int, lines: Sequence[str], c
 class _Frame:
     """The measures of a sheet, with pictures as large as they may be."""
 
-    def __init__(self, lines: Sequence[Line], title: str, legend: Sequence[tuple[str, Colour]], side: int) -> None:
+    def __init__(self, lines: Sequence[SheetLine], title: str, legend: Sequence[tuple[str, Colour]], side: int) -> None:
         self.lines, self.legend = lines, legend
         cells = [cell for line in lines for cell in line.cells]
         self.columns = max((len(line.cells) for line in lines), default=0)
@@ -142,11 +142,11 @@ class _Frame:
         """Return what is written above or below a picture, in lines."""
         return fitted(text, self.pitch - GAP, NAME_LINES)
 
-    def label(self, line: Line) -> list[str]:
+    def label(self, line: SheetLine) -> list[str]:
         """Return what stands left of a line, in lines."""
         return fitted(line.label, self.widest_label, NAME_LINES)
 
-    def heading(self, line: Line) -> list[str]:
+    def heading(self, line: SheetLine) -> list[str]:
         """Return a heading, in lines."""
         return fitted(line.label, self.width - 2 * GAP, NAME_LINES, HEADING)
 
@@ -154,7 +154,7 @@ class _Frame:
         """Return the lines of text of the longest of some names."""
         return max((len(self.name(name)) for name in names), default=0)
 
-    def height_of(self, line: Line) -> int:
+    def height_of(self, line: SheetLine) -> int:
         """Return the height of a line with the gap below it."""
         if not line.cells:
             return LEADING * len(self.heading(line)) + GAP

@@ -148,7 +148,7 @@ def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores
     return Scores.model_validate(nothing | known)
 
 
-class Reference(NamedTuple):
+class ReferencePoint(NamedTuple):
     """The point that splits the plot of accuracy against its variation in four."""
 
     cv_percent: float
@@ -160,7 +160,7 @@ class Reference(NamedTuple):
 
 def reference_point(
     entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float] | None = None
-) -> Reference | None:
+) -> ReferencePoint | None:
     """Return the reference point; None where no model has a variation over sets.
 
     It is the mean of given models, or by default of all; or a given CV and mean accuracy, in per cent.
@@ -175,7 +175,7 @@ def reference_point(
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given or points))
     try:
         cv, mean = map(float, names if given is not None else ())
-        return Reference(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %") if points else None
+        return ReferencePoint(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %") if points else None
     except ValueError:
         pass
     if unknown := [name for name in names if name not in points]:
@@ -188,4 +188,4 @@ def reference_point(
     if not points:
         return None
     cv, accuracy = map(fmean, zip(*(points[name] for name in names), strict=True))
-    return Reference(cv, accuracy, "mean of the models" if given is None else f"mean of {first_few(names)}")
+    return ReferencePoint(cv, accuracy, "mean of the models" if given is None else f"mean of {first_few(names)}")

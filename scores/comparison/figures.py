@@ -15,7 +15,7 @@ from ...pages.drawing import Figure, png, svg
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile, Scores
 from ..tables import Column, Kind
-from .entries import Entry, Reference
+from .entries import Entry, ReferencePoint
 from .statistics import quadrant
 
 MEANS = MEAN, MEAN_OF_FIFTEEN = "mean", "mean of the fifteen"
@@ -99,7 +99,7 @@ PROFILES = {
 }
 
 
-def charts(entries: Sequence[Entry], reference: Reference | None) -> dict[str, list[Chart]]:
+def charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, list[Chart]]:
     """Return the charts that models have scores for, by the names of their plots."""
     found = {"accuracy_and_cv": quadrant_charts(entries, reference)}
     found |= {f"degradation_{measure}": course_charts(entries, course) for measure, course in PROFILES.items()}
@@ -137,7 +137,7 @@ def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
     return made
 
 
-def quadrant_charts(entries: Sequence[Entry], reference: Reference | None) -> list[Chart]:
+def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) -> list[Chart]:
     """Return mean accuracy against its variation over sets, where models have both."""
     if reference is None:
         return []
@@ -229,7 +229,7 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
     return Column("", "points").shown(difference), f"{'up' if difference > 0 else 'down'}-{step}" if step else ""
 
 
-def write_plots(entries: Sequence[Entry], reference: Reference | None, folder: Path) -> list[Path]:
+def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
     """Write every plot that models have scores for; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
@@ -240,7 +240,7 @@ def write_plots(entries: Sequence[Entry], reference: Reference | None, folder: P
     return files
 
 
-def figures(entries: Sequence[Entry], reference: Reference | None) -> dict[str, Figure]:
+def figures(entries: Sequence[Entry], reference: ReferencePoint | None) -> dict[str, Figure]:
     """Return the figures by the names of their files."""
     found = {}
     for name, own in charts(entries, reference).items():
@@ -255,7 +255,7 @@ def figures(entries: Sequence[Entry], reference: Reference | None) -> dict[str, 
     return found
 
 
-def _side_by_side(entries: Sequence[Entry], reference: Reference | None, charts: Sequence[Chart]) -> Figure:
+def _side_by_side(entries: Sequence[Entry], reference: ReferencePoint | None, charts: Sequence[Chart]) -> Figure:
     """Return charts with their titles, and right of them the names of their models."""
     columns = min(ACROSS, len(charts))
     wide, high = charts[0].box.width + GAP, charts[0].box.height + HEAD

@@ -10,7 +10,7 @@ from typing import Any
 from ..published import EXTRA, FIFTEEN
 from ..records import SUMMARY, FragileRate, Interval, Scores, TwoFactor
 from ..tables import Cell, Column, Kind, Table, columns, with_ends
-from .entries import Entry, Reference
+from .entries import Entry, ReferencePoint
 from .figures import MEANS, Course, profiles_of
 from .statistics import Difference, pearson, quadrant, spearman
 
@@ -19,7 +19,7 @@ THRESHOLDS = {"0.9": 90, "0.5": 50, "0.1": 10}
 MODEL = columns("text", "model")
 
 
-def tables(entries: Sequence[Entry], reference: Reference | None, found: Sequence[Difference]) -> list[Table]:
+def tables(entries: Sequence[Entry], reference: ReferencePoint | None, found: Sequence[Difference]) -> list[Table]:
     """Return all tables that models have scores for."""
 
     named = partial(by_model, entries)
@@ -160,7 +160,7 @@ def _changes(entries: Sequence[Entry]) -> Table:
     return Table("degradation_levels", "What these levels do to an image", heads, [found[key] for key in sorted(found)])
 
 
-def _two_factor(entries: Sequence[Entry], reference: Reference | None) -> Table:
+def _two_factor(entries: Sequence[Entry], reference: ReferencePoint | None) -> Table:
     """Return accuracy and its variation over sets (Dai & Berleant 2021)."""
     heads = [*MODEL, Column("clean accuracy"), Column("names", "whole")]
     heads += with_ends(Column("mean accuracy"), Column("CV %", "number"))

@@ -39,7 +39,7 @@ class BadTable(Exception):
     """A file that is no table of predictions: reasons that follow its name."""
 
 
-class Column(NamedTuple):
+class ArrayColumn(NamedTuple):
     """The type and shape of an array in an archive."""
 
     dtype: np.dtype[Any]
@@ -58,21 +58,21 @@ class NpzTable:
             if not any(name.endswith(".npy") for name in members):
                 other = f" but {', '.join(members[:3])}" if members else ""
                 raise BadTable(f"holds no arrays{other}: write it by np.savez(file, logits=logits)")
-            self.columns: dict[str, Column] = {}
+            self.columns: dict[str, ArrayColumn] = {}
             for name in [name for name in HOLDS if f"{name}.npy" in members]:
                 with self._opened(name) as (_, self.columns[name]):
                     pass
             self.texts = {name: self._text(name) for name in ("model", "digest") if f"{name}.npy" in members}
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], Column]]:
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], ArrayColumn]]:
         """Yield the data of an array, and what its header says."""
         with _sound(), self._archive.open(f"{name}.npy") as stream:
             old = npy.read_magic(stream) == (1, 0)
             shape, by_columns, dtype = (npy.read_array_header_1_0 if old else npy.read_array_header_2_0)(stream)
             if by_columns and len(shape) > 1:
                 raise BadTable(f"has {name} stored column by column: write np.ascontiguousarray({name})")
-            yield stream, Column(dtype, shape)
+            yield stream, ArrayColumn(dtype, shape)
 
     def _text(self, name: str) -> str:
         if self._archive.getinfo(f"{name}.npy").file_size > 4 * MOST_NAME:
@@ -216,7 +216,7 @@ def layout(table: Table, classes: int, images: int, set_id: str | None, names: i
     return kinds[0], keys[0] if keys else None
 
 
-def _column_problems(name: str, column: Column | NDArray[Any], classes: int) -> Iterator[str]:
+def _column_problems(name: str, column: ArrayColumn | NDArray[Any], classes: int) -> Iterator[str]:
     """Yield what is wrong with the type and the shape of a column."""
     (kind, size), shape = (column.dtype.kind, column.dtype.itemsize), column.shape
     if kind not in HOLDS[name] or (kind == "f" and size > 8):

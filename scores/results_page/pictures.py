@@ -33,7 +33,7 @@ SMALL_RUNGS = [Rung(*one) for one in ((64, 92), (64, 80), (64, 60), (48, 60), (3
 """Of images of at most 64 pixels, which are shown enlarged."""
 
 
-class Place(NamedTuple):
+class PicturePlace(NamedTuple):
     """An image of a data set."""
 
     set_id: str
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 class FailedImage(NamedTuple):
     """An image that flips for at least one model."""
 
-    place: Place
+    place: PicturePlace
     sample: str
     """Its id."""
     truth: str
@@ -114,14 +114,14 @@ class Failures:
                 before = "" if outcomes[CLEAN].correct[index] else " (wrong when clean too)"
                 said.append(f"{label}: right" if outcome.correct[index] else f"{label}: {wrong}{before}")
         truth = self._names.get(sample.class_index, sample.class_ or "")
-        return FailedImage(Place(set_id, index), sample.id, truth, said)
+        return FailedImage(PicturePlace(set_id, index), sample.id, truth, said)
 
 
 class PanelPicture(NamedTuple):
     """The image under one degradation."""
 
     degradation: str
-    place: Place | None
+    place: PicturePlace | None
     """None where the data set does not have the image: level 0 of one without clean images."""
     level: int
     accuracy: str
@@ -163,7 +163,7 @@ def _panel(entry: Entry, threshold: str, ids: Mapping[tuple[str, int], str], ind
         set_id, accuracy = ids.get((name, below.level)), dict(zip(profile.levels, profile.accuracy, strict=True))
         known = f"{100 * accuracy[below.level]:.1f} %" if below.level in accuracy else "not known"
         changed = "" if below.changed is None else f", {100 * below.changed:.0f} % of pixels changed"
-        place = None if set_id is None else Place(set_id, index)
+        place = None if set_id is None else PicturePlace(set_id, index)
         pictures.append(PanelPicture(name, place, below.level, known, f"{below.change}{changed}"))
     return Panel(entry.label, pictures, never)
 
@@ -179,19 +179,19 @@ class StoredPicture:
     small: bool = False
 
 
-Images = Mapping[Place, Pixels]
+Images = Mapping[PicturePlace, Pixels]
 
 
-def read_picture(data: DataSet, place: Place) -> Pixels:
+def read_picture(data: DataSet, place: PicturePlace) -> Pixels:
     """Return an image of a data set, no larger than a page shows it."""
     return resized(data[place.set_id].single(place.sample), RUNGS[0].side)
 
 
-def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
+def encoded(images: Images, room: int) -> dict[PicturePlace, StoredPicture]:
     """Return pictures in so many bytes of a page, as far as can be."""
     small = all(max(image.shape[:2]) <= SMALL for image in images.values())
 
-    def encode(place: Place, rung: Rung) -> bytes:
+    def encode(place: PicturePlace, rung: Rung) -> bytes:
         image = images[place]
         return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
 
@@ -204,10 +204,10 @@ def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
     return stored
 
 
-def empty(images: Images) -> dict[Place, StoredPicture]:
+def empty(images: Images) -> dict[PicturePlace, StoredPicture]:
     """Return the pictures without their data, to find out how much room there is."""
     return {place: StoredPicture(_name(place)) for place in images}
 
 
-def _name(place: Place) -> str:
+def _name(place: PicturePlace) -> str:
     return f"image-{place.set_id}-{place.sample}"

@@ -277,8 +277,8 @@ VARIANTS = [
         "tables",
         "a mistake breaks its whole table",
         "calibrations.py",
-        "        table = Table(_shipped_text(name)",
-        "        parse_table(_shipped_text(name), name)\n        table = Table(_shipped_text(name)",
+        "        table = CalibrationFile(_shipped_text(name)",
+        "        parse_table(_shipped_text(name), name)\n        table = CalibrationFile(_shipped_text(name)",
         "calibrations",
     ),
     Variant(

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from surrogates import digits
 
 import corruptset
-from corruptset.pages.sheets.sheet import Line, sheet
+from corruptset.pages.sheets.sheet import SheetLine, sheet
 
 AMPLIFIED = 8
 COLUMNS, FIRST = 6, 150
@@ -35,7 +35,7 @@ def main(file: str) -> None:
     lines = []
     for name, drawn, belief in rows:
         says = ["" if belief is None else f"read as {belief[i].argmax()} ({belief[i].max():.0%})" for i in shown]
-        lines.append(Line(name, [(said, drawn[i]) for said, i in zip(says, shown, strict=True)]))
+        lines.append(SheetLine(name, [(said, drawn[i]) for said, i in zip(says, shown, strict=True)]))
     Path(file).write_bytes(sheet(lines))
 
 

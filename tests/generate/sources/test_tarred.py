@@ -12,7 +12,7 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
-from corruptset.generate.sources.source import Place, open_source
+from corruptset.generate.sources.source import MemberPlace, open_source
 from corruptset.generate.sources.tarred import list_tar, named_files, read_place, read_whole
 
 PICTURES = {f"{c}/{i}.jpg": a.jpeg(a.crops(3, i)[0][i]) for c in ("cat", "dog", "ant") for i in range(3)}
@@ -137,6 +137,6 @@ def test_files_are_whole_or_refused(tmp_path):
         with pytest.raises(SourceError, match=r"is cut|damaged"):
             read_whole(path)
     path.write_bytes(whole)
-    assert read_place(path, Place(19_000, 1000)) == whole[19_000:]
+    assert read_place(path, MemberPlace(19_000, 1000)) == whole[19_000:]
     with pytest.raises(SourceError, match="ends 1 bytes before it should"):
-        read_place(path, Place(19_000, 1001))
+        read_place(path, MemberPlace(19_000, 1001))

@@ -21,7 +21,7 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.reproduction.verify import verify
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
+from corruptset.generate.views.contents import ViewContents, ViewOptions, ViewSet
 from corruptset.generate.views.export import export as strict_export
 from corruptset.generate.views.layouts import get_layout
 from corruptset.generate.views.view import View
@@ -79,7 +79,7 @@ def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbench
     classes = tuple(corruptset.open(built).classes[:10])
     for count, notes in ((10_000, 0), (9_999, 1)):
         samples = [Sample(i, f"test/{i:05d}", i % 10) for i in range(count)]
-        view = View(get_layout("cifar-c"), Contents("x", "1", sets, samples, classes, "png"), ViewOptions())
+        view = View(get_layout("cifar-c"), ViewContents("x", "1", sets, samples, classes, "png"), ViewOptions())
         assert len(view.notes) == notes, count
 
 

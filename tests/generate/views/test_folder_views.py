@@ -19,7 +19,7 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.sources.source import Sample
 from corruptset.generate.views.class_folders import numbering_notes
-from corruptset.generate.views.contents import Contents, ViewOptions, ViewSet
+from corruptset.generate.views.contents import ViewContents, ViewOptions, ViewSet
 from corruptset.generate.views.layouts import get_layout
 from corruptset.generate.views.view import View
 from corruptset.manifests.records.models import ClassRecord
@@ -156,7 +156,9 @@ def test_the_published_stems_of_flageval() -> None:
 
     def view(labels: tuple[int, int], **options: bool) -> View:
         samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
-        contents = Contents("flageval", "1.0.0", (ViewSet.of(SetSpec("clean", ())), *refs), samples, classes, "jpeg")
+        contents = ViewContents(
+            "flageval", "1.0.0", (ViewSet.of(SetSpec("clean", ())), *refs), samples, classes, "jpeg"
+        )
         return View(get_layout("flageval"), contents, ViewOptions(**options))
 
     assert list(view((0, 1)).paths()) == [

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageColor
 
 from corruptset.pages.sheets.letters import HEADING, LEADING, NAME, fitted, font, width
-from corruptset.pages.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet, tile
+from corruptset.pages.sheets.sheet import BLANK, MOST_PIXELS, SheetLine, sheet, tile
 from corruptset.pages.sheets.style import GAP, INK, LINE, PAPER, READABLE, SOFT
 from pictures import painted
 
@@ -46,7 +46,7 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged() -> None:
     shapes = {(8, 8, 3): 12, (28, 28, 1): 4, (32, 32, 3): 3, (40, 8, 3): 3, (95, 30, 1): 2, (224, 224, 3): 1}
     for shape, factor in shapes.items():
         pictures = [painted(*shape, which=i) for i in range(3)]
-        canvas = pixels(sheet([Line("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
+        canvas = pixels(sheet([SheetLine("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
         corners = [place(canvas, enlarged(p, factor)) for p in pictures]
         assert max(shape[:2]) * factor >= READABLE
         for x, y in corners:
@@ -57,12 +57,12 @@ def test_pictures_are_whole_enlarged_by_whole_factors_and_edged() -> None:
         assert len({y for _, y in corners}) == 1
         assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= factor * shape[1] + GAP
     small, large = painted(32, 32), painted(100, 100, which=1)
-    canvas = pixels(sheet([Line("", [("", small), ("", large), ("", None), ("", BLANK)])]))
+    canvas = pixels(sheet([SheetLine("", [("", small), ("", large), ("", None), ("", BLANK)])]))
     place(canvas, enlarged(small, 3))
     place(canvas, large)
     flat = np.full((500, 1000, 1), 77, np.uint8)
-    assert (pixels(sheet([Line("", [("", flat)])])) == 77).all(axis=2).sum() == 128 * 256
-    assert (pixels(sheet([Line("", [("", flat)])], side=100)) == 77).all(axis=2).sum() == 50 * 100
+    assert (pixels(sheet([SheetLine("", [("", flat)])])) == 77).all(axis=2).sum() == 128 * 256
+    assert (pixels(sheet([SheetLine("", [("", flat)])], side=100)) == 77).all(axis=2).sum() == 50 * 100
     steps = np.repeat(np.arange(0, 200, 10, dtype=np.uint8), 5)[None, :, None].repeat(10, axis=0)
     assert np.asarray(tile(steps, 20, 99))[0].tolist() == list(range(0, 200, 10))
 
@@ -72,7 +72,7 @@ def test_names_are_whole_and_beside_nothing_else(side: int) -> None:
     """White pictures without an edge would leave names alone; what is no edge and no paper is letters."""
     names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
     cells = [(name, np.full((side, side, 3), 255, np.uint8)) for name in names]
-    canvas = pixels(sheet([Line("label", cells, names), Line(LONG, cells), Line(LONG)], title=LONG))
+    canvas = pixels(sheet([SheetLine("label", cells, names), SheetLine(LONG, cells), SheetLine(LONG)], title=LONG))
     letters = ~(canvas == WHITE).all(axis=2) & ~(canvas == EDGE).all(axis=2)
     # nothing reaches the border of the sheet
     assert not letters[:, -GAP:].any()
@@ -106,13 +106,13 @@ def test_a_long_title_keeps_its_beginning_and_its_end() -> None:
     shown = fitted("imagenet-c 1.0.0, seed 0: " + "folder/" * 60 + "n0001.png", 464, 4, HEADING)
     assert (len(shown), shown[0][:26], shown[-1][-10:]) == (4, "imagenet-c 1.0.0, seed 0: ", "/n0001.png")
     cell = [("", painted(96, 96))]
-    shapes = [pixels(sheet([Line("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
+    shapes = [pixels(sheet([SheetLine("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
     assert [(h - shapes[0][0], w) for h, w, _ in shapes] == [(LEADING * more, 480) for more in (0, 2, 3)]
 
 
 def test_a_legend_says_what_colours_mean() -> None:
     entries = [(f"colour number {i}", (10 * i, 0, 200)) for i in range(9)]
-    canvas = pixels(sheet([Line("", [("", painted(96, 96))])], legend=entries))
+    canvas = pixels(sheet([SheetLine("", [("", painted(96, 96))])], legend=entries))
     for _, colour in entries:
         y, x = np.nonzero((canvas == colour).all(axis=2))
         assert len(y) == 144
@@ -121,9 +121,9 @@ def test_a_legend_says_what_colours_mean() -> None:
 
 
 def test_sheets_are_bounded() -> None:
-    wide = [Line(f"r{i}", [(str(s), np.full((200, 200, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
+    wide = [SheetLine(f"r{i}", [(str(s), np.full((200, 200, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
     assert 0.8 * MOST_PIXELS < np.prod(pixels(sheet(wide)).shape[:2]) <= MOST_PIXELS
-    small = [Line(f"r{i}", [(str(s), np.full((40, 40, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
+    small = [SheetLine(f"r{i}", [(str(s), np.full((40, 40, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
     assert (pixels(sheet(small)) == 9).all(axis=2).sum() == 900 * 80 * 80
     assert (pixels(sheet(small[:9])) == 9).all(axis=2).sum() == 90 * 120 * 120
     assert (pixels(sheet(small[:9], side=119)) == 9).all(axis=2).sum() == 90 * 80 * 80
@@ -131,11 +131,11 @@ def test_sheets_are_bounded() -> None:
 
 
 MADE = """
-from corruptset.pages.sheets.sheet import Line, sheet
+from corruptset.pages.sheets.sheet import SheetLine, sheet
 import numpy as np, hashlib
 steps = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
-first = Line("fog", [("1", steps), ("omega", steps[:, :, :1]), ("\\u65e5", None)], ["alone", "snow-3"])
-lines = [first, Line("heading"), Line("", [("x", steps[:20]), ("reduced", np.tile(steps, (9, 10, 1)))])]
+first = SheetLine("fog", [("1", steps), ("omega", steps[:, :, :1]), ("\\u65e5", None)], ["alone", "snow-3"])
+lines = [first, SheetLine("heading"), SheetLine("", [("x", steps[:20]), ("reduced", np.tile(steps, (9, 10, 1)))])]
 legend = [("right", (255, 255, 255)), ("wrong", (9, 9, 9))]
 print(hashlib.sha256(sheet(lines, title="title: " + "n/" * 90, legend=legend)).hexdigest())
 """
