@@ -83,7 +83,10 @@ def shows_progress(command: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def progress_function(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
-    """Return what a function calls to say how far it is; it does nothing where nobody watches."""
+    """Return what a function calls to say how far it is.
+
+    It does nothing where nobody watches.
+    """
     return progress if callable(progress) else lambda *_: None
 
 

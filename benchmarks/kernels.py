@@ -1,4 +1,6 @@
-"""Each corruption against one JPEG encode of its output, and against a peer: ``python -m benchmarks.kernels``.
+"""Each corruption against one JPEG encode of its output, and a peer.
+
+``python -m benchmarks.kernels`` prints the table.
 
 One core, medians over repeats, mean over severities, everything in one run: read the ratios, not the milliseconds.
 Gradual degradations have rows of their own: one level from the one before it, mean over levels 1 to 30.
@@ -32,8 +34,9 @@ Call = Callable[[], NDArray[np.uint8]]
 
 
 def photographs(size: int, count: int = 8) -> NDArray[np.uint8]:
-    """Return the eight sample photographs in turn, shortest side 256, centre crop 224; for other sizes
-    area-averaged.
+    """Return the eight sample photographs in turn, cropped to 224 pixels.
+
+    The shortest side is 256, the crop central; for other sizes they are area-averaged.
     """
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")

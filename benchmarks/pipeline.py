@@ -56,7 +56,10 @@ CASES = (
 
 
 def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
-    """Return the medians of a build and its floor, in seconds, and what else was seen."""
+    """Return the medians of a build and its floor, in seconds.
+
+    And what else was seen.
+    """
     builds, floors = [], []
     seen: dict[str, float] = {}
     for repeat in range(repeats):
@@ -89,7 +92,10 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
 
 
 def also(case: Case, task: dict[str, Any], built: dict[str, Any], work: Path) -> dict[str, float]:
-    """Return the seconds of the same build by two processes, and of an export of it."""
+    """Return the seconds of a build by two processes, and of an export.
+
+    The build is the same, and the export is of it.
+    """
     two, exported = work / f"{case.name} by two", work / f"{case.name} exported"
     by_two = child("job", {**task, "out": str(two), "jobs": 2})
     export = {"what": "export", "view": case.view, "directory": built["directory"], "out": str(exported)}

@@ -1,4 +1,6 @@
-"""A few neighbouring values at once, in vectors that are written out: for loops that the compiler does not see through.
+"""A few neighbouring values at once, in vectors that are written out.
+
+For loops that the compiler does not see through.
 
 A vector's + - * are those of its elements, each rounded once, so bytes are the same on every processor; one without
 such vectors has them cut up. Loads and stores take whole vectors: an array has room for the rest of one behind its last
@@ -35,7 +37,10 @@ _PLACE = types.int64
 
 @dataclass
 class _Value:
-    """A number or vector of the code that is being made: its + - * are made, too."""
+    """A number or vector of code that is being made.
+
+    Its + - * are made, too.
+    """
 
     builder: Any
     made: Any
@@ -66,7 +71,10 @@ class _Value:
         return _Value(self.builder, first).part([0] * width)
 
     def kept(self) -> _Kept:
-        """Keep the value from one turn of a loop to the next: in a register, once it is optimised."""
+        """Keep the value from one turn of a loop to the next.
+
+        It is in a register, once the code is optimised.
+        """
         return _Kept(self.builder, _tools.alloca_once_value(self.builder, self.made))
 
     @contextmanager
@@ -119,7 +127,10 @@ class _Array:
 
 
 def _written(write: Callable[..., None]) -> Any:
-    """Return what makes the code of an intrinsic, written with `_Array` and `_Value` in place of its arguments."""
+    """Return what makes the code of an intrinsic.
+
+    It is written with `_Array` and `_Value` in place of its arguments.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         given: list[_Array | _Value] = []
@@ -137,8 +148,9 @@ def _written(write: Callable[..., None]) -> Any:
 
 @_intrinsic
 def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-untyped-def]
-    """Write ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, i below `RUN`,
-    in float32.
+    """Write a row between two rows, in float32.
+
+    ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, i below `RUN`.
     """
 
     def write(source, at, step, share, out, to):  # type: ignore[no-untyped-def]
@@ -150,8 +162,9 @@ def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-unt
 
 @_intrinsic
 def mix(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-untyped-def]
-    """Write ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below
-    `PIXEL`.
+    """Write a weighted sum of four places of a flat array.
+
+    ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below `PIXEL`.
 
     It is worked out in the type of the weights u, v, w and z.
     """
@@ -169,8 +182,9 @@ def mix(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-un
 
 @_intrinsic
 def blend(typingctx, flat, upper, lower, u, v, out, to):  # type: ignore[no-untyped-def]
-    """Write what lies `u` to the right and `v` below the first of four pixels of three values, from ``out[to]`` on, in
-    float32: `PIXEL` values.
+    """Write what lies `u` to the right and `v` below the first of four pixels.
+
+    It goes from ``out[to]`` on, in float32: `PIXEL` values, of pixels of three.
 
     Two neighbours begin at ``flat[upper]``, those below them at ``flat[lower]``; behind each pair is room for two
     values.
@@ -186,15 +200,18 @@ def blend(typingctx, flat, upper, lower, u, v, out, to):  # type: ignore[no-unty
 
 
 def _weighing(inwards: bool, rows: int) -> Any:
-    """Return an intrinsic that filters one row of an array, or two neighbouring ones, as `separable.weigh` does.
+    """Return an intrinsic that filters one row of an array, or two neighbouring ones.
+
+    It does as `separable.weigh`.
 
     Sums stay in registers from the first pair to the last; and what one of two rows reads, the other has read at the
     pair before.
     """
 
     def weigh(typingctx, source, at, step, weights, radius, out, to, second):  # type: ignore[no-untyped-def]
-        """Write `SUMS` sums from ``out[to]`` on, and those of the row `step` further in `source` from ``out[second]``
-        on.
+        """Write `SUMS` sums from ``out[to]`` on, and those of another row.
+
+        That is the row `step` further in `source`; its sums go from ``out[second]`` on.
         """
 
         def write(source, at, step, weights, radius, out, to, second):  # type: ignore[no-untyped-def]
@@ -232,7 +249,9 @@ weigh_two_inwards, weigh_two_outwards = _weighing(True, 2), _weighing(False, 2)
 
 @_intrinsic
 def cosines_down(typingctx, x, left, width, rows, below, above, steps, first, factor, out):  # type: ignore[no-untyped-def]
-    """Filter `RUN` columns of an image by running sums of `TERMS` cosines: see `fields`. All sums stay in registers.
+    """Filter `RUN` columns of an image by running sums of `TERMS` cosines.
+
+    See `fields`. All sums stay in registers.
 
     The image is flat, of rows of `width`; columns begin at `left` and become rows of `out`, `rows` values each. Row
     y + R + k of the reflected image begins at ``below[y + k]``, row y - R - 1 + k at ``above[y + k]``, k being 0 or 1;

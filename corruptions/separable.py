@@ -86,7 +86,10 @@ def block_rows(wide):  # type: ignore[no-untyped-def]
 
 @inner
 def _blur_rows(tall, weights, channels, across, half, rows, down, both, out):  # type: ignore[no-untyped-def]
-    """Blur rows of a flat image with room for the radius above and below, into rows of `out`, two at a time."""
+    """Blur rows of a flat image into rows of `out`, two at a time.
+
+    The flat image has room for the radius above and below.
+    """
     n, radius = out.shape[1], weights.size - 1
     pad, wide = radius * channels, down.size // 2
     for y in range(0, rows, 2):

@@ -1,1 +1,1 @@
-"""What people look at: pages that stand alone, for data sets and for results, and sheets of pictures."""
+"""What people look at: pages that stand alone, and sheets of pictures."""

@@ -1,5 +1,6 @@
-"""A page: a template, its style and its script become one file that fetches nothing and runs nothing but its own
-script.
+"""A page: a template, its style and its script become one file.
+
+It fetches nothing, and runs nothing but its own script.
 
 Text of a data set comes from strangers. Everything that a template writes out is escaped, and what would not be seen,
 or would turn the text around it (controls, marks of direction), is written as an escape. The browser is told to run the
@@ -46,8 +47,9 @@ def text_file(name: str, package: str = TEMPLATES) -> str:
 
 
 def visible(value: object) -> object:
-    """Return a value as a template writes it out: of text, all that cannot be seen becomes an escape such as
-    ``\\u202e``.
+    """Return a value as a template writes it out.
+
+    Of text, all that cannot be seen becomes an escape such as ``\\u202e``.
     """
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value

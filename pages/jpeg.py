@@ -1,4 +1,4 @@
-"""Pictures of a page: JPEG files inside it, as few bytes as the page has room for."""
+"""Pictures of a page: JPEG files inside it, as small as there is room for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _NEUTRAL = 128
 
 
 def jpeg(image: Pixels, quality: int, *, fine: bool) -> bytes:
-    """Return an (H, W, C) image of uint8, C 1 or 3, as the bytes of a JPEG file, with all of its colours' detail if
-    `fine`.
+    """Return an (H, W, C) image of uint8 as the bytes of a JPEG file.
+
+    C is 1 or 3; with all of its colours' detail if `fine`.
     """
     picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
     out = io.BytesIO()
@@ -47,7 +48,10 @@ def resized(image: Pixels, side: int) -> Pixels:
 
 
 def framed(image: Pixels, height: int, width: int, channels: int) -> Pixels:
-    """Return an image in the middle of a grey (height, width) canvas, reduced to fit, with one or three channels."""
+    """Return an image in the middle of a grey (height, width) canvas.
+
+    It is reduced to fit, and has one or three channels.
+    """
     factor = min(height / image.shape[0], width / image.shape[1])
     fitted = image if factor >= 1 else resized(image, max(1, int(max(image.shape[:2]) * factor)))
     canvas = np.full((height, width, channels), _NEUTRAL, np.uint8)
@@ -57,8 +61,9 @@ def framed(image: Pixels, height: int, width: int, channels: int) -> Pixels:
 
 
 def stacked(images: list[Pixels], columns: int) -> Pixels:
-    """Return images as one, `columns` of them side by side, rows below each other, with a line between them; all grey,
-    or all in colour.
+    """Return images as one, `columns` of them side by side.
+
+    Rows lie below each other, with a line between them; all are grey, or all in colour.
     """
     height = max(image.shape[0] for image in images)
     width = max(image.shape[1] for image in images)

@@ -1,4 +1,7 @@
-"""Pictures of a page: as large and as good as the page has room for, all with one rung."""
+"""Pictures of a page: as large and as good as there is room for.
+
+All have one rung.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ SMALL_IMAGES = (Rung(64, 92, 4), Rung(64, 85, 4), Rung(64, 75, 4), Rung(64, 85, 
 
 
 def squares(images: Sequence[Pixels], rung: Rung, *, small: bool) -> bytes:
-    """Return images as one JPEG file: squares below each other, of which a page shows one at a time."""
+    """Return images as one JPEG file: squares below each other.
+
+    A page shows one of them at a time.
+    """
     shrunk = [resized(image, rung.side) for image in images]
     side, channels = max(max(image.shape[:2]) for image in shrunk), max(image.shape[2] for image in shrunk)
     column = np.concatenate([framed(image, side, side, channels) for image in shrunk])
@@ -50,7 +56,9 @@ def squares(images: Sequence[Pixels], rung: Rung, *, small: bool) -> bytes:
 def fitting(
     rungs: Sequence[Rung], names: Sequence[K], encode: Callable[[K, Rung], bytes], room: float
 ) -> tuple[Rung, Mapping[K, bytes]]:
-    """Return the best rung with which pictures take at most `room` bytes, else the last, and the pictures.
+    """Return the best rung with which pictures take at most `room` bytes.
+
+    Else the last one. The pictures come with it.
 
     `encode` makes one of them; a few are made first, as a guess.
     """
@@ -72,7 +80,9 @@ def best_rung(
     of: int | None = None,
     alone: int = 0,
 ) -> tuple[Rung, Mapping[str, bytes]]:
-    """Return the best rung whose pictures of sets have room, and the pictures: `squares` of each set.
+    """Return the best rung whose pictures of sets have room, and the pictures.
+
+    There are `squares` of each set.
 
     Parameters
     ----------

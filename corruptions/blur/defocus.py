@@ -19,8 +19,9 @@ _TIE = 1e-9
 
 @inlined
 def _mirror(i, n):  # type: ignore[no-untyped-def]
-    """Return the index within 0..n-1 that `i` is mirrored to; the edge itself is not repeated (OpenCV's
-    REFLECT_101).
+    """Return the index within 0..n-1 that `i` is mirrored to.
+
+    The edge itself is not repeated (OpenCV's REFLECT_101).
     """
     period = 2 * (n - 1)
     i = abs(i) % period
@@ -29,7 +30,10 @@ def _mirror(i, n):  # type: ignore[no-untyped-def]
 
 @inlined
 def _prefix_row(image, y, pad, columns, target):  # type: ignore[no-untyped-def]
-    """Write the running sums of a mirrored row: target[(x + pad) * C + c] sums columns -pad..x-1."""
+    """Write the running sums of a mirrored row.
+
+    ``target[(x + pad) * C + c]`` sums columns -pad..x-1.
+    """
     channels = image.shape[2]
     if channels == 3:
         row = image[y].reshape(-1)
@@ -85,7 +89,10 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 
 @inlined
 def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
-    """Move the sums over rows y - run .. y + run, a column each, on from the row above; at row 0 they are new."""
+    """Move the sums over rows, a column each, one row down.
+
+    They are over rows y - run .. y + run, and go on from those of the row above; at row 0 they are new.
+    """
     height, width, channels = image.shape
     pad = (columns.size - width) // 2 * channels
     middle = sums[pad : pad + width * channels]
@@ -109,7 +116,10 @@ def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def
 
 @inlined
 def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  # type: ignore[no-untyped-def]
-    """Write what the folding at the left and right of the window adds at row `y`, before the vertical gaussian."""
+    """Write what folding adds to row `y` left and right of the window.
+
+    It comes before the vertical gaussian.
+    """
     n = out.size
     channels = image.shape[2]
     out[:] = 0.0

@@ -1,4 +1,6 @@
-"""The disk of defocus_blur: its aliased kernel, and the same kernel taken apart so that it is cheap to apply.
+"""The disk of defocus_blur.
+
+Its aliased kernel, and the same kernel taken apart so that it is cheap to apply.
 
 The published kernel is B D B': D the disk of ones, B a small gaussian along one axis that *reflects at the kernel's
 window*. Inside the window B is a plain gaussian G; where the disk comes near the window's edge it differs by R = B - G:

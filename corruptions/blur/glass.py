@@ -24,7 +24,10 @@ _WORDS = 16384
 
 @inner
 def _pack(image, packed):  # type: ignore[no-untyped-def]
-    """Join the channels of each pixel into one word, so that a copy is one load and one store."""
+    """Join the channels of each pixel into one word.
+
+    A copy is then one load and one store.
+    """
     height, width, channels = image.shape
     if channels == 3:
         for y in range(height):
@@ -54,7 +57,10 @@ def _unpack(packed, image):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Copy pixels, in place, with displacements from Philox: one word picks one of the (2 reach)**2 pairs."""
+    """Copy pixels, in place, by displacements from Philox.
+
+    One word picks one of the (2 reach)**2 pairs.
+    """
     count, height, width, _ = images.shape
     rows, columns = height - 2 * reach, width - 2 * reach
     side = 2 * reach
@@ -85,7 +91,10 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
 
 @kernel
 def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
-    """Exchange half of the pixels, in place, or overwrite all (`copied`); `deltas` and `swaps` of no size are drawn."""
+    """Exchange half of the pixels, in place, or overwrite all (`copied`).
+
+    `deltas` and `swaps` of no size are drawn.
+    """
     count, height, width, _ = images.shape
     rows, columns = height - 2 * reach, width - 2 * reach
     side = 2 * reach

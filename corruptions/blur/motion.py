@@ -1,4 +1,4 @@
-"""Motion blur as ImageMagick 6 computes it, for any angle, and the corruption made of it."""
+"""Motion blur as ImageMagick 6 computes it, for any angle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
 
 @inner
 def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-untyped-def]
-    """Return one value as ImageMagick computes it: 16 bits a channel, double sums from the first tap to the last."""
+    """Return one value as ImageMagick computes it.
+
+    It has 16 bits a channel, and sums in doubles from the first tap to the last.
+    """
     total = 0.0
     for i in range(weights.size):
         row = min(max(y + offset_y[i], 0), image.shape[0] - 1)
@@ -53,7 +56,10 @@ def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-unty
 
 @inner
 def _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y):  # type: ignore[no-untyped-def]
-    """Join taps that hit the same pixel and drop the tail; return (how many are left, the sum of what was dropped)."""
+    """Join taps that hit the same pixel, and drop the tail.
+
+    Returns how many are left, and the sum of what was dropped.
+    """
     last = weights.size
     dropped = 0.0
     while last > 1 and dropped + weights[last - 1] <= _DROPPED:
@@ -89,7 +95,10 @@ def _convert_row(image, y, pad, target):  # type: ignore[no-untyped-def]
 
 @inlined
 def _tap(ring, height, y, o, n, dy):  # type: ignore[no-untyped-def]
-    """Return what a tap reads for row `y`: row y + dy, clamped, from element `o` on."""
+    """Return what a tap reads for row `y`.
+
+    That is row y + dy, clamped, from element `o` on.
+    """
     return ring[min(max(y + dy, 0), height - 1) % ring.shape[0], o : o + n]
 
 
@@ -117,7 +126,7 @@ def _add_taps(total, ring, height, y, pad, channels, first, taps, tap_weight, ta
 
 @inlined
 def _store(total, unsure, out):  # type: ignore[no-untyped-def]
-    """Floor a row; return how many values lie so near to a step that float32 cannot tell."""
+    """Floor a row; return how many values float32 cannot tell from a step."""
     doubtful = np.int32(0)
     for j in range(total.size):
         level = np.int32(total[j])
@@ -129,8 +138,10 @@ def _store(total, unsure, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
-    """Float32 sums for nearly all values; those that a rounding error could tip are computed again in doubles, so the
-    result is that of the double sums."""
+    """Sum in float32, and in doubles where a rounding error could tip a value.
+
+    The result is that of sums in doubles.
+    """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     size = weights.size
@@ -188,8 +199,9 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 
 
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
-    """Blur each image along its own angle (degrees, clockwise as seen), value for value as ImageMagick 6 does with
-    8-bit images.
+    """Blur each image along its own angle, as ImageMagick 6 does.
+
+    Angles are in degrees, clockwise as seen; 8-bit images come out equal value for value.
 
     The kernel has 2 * ceil(radius) + 1 taps, all to one side; borders are clamped. The result equals ``floor(floor(sum
     + .5) / 257)`` of sums over 16-bit values, as an 8-bit image passes through a library built with 16 bits a channel.

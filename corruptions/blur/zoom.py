@@ -29,8 +29,9 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 
 
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where each of `side` pixels of an enlargement lies in the image: the pixel before, and how far beyond it,
-    0..1.
+    """Return where each of `side` pixels of an enlargement lies in the image.
+
+    That is the pixel before, and how far beyond it, 0..1.
 
     It is scipy.ndimage.zoom's grid: the crop's first and last pixel centres fall on the enlargement's, and the surplus
     is trimmed from both ends.
@@ -47,7 +48,9 @@ def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the grids of all factors, (factors, side) each, and the runs of pixels whose index grows by one a pixel.
+    """Return the grids of all factors, (factors, side) each, and their runs.
+
+    A run is of pixels whose index grows by one a pixel.
 
     Row f of the third holds where factor f's runs begin, and `side` from its last run's end on.
     """
@@ -63,8 +66,11 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
 
 @inlined
 def _stretch_row(source, start, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
-    """Interpolate along the row that begins at `start`. Within a run the source moves along with the target, so its
-    values are taken side by side; what is written beyond the end of one, the next overwrites."""
+    """Interpolate along the row that begins at `start`.
+
+    Within a run the source moves along with the target, so its values are taken side by side; what is written beyond
+    the end of one, the next overwrites.
+    """
     r = 0
     while runs[r] < index.size:
         begin, end = runs[r] * channels, runs[r + 1] * channels
@@ -76,8 +82,9 @@ def _stretch_row(source, start, index, part, runs, channels, out):  # type: igno
 
 @inner
 def _average(image, rows, row_parts, columns, column_parts, runs, half, unit, stretched, total, out):  # type: ignore[no-untyped-def]
-    """Write the mean of an image and its enlargements. `stretched` has each factor's last two rows, source row r in
-    slot r % 2.
+    """Write the mean of an image and its enlargements.
+
+    `stretched` has each factor's last two rows, source row r in slot r % 2.
     """
     height, width, channels = image.shape
     factors = rows.shape[0]

@@ -15,8 +15,10 @@ the level; and three of the doubles' own sample and level, which are float32).""
 
 @inlined
 def _mirrored(i, move, n, beyond):  # type: ignore[no-untyped-def]
-    """Return the two pixels of a row between which pixel `i` is read, beyond its edges their reflection (cba|abcd|dcb):
-    the first, the second's share, and whether one lies further than `beyond` pixels beyond the row.
+    """Return the two pixels of a row between which pixel `i` is read.
+
+    Beyond its edges it is their reflection (cba|abcd|dcb). Returned are the first, the second's share, and whether one
+    lies further than `beyond` pixels beyond the row.
     """
     whole = np.floor(move)
     share = move - whole
@@ -102,8 +104,9 @@ def _displace_one(image, moves_x, moves_y, black, half, work, at, doubtful, outs
 
 @kernel
 def displace(warped, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample images at the grid plus their moves, bilinearly; reflected about the edges, or black beyond the outermost
-    centres.
+    """Sample images at the grid plus their moves, bilinearly.
+
+    They are reflected about the edges, or black beyond the outermost centres.
 
     `warped` is that of `elastic._warp`, the moves float32 (N, H, W), `out` is uint8 (N, H, W, C). The result is that of
     doubles; but those work only where a step of levels is so near that float32 cannot tell, and far outside.

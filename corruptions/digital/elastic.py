@@ -31,7 +31,9 @@ def _offset(corner, drawn, affine):  # type: ignore[no-untyped-def]
 
 @inlined
 def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-def]
-    """Return the six coefficients that map an output pixel (x, y) to where it is read, as float64.
+    """Return the six coefficients of an affine map, as float64.
+
+    It leads from an output pixel (x, y) to where it is read.
 
     Three corners of a square move; x' = A p + t goes through the moved ones, and its inverse is sampled.
     float32 where the published code has float32.
@@ -56,8 +58,9 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 @inlined
 def _fold(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an int32 index at either end, once, about the centres of the outermost pixels (dcb|abcd|cba). An index
-    further out stays outside.
+    """Reflect an int32 index once about the centres of the outermost pixels.
+
+    That is dcb|abcd|cba. An index further out stays outside.
     """
     once = np.int32(-i) if i < 0 else i
     return once if once < n else np.int32(np.int32(2) * n - np.int32(2) - once)
@@ -65,7 +68,9 @@ def _fold(i, n):  # type: ignore[no-untyped-def]
 
 @kernel
 def _corners(ix, iy, height, width, channels, near, at):  # type: ignore[no-untyped-def]
-    """Turn upper left pixels, int32, into where all four begin in a flat image: rows of `at`, uint32.
+    """Turn upper left pixels into where all four begin in a flat image.
+
+    Both are rows of `at`; the first int32, then uint32.
 
     Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates
     that were reflected already.
@@ -109,8 +114,9 @@ def _near(x):  # type: ignore[no-untyped-def]
 
 @kernel
 def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-def]
-    """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black
-    outside.
+    """Sample each image at its affine map of the grid, bilinearly.
+
+    It is reflected about the outermost centres, or black outside.
 
     Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2),
     `warped` float32 (N, H * W * C and more), 0..1.
@@ -216,7 +222,7 @@ def elastic_transform(
     field_x: NDArray[np.float64],
     field_y: NDArray[np.float64],
 ) -> Images:
-    """Move the image by a random affine map, then every pixel by a smooth random displacement.
+    """Move the image by a random affine map, then pixels by smooth displacements.
 
     Points and fields are uniform on [-1, 1). The points move the lower right, upper right and upper left corner of a
     centred square with sides of two thirds of the short side. Fields are smoothed by a gaussian that ends at 3 sigma,

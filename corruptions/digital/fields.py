@@ -66,7 +66,10 @@ def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
 
 @functools.lru_cache(maxsize=16)
 def smoother(height: int, width: int, sigma: float) -> Smoother:
-    """Return the parts of the filter of (height, width) fields by a gaussian of `sigma` pixels, at least 0."""
+    """Return the parts of the filter of fields by a gaussian.
+
+    Fields are (height, width), `sigma` is in pixels and at least 0.
+    """
     radius = int(_TRUNCATE * sigma + 0.5)
     nothing = np.zeros((0, 0))
     if radius <= _DIRECT:
@@ -95,8 +98,9 @@ def reflected(i, n):  # type: ignore[no-untyped-def]
 
 @inner
 def _narrow_rows(tall, weights, factor, rows, down, both, fields):  # type: ignore[no-untyped-def]
-    """Filter rows weight by weight, the nearest first, and multiply them; `tall` has `radius` rows more at either end,
-    and `down` room for two rows with so many values.
+    """Filter rows weight by weight, the nearest first, and multiply them.
+
+    `tall` has `radius` rows more at either end, and `down` room for two rows with so many values.
     """
     width = fields.shape[1]
     radius = weights.size - 1
@@ -137,7 +141,10 @@ def _narrow(noise, weights, factor, fields):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-def]
-    """Filter (H, W) `x` along axis 0 by running cosine sums, times a factor, into `out` (W, H)."""
+    """Filter (H, W) `x` along axis 0 by running cosine sums.
+
+    The result, times a factor, goes into `out` (W, H).
+    """
     rows, columns = x.shape
     below, above = np.empty(rows + 1, np.int64), np.empty(rows + 1, np.int64)
     for y in range(rows + 1):

@@ -66,7 +66,10 @@ def _shards(view: View) -> bytes:
 
 
 def _croissant(view: View, sha256s: Mapping[str, str]) -> bytes:
-    """Return croissant.json: a record set for each set, with the fields image, index, label, class and path."""
+    """Return croissant.json, with a record set for each set.
+
+    Its fields are image, index, label, class and path.
+    """
     assert view.contents.manifest is not None  # nothing is built straight into tars
     fields = {
         "image": None,

@@ -45,7 +45,9 @@ def width(text: str, size: int = NAME) -> int:
 
 
 def fitted(text: str, width: int, lines: int, size: int = NAME) -> list[str]:
-    """Return a text as at most so many lines of at most so many pixels; of one that is longer, the middle is left out.
+    """Return a text as so many lines of so many pixels, at most.
+
+    The middle of a longer one is left out.
 
     Examples
     --------
@@ -66,8 +68,9 @@ def fitted(text: str, width: int, lines: int, size: int = NAME) -> list[str]:
 
 
 def _wrapped(text: str, width: int, size: int) -> list[str]:
-    """Return the lines of a text: broken after a blank or a sign that joins words, and within a word where it is too
-    long.
+    """Return the lines of a text.
+
+    It is broken after a blank or a sign that joins words, and within a word where that is too long.
     """
     lines = []
     while text:

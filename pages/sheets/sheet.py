@@ -1,4 +1,7 @@
-"""A sheet: a title, and lines of pictures with their names, as large as they may be."""
+"""A sheet: a title, and lines of pictures with their names.
+
+Pictures are as large as they may be.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ _SWATCH = 12
 
 @dataclass(frozen=True)
 class SheetLine:
-    """One line of a sheet: what stands left of it, and its cells from left to right; without cells it is a heading."""
+    """One line of a sheet: what stands left of it, and its cells.
+
+    Without cells it is a heading.
+    """
 
     label: str
     cells: Sequence[Cell] = ()
@@ -178,8 +184,9 @@ class _Frame:
 
 
 def tile(picture: Picture, width: int, height: int) -> Image.Image:
-    """Return a picture that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean
-    over boxes.
+    """Return a picture that fits a place.
+
+    Its pixels are squares of a whole number of pixels, or it is reduced by the mean over boxes.
     """
     image = Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
     factor = min(width // image.width, height // image.height)

@@ -1,4 +1,4 @@
-"""How sheets and plots look: the colours of the page (page.css, in light), and its distances."""
+"""How sheets and plots look: colours and distances, as in page.css in light."""
 
 from __future__ import annotations
 
