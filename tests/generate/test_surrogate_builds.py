@@ -155,7 +155,7 @@ def test_a_model_that_does_not_know_the_images_is_refused(model: Path, source: s
     fewer = write_digits(tmp_path / "few", 3)
     with pytest.raises(ModelError, match="has 10 outputs, and the data set has 3 classes"):
         corruptset.build("pgd-5", fewer, tmp_path / "out", surrogate=model, jobs=1)
-    with pytest.raises(ModelError, match=r"built without CUDA|no CUDA device"):
+    with pytest.raises(ModelError, match="There is no device 'cuda'"):
         corruptset.build("pgd-5", source, tmp_path / "out", surrogate=model, device="cuda", jobs=1)
 
 
