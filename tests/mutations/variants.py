@@ -345,7 +345,7 @@ VARIANTS = [
         "the left edge reflected",
         SEPARABLE,
         "line[pad - 1 - x] = line[pad - 1 - x + channels]",
-        "line[pad - 1 - x] = line[pad + min(x // channels, width - 1) * channels + channels - 1 - x % channels]",
+        "line[pad - 1 - x] = line[pad + min(x // channels * channels, n - channels) + channels - 1 - x % channels]",
         "blur",
     ),
     Variant("defocus_blur", "the disk sums to one", "blur/disk.py", "published / ideal)", "1.0 / ideal)", "blur"),

@@ -10,7 +10,7 @@ import sys
 
 import made_scores
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import corruptset
@@ -77,6 +77,8 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
 
 
 @given(st.text(alphabet=[*string.punctuation.replace("'", ""), *"aZ0 éß…☃"]))
+@example("[1ex] is no space between rows")
+@example("* neither")
 def test_escaped_text_says_what_the_text_says(text):
     written = latex_text(text)
     plain = re.sub(r"\{([\[\]*])\}", r"\1", written).replace(r"\textbackslash{}", "\x00").replace("''", '"')
