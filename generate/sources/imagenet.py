@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import SourceError, listed
-from .folder import ImageListing, list_images
+from .image_listing import ImageListing, list_images
 from .labels import read_groups, read_rows, shown
 from .source import Source
 from .tarred import named_files, tarfile_like

@@ -22,7 +22,7 @@ from ...manifests.layout import set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
-from ..sources.folder import kept_suffix
+from ..sources.image_listing import kept_suffix
 from ..sources.source import Sample
 from .class_folders import class_notes, with_every_class
 from .contents import ViewContents, ViewOptions, ViewSet, refuse

@@ -27,7 +27,7 @@ from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
 from corruptset.generate.recipes.recipe import Recipe
 from corruptset.generate.sources.check import check
-from corruptset.generate.views.export import tar_pieces
+from corruptset.generate.views.writer import tar_pieces
 from corruptset.generate.work import environment, warm_up
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
 from corruptset.manifests.disk import atomic, remote

@@ -17,7 +17,7 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.pixels.preprocessing import ResizeCrop
-from corruptset.generate.sources import decoding, folder, labels
+from corruptset.generate.sources import decoding, image_listing, labels
 from corruptset.generate.sources.check import BATCH, check
 from corruptset.generate.sources.source import BadSample, Sample, open_source
 from corruptset.workers import Workers
@@ -215,8 +215,8 @@ def test_a_check_is_in_the_order_of_the_source(tmp_path, jobs):
 def test_the_documented_rules_are_the_ones_in_force():
     text = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[\w$@+]+", text.lower()))
-    for known in (folder.IMAGE_SUFFIXES, folder.DOCUMENT_SUFFIXES, folder.DOCUMENT_NAMES):
+    for known in (image_listing.IMAGE_SUFFIXES, image_listing.DOCUMENT_SUFFIXES, image_listing.DOCUMENT_NAMES):
         assert {k for k in known if k not in words} <= {"licence"}
     limits = (f"{decoding.MAX_PIXELS:,}", f"{decoding.MAX_FILE_BYTES // 2**20} MiB", f"{labels.MAX_NAME_BYTES} bytes")
-    for known in (*folder.SYSTEM_NAMES, *limits, f"more than {labels.MAX_ID_BYTES}", f"0 to {labels.MAX_LABEL}"):
+    for known in (*image_listing.SYSTEM_NAMES, *limits, f"more than {labels.MAX_ID_BYTES}", f"0 to {labels.MAX_LABEL}"):
         assert known.lower() in text.lower(), known
