@@ -60,7 +60,8 @@ def plural(count: int, name: str) -> str:
 
     Examples
     --------
-    >>> plural(1, "set"), plural(3, "set")
-    ('1 set', '3 sets')
+    >>> plural(1, "set"), plural(3, "set"), plural(2, "box")
+    ('1 set', '3 sets', '2 boxes')
     """
-    return f"{count} {name}{'s' * (count != 1)}"
+    ending = "" if count == 1 else "es" if name.endswith("x") else "s"
+    return f"{count} {name}{ending}"

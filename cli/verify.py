@@ -80,8 +80,8 @@ def _put_report(report: VerificationReport, checked: Path) -> None:
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")
     if report.partial:
-        absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}"
-        put_notes([f"a part of the data set; {absent if report.absent else 'it has all sets'}"])
+        absent = f"not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
+        put_notes([f"a part of the data set; {absent}"])
     put_notes(report.notes)
     put_facts({"Digest": report.digest})
 

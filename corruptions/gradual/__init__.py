@@ -22,18 +22,6 @@ def counted(share: float, whole: int) -> int:
     return int(share * whole + _SLACK)
 
 
-def plural(count: int, what: str) -> str:
-    """Return a count and its noun.
-
-    Examples
-    --------
-    >>> plural(1, "line"), plural(7, "line"), plural(2, "box")
-    ('1 line', '7 lines', '2 boxes')
-    """
-    ending = "" if count == 1 else "es" if what.endswith("x") else "s"
-    return f"{count} {what}{ending}"
-
-
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
     """Return what an image has gone through at a level, as `corruptset show` has it.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...quantities import plural
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
 from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Wholes, corruption
-from . import counted, plural
+from . import counted
 
 RECTANGLES = 0
 """The draw of a level's rectangles: words 4 k .. 4 k + 3 are the width, height, left and top of rectangle k."""

@@ -7,10 +7,10 @@ from typing import Any
 import cv2
 import numpy as np
 
+from ...quantities import plural
 from ...references import SWINGLER_2022
 from ..keys import level_stream
 from ..registry import Draw, Given, Gradual, Images, Keys, Shape, Wholes, corruption
-from . import plural
 
 ENDS = 0
 """The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or

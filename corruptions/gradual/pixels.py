@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...quantities import plural
 from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import level_stream
 from ..random.philox import fill_words
 from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, corruption
-from . import counted, plural
+from . import counted
 
 PLACES = 0
 """The draw of the places: word e is of pixel e of a level."""
