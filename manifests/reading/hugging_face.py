@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..images.pictures import png_bytes
 from ..records.models import ClassRecord, SampleRecord
-from .image_set import ImageSet, SampleTable
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+    from .image_set import ImageSet, SampleTable
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
