@@ -77,7 +77,6 @@ def test_defocus_blur_has_the_published_kernel_and_applies_it():
 
 
 def test_defocus_blur_brightens_where_the_disk_touches_its_window_and_takes_any_radius_that_fits():
-    assert [round(float(disk_kernel(r, 0.5).astype(float).sum()), 4) for r in (6.0, 8.0, 10.0)] == [1.0, 1.013, 1.0108]
     flat = np.full((40, 40, 3), 200, np.uint8)
     assert corruptset.corrupt(flat, "defocus_blur", severity=5, calibration="imagenet").max() == 202
     large = {"radius": 400.0, "alias_sigma": 0.5, "calibration": "cifar", "scale": "side"}

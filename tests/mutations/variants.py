@@ -1283,23 +1283,7 @@ VARIANTS = [
         "call.py",
         "table.of(stage.corruption).side)",
         "table.side)",
-        "mnist properties::test_every_corruption[gaussian_blur]",
-    ),
-    Variant(
-        "tables",
-        "48 pixels are tiny",
-        "calibrations.py",
-        '"cifar" if side <= 48',
-        '"cifar" if side < 48',
-        "calibrations call",
-    ),
-    Variant(
-        "tables",
-        "a severity that is a float of a whole number falls between rows",
-        "calibrations.py",
-        "if isinstance(number, int) else row_between",
-        "if isinstance(severity, int) else row_between",
-        "calibrations call",
+        "mnist",
     ),
     Variant(
         "parameters",
@@ -1307,7 +1291,7 @@ VARIANTS = [
         "parameters.py",
         "and (self.kind is float or value == int(value))",
         "",
-        "properties call registry",
+        "glass_blur",
     ),
     Variant(
         "parameters",
