@@ -12,7 +12,7 @@ from skimage import color
 
 import corruptset
 from corruptset.corruptions import call
-from corruptset.corruptions.calibrations import Calibration, fitting, shipped
+from corruptset.corruptions.calibrations import Calibration, fitting, for_shape, shipped
 from corruptset.corruptions.stages import resolve_stage
 from corruptset.errors import ParameterError
 from pictures import numeral, painted
@@ -74,6 +74,7 @@ def test_the_calibration_follows_from_size_and_channels_and_falls_back_to_cifar(
         image = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
         want = corruptset.corrupt(image, "contrast", severity=2, calibration=name)
         np.testing.assert_array_equal(corruptset.corrupt(image, "contrast", severity=2), want)
+    assert [for_shape(side, 99) for side in (48, 49, 96, 97)] == ["cifar", "tiny", "tiny", "imagenet"]
     mnist, image = shipped("mnist"), numeral(0)
     assert fitting("mnist").otherwise is shipped("cifar")
     short = Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))

@@ -1286,6 +1286,14 @@ VARIANTS = [
         "mnist",
     ),
     Variant(
+        "tables",
+        "48 pixels are tiny",
+        "calibrations.py",
+        '"cifar" if side <= 48',
+        '"cifar" if side < 48',
+        "mnist",
+    ),
+    Variant(
         "parameters",
         "a count of 2.5 is 2",
         "parameters.py",
@@ -1295,19 +1303,11 @@ VARIANTS = [
     ),
     Variant(
         "parameters",
-        "a given draw of a level is that of the next",
+        "a given draw of the first level serves all",
         "parameters.py",
         'given[parameters["level"] - 1]',
-        'given[parameters["level"] - 1 - len(given) + len(given) // 2]',
+        "given[0]",
         "gradual",
-    ),
-    Variant(
-        "cache",
-        "a worker takes the private folder with it",
-        "cache.py",
-        "if os.getpid() == pid:",
-        "if os.getpid():",
-        "cache",
     ),
     Variant(
         "cache",
