@@ -126,7 +126,7 @@ def test_elastic_transform_is_its_definition():
     """SciPy's filter differs in last bits, and coordinates are rounded once: a few samples lie 1/32 pixel apart."""
     cases = []
     for calibration, side in SIZES.items():
-        image = photograph("chelsea", side)[:100, :120, : 1 if side == 28 else 3]
+        image = photograph("chelsea", side)[:60, :72, : 1 if side == 28 else 3]
         cases += [(image, row.parameters) for row in shipped(calibration).rows["elastic_transform"].values()]
     for shape in ((9, 31, 3), (31, 9, 1), (60, 90, 3)):
         for alpha, sigma, affine in ((60.0, 9.0, 1.0), (4.0, 0.0, 3.0)):
@@ -140,7 +140,7 @@ def test_elastic_transform_is_its_definition():
     for border, dark in (("black", True), ("reflect", False)):
         out = corruptset.corrupt(white, "elastic_transform", severity=2, calibration="mnist", border=border)
         assert (out.min() < 254) == dark, "MNIST-C brings in black"
-    for alpha, sigma, affine in ((1e6, 0.0, 0.0), (1e6, 1e4, 1e6), (0.0, 0.0, 1e6)):
+    for alpha, sigma, affine in ((1e6, 0.0, 0.0), (1e6, 300.0, 1e6), (0.0, 0.0, 1e6)):
         out = corruptset.corrupt(painted(9, 14), "elastic_transform", alpha=alpha, sigma=sigma, affine=affine)
         assert out.shape == (9, 14, 3)
 
