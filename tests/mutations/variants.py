@@ -1262,22 +1262,6 @@ VARIANTS = [
     ),
     # the rooms beside the pixels
     Variant(
-        "registry",
-        "every portion has the labels of the first",
-        "registry.py",
-        'given["labels"][at:end]',
-        'given["labels"][: end - at]',
-        "plugins pgd",
-    ),
-    Variant(
-        "registry",
-        "a failing image is counted from its portion's first",
-        "registry.py",
-        "raise PluginError(str(first), alone)",
-        "raise PluginError(str(first), alone - at)",
-        "plugins",
-    ),
-    Variant(
         "resolution",
         "lengths by the side of the table without the row",
         "call.py",
