@@ -69,3 +69,11 @@ def encoded(image: Any, kind: str = "PNG", **options: Any) -> bytes:
     buffer = io.BytesIO()
     (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, kind, **options)
     return buffer.getvalue()
+
+
+def through_jpeg(image: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
+    """Return what Pillow reads of the JPEG file that it writes of an array (H, W, C)."""
+    from PIL import Image
+
+    file = io.BytesIO(encoded(image if image.shape[-1] == 3 else image[..., 0], "JPEG", quality=quality))
+    return np.asarray(Image.open(file)).reshape(image.shape)

@@ -8,7 +8,6 @@ from scipy.ndimage import gaussian_filter, gaussian_filter1d
 from specification import plain
 
 import corruptset
-from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
@@ -50,34 +49,28 @@ def drawn(shape, reach, iterations):
     return deltas.reshape(*size, 2), (np.array(plain.words(count, int(STAGE), "a", 1)) >> 31).reshape(size)
 
 
-@pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2), (0.05, 1, 1)])
+@pytest.mark.parametrize(("sigma", "reach", "iterations"), [(0.7, 1, 2), (1.0, 2, 3), (1.5, 4, 2)])
 def test_it_is_the_definition_with_the_words_of_the_specification(sigma, reach, iterations):
     """Drawn, and given: whole numbers in scan order from the lower right corner."""
     parameters = {"sigma": sigma, "max_delta": reach, "iterations": iterations}
-    for shape in ((12, 9, 1), (9, 31, 3), (40, 33, 3)):
+    options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
+    for shape in ((12, 9, 1), (21, 33, 3)):
         image = painted(*shape)
         deltas, swaps = drawn(shape, reach, iterations)
-        options = {"axes": "rows", "exchange": "swap", "rounding": "round"}
-        for more, want in (
-            ({}, slow(image, sigma, reach, deltas)),
-            (options, slow(image, sigma, reach, deltas, swaps, "rows", 0.5)),
+        for more, given, want in (
+            ({}, {"deltas": deltas}, slow(image, sigma, reach, deltas)),
+            (options, {"deltas": deltas, "swaps": swaps}, slow(image, sigma, reach, deltas, swaps, "rows", 0.5)),
         ):
             got = get_corruption("glass_blur").apply(image[None], parameters | more, STAGE, sample_keys(["a"]))[0]
             np.testing.assert_array_equal(got, want, str(shape))
-            given = {"deltas": deltas, "swaps": swaps} if more else {"deltas": deltas}
             np.testing.assert_array_equal(corruptset.corrupt(image, "glass_blur", **parameters, **more, **given), want)
 
 
 def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_127():
     image = painted(8, 40)
-    for reach in (4, 5, 100):
+    for reach in (4, 100):
         got = corruptset.corrupt(image, "glass_blur", sigma=1.0, max_delta=reach, iterations=2)
         np.testing.assert_array_equal(got, blur(blur(image, 1.0), 1.0))
-    assert corruptset.corrupt(painted(8, 8), "glass_blur", severity=5, calibration="imagenet", scale="side").shape == (
-        8,
-        8,
-        3,
-    )
     # 100 px at a side of 32 would be 938 px here, and displacements are int8
     large, deltas = painted(300, 310, 1), np.zeros((1, 300 - 254, 310 - 254, 2), np.int8)
     given = {"sigma": 0.01, "max_delta": 100, "iterations": 1, "deltas": deltas}
@@ -86,15 +79,11 @@ def test_a_reach_over_half_the_image_leaves_the_two_blurs_and_scaling_ends_at_12
 
 
 def test_given_draws_that_do_not_fit_are_refused():
-    severity = {"severity": 1, "calibration": "imagenet"}
-    assert shipped("imagenet").row("glass_blur", 1).parameters["max_delta"] == 1
-    for given in (
-        {"max_delta": 1.5},
-        {"deltas": np.full((2, 7, 7, 2), 1, np.int8)},
-        {"deltas": np.zeros((2, 7, 7, 2))},
-        {"swaps": np.ones((2, 7, 7), np.uint8)},
+    row = {"sigma": 0.7, "max_delta": 1, "iterations": 2}
+    for given, says in (
+        ({"max_delta": 1.5}, "max_delta"),
+        ({"deltas": np.full((2, 7, 7, 2), 1, np.int8)}, "deltas"),
+        ({"swaps": np.ones((2, 7, 7), np.uint8)}, "unless exchange is 'swap'"),
     ):
-        with pytest.raises(ParameterError, match=next(iter(given))):
-            corruptset.corrupt(painted(9, 9), "glass_blur", **severity, **given)
-    with pytest.raises(ParameterError, match="unless exchange is 'swap'"):
-        corruptset.corrupt(painted(9, 9), "glass_blur", **severity, swaps=np.ones((2, 7, 7), np.uint8))
+        with pytest.raises(ParameterError, match=says):
+            corruptset.corrupt(painted(9, 9), "glass_blur", **row | given)

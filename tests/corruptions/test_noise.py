@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 
 import numpy as np
 import pytest
@@ -18,9 +19,9 @@ from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ParameterError
 from pictures import painted
 
-SEEDS = range(5)
 STAGE = np.uint64(0x9E3779B97F4A7C15)
 HALF = {"floor": 0.0, "round": 0.5}
+LEVELS = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
 
 
 def apply(name, images, stage=STAGE, ids=None, **parameters):
@@ -60,7 +61,7 @@ def test_tables_have_the_weights_of_the_definitions(half):
     for cumulative, weights, parameters, bits in (
         (tables.gaussian_cumulative, gaussian_weights, [(0.04,), (0.38, 0.2), (1e-9, 0.0), (10.0, -1.0)], 9),
         (tables.speckle_cumulative, speckle_weights, [(0.06,), (0.6,), (10.0,)], 8),
-        (tables.shot_cumulative, shot_weights, [(3.0,), (60.0,), (500.0,), (7.3,), (0.001,)], 8),
+        (tables.shot_cumulative, shot_weights, [(3.0,), (60.0,), (7.3,), (0.001,)], 8),
     ):
         for first, *more in parameters:
             got = cumulative(first, half, *more)
@@ -117,9 +118,8 @@ def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, r
     cumulative = getattr(tables, f"{name.removesuffix('_noise')}_cumulative")
     table = tables.noise_table(cumulative, value, HALF[rounding], *mean).astype(np.int64)
     bits = 9 if mean else 8
-    for image, sample, out in zip(
-        images, "ab", apply(name, images, ids=["a", "b"], rounding=rounding, **given), strict=True
-    ):
+    made = apply(name, images, ids=["a", "b"], rounding=rounding, **given)
+    for image, sample, out in zip(images, "ab", made, strict=True):
         drawn = np.reshape(plain.words(image.size, int(STAGE), sample), image.shape).astype(np.int64)
         slot = drawn >> (32 - bits)
         entry = table[slot if mean else 256 * image.astype(np.int64) + slot]
@@ -129,70 +129,48 @@ def test_a_level_becomes_what_its_own_word_chooses_from_the_table(name, given, r
 
 def test_black_with_a_mean_is_what_the_two_factor_sets_need():
     """Mean and standard deviation of black after clipping, of sigma 0.1, by theory."""
+    black = np.zeros((600, 800, 3), np.uint8)
     for mean, want in {0.1: (0.1083, 0.0867), 0.15: (0.1529, 0.0942), 0.2: (0.2008, 0.0980)}.items():
-        black = np.zeros((1000, 800, 3), np.uint8)
         out = corruptset.corrupt(black, "gaussian_noise", sigma=0.1, mean=mean, rounding="round") / 255.0
         assert (out.mean(), out.std()) == pytest.approx(want, abs=0.001)
 
 
-@pytest.mark.parametrize("rounding", HALF)
-def test_without_spread_the_mean_still_shifts(rounding):
-    image = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
-    for mean in (-1.0, -0.5, -0.1, -1e-9, 0.0, 1e-9, 0.1, 0.5, 1.0):
-        got = apply("gaussian_noise", image, sigma=0.0, mean=mean, rounding=rounding)
-        np.testing.assert_array_equal(got, np.clip(np.floor(image + 255 * mean + HALF[rounding]), 0, 255))
-        assert not np.shares_memory(got, image)
-    table = shipped("cifar")
-    keys = [
-        chain_keys([resolve_stage("gaussian_noise", table, parameters={"sigma": 0.1} | more)], 0)
+def test_without_spread_the_mean_still_shifts_and_another_mean_draws_anew():
+    for rounding, mean in itertools.product(HALF, (-1.0, -0.5, -0.1, -1e-9, 0.0, 1e-9, 0.1, 1.0)):
+        got = apply("gaussian_noise", LEVELS, sigma=0.0, mean=mean, rounding=rounding)
+        np.testing.assert_array_equal(got, np.clip(np.floor(LEVELS + 255 * mean + HALF[rounding]), 0, 255))
+    none, zero, other = (
+        chain_keys([resolve_stage("gaussian_noise", shipped("cifar"), parameters={"sigma": 0.1} | more)], 0)
         for more in ({}, {"mean": -0.0}, {"mean": 0.1})
-    ]
-    assert keys[0] == keys[1], "a mean of 0 is no mean"
-    assert keys[0] != keys[2], "another mean draws anew"
+    )
+    assert none == zero != other
+    for bad in (-1.01, True):
+        with pytest.raises(ParameterError, match="mean"):
+            corruptset.corrupt(LEVELS[0], "gaussian_noise", sigma=0.1, mean=bad)
 
 
 @pytest.mark.parametrize("density", [0.0, 1e-9, 0.1, 0.5, 1.0])
 def test_struck_elements_are_those_of_the_specification(density):
-    for shape in ((8, 8, 1), (31, 57, 3)):
-        image = painted(*shape)
-        want = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
-        for name, column in (("salt_pepper", "density"), ("impulse_noise", "amount")):
-            np.testing.assert_array_equal(apply(name, image[None], ids=["a"], **{column: density})[0], want)
+    image = painted(31, 57)
+    want = plain.impulse_noise(image.tolist(), int(STAGE), "a", amount=density)
+    for name, column in (("salt_pepper", "density"), ("impulse_noise", "amount")):
+        np.testing.assert_array_equal(apply(name, image[None], ids=["a"], **{column: density})[0], want)
 
 
 @pytest.mark.parametrize("amplitude", [1e-9, 0.01, 0.4, 3.0])
 def test_uniform_noise_is_its_words(amplitude):
-    for shape, rounding in (((8, 8, 1), "floor"), ((80, 64, 3), "floor"), ((31, 57, 3), "round")):
-        image, ids = painted(*shape), ["a", "b"]
-        made = apply("uniform_noise", np.stack([image] * 2), ids=ids, amplitude=amplitude, rounding=rounding)
-        for sample, out in zip(ids, made, strict=True):
-            drawn = np.reshape(plain.words(image.size, int(STAGE), sample), shape) / 2.0**31 - 1.0
-            want = np.clip(np.floor(image + 255 * amplitude * drawn + HALF[rounding]), 0, 255)
-            np.testing.assert_array_equal(out, want)
+    image = painted(80, 64)
+    drawn = [np.reshape(plain.words(image.size, int(STAGE), sample), image.shape) / 2.0**31 - 1.0 for sample in "ab"]
+    for rounding in HALF:
+        made = apply("uniform_noise", np.stack([image] * 2), ids="ab", amplitude=amplitude, rounding=rounding)
+        want = np.clip(np.floor(image + 255 * amplitude * np.stack(drawn) + HALF[rounding]), 0, 255)
+        np.testing.assert_array_equal(made, want)
 
 
-def test_where_nothing_or_everything_is_changed():
-    levels = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
-    for name, parameters in (
-        ("speckle_noise", {"sigma": 0.0}),
-        ("uniform_noise", {"amplitude": 0.0}),
-        ("salt_pepper", {"density": 0.0}),
-    ):
-        np.testing.assert_array_equal(apply(name, levels, **parameters), levels)
-    grey = np.full((1, 100, 100, 1), 99, np.uint8)
-    for name in ("gaussian_noise", "speckle_noise"):
-        assert set(np.unique(apply(name, grey, sigma=1e-9))) == {98, 99}, (
-            "the floor takes a level off wherever the noise is negative"
-        )
-    for name, parameters in (("shot_noise", {"photons": 3.0}), ("speckle_noise", {"sigma": 0.6})):
-        assert not apply(name, np.zeros((1, 64, 64, 3), np.uint8), **parameters).any(), "black stays black"
-    assert set(np.unique(apply("impulse_noise", grey, amount=1.0))) == {0, 255}
-    for name, parameters in (
-        ("gaussian_noise", {"sigma": 1e-300}),
-        ("shot_noise", {"photons": 0.001}),
-        ("shot_noise", {"photons": 1e6}),
-    ):
-        assert apply(name, levels, **parameters).shape == levels.shape
-    for bad in (-1.01, 1.01, "much", None, True):
-        with pytest.raises(ParameterError, match="mean"):
-            corruptset.corrupt(grey, "gaussian_noise", sigma=0.1, mean=bad)
+def test_without_strength_nothing_changes_and_the_least_and_greatest_are_taken():
+    for name, column in (("speckle_noise", "sigma"), ("uniform_noise", "amplitude")):
+        np.testing.assert_array_equal(apply(name, LEVELS, **{column: 0.0}), LEVELS)
+    for name, row in (("gaussian_noise", {"sigma": 1e-300}), ("shot_noise", {"photons": 0.001})):
+        assert apply(name, LEVELS, **row).shape == LEVELS.shape
+    floored = apply("gaussian_noise", np.full((1, 100, 100, 1), 99, np.uint8), sigma=1e-9)
+    assert set(np.unique(floored)) == {98, 99}, "the floor takes a level off where the noise is negative"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import random
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from specification import plain
 
 import corruptset
 from corruptset import Corrupt, RandomCorrupt
-from corruptset.errors import CorruptsetError, ParameterError, UnknownCorruption
+from corruptset.errors import CorruptsetError
 from pictures import numbers, painted
 
 PHOTO = painted(40, 56)
-NAMES = ["gaussian_noise", "contrast", "fog-3+impulse_noise-2", "black_lines", "clean"]
+BATCH = np.stack([PHOTO, PHOTO[::-1]])
 MANY = [painted(32, 32, which=i) for i in range(12)]
 
 
@@ -26,10 +25,8 @@ MANY = [painted(32, 32, which=i) for i in range(12)]
     ("name", "options"),
     [
         ("gaussian_noise", {"severity": 3, "seed": 7, "calibration": "imagenet", "coupling": "severity"}),
-        ("glass_blur", {"severity": 4, "scale": "side"}),
-        ("motion_blur", {"severity": 4, "angle_deg": 30.0}),
+        ("motion_blur", {"severity": 4, "angle_deg": 30.0, "scale": "side"}),
         ("black_lines", {"level": 7, "ladder": "text"}),
-        ("salt_pepper", {"density": 0.1}),
         ([("contrast", 3), {"corruption": "impulse_noise", "severity": 2}], {}),
         ("clean", {}),
     ],
@@ -39,33 +36,27 @@ def test_it_is_corrupt_with_the_rest_resolved(name: Any, options: dict[str, Any]
     again = pickle.loads(pickle.dumps(transform))
     written = eval(repr(transform), {"Corrupt": Corrupt})
     assert repr(again) == repr(written) == repr(transform)
-    for image in (PHOTO, PHOTO[:, :, 0], painted(28, 28, 1), painted(100, 120), np.stack([PHOTO, PHOTO[::-1]])):
-        before = image.copy()
-        want = corruptset.corrupt(image, name, **options)
+    for image in (PHOTO, painted(28, 28, 1), painted(100, 120), BATCH):
+        before, want = image.copy(), corruptset.corrupt(image, name, **options)
         for made in (transform, again, written):
             np.testing.assert_array_equal(made(image), want)
         np.testing.assert_array_equal(image, before)
         assert transform(image) is not image
-    batch = np.stack([PHOTO, PHOTO[::-1]])
-    np.testing.assert_array_equal(
-        transform(batch, key=["a", "b"]), corruptset.corrupt(batch, name, key=["a", "b"], **options)
-    )
+    want = corruptset.corrupt(BATCH, name, key=["a", "b"], **options)
+    np.testing.assert_array_equal(transform(BATCH, key=["a", "b"]), want)
 
 
 def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() -> None:
     assert repr(Corrupt("fog", severity=3, seed=0, scale="none")) == "Corrupt('fog', severity=3)"
-    assert (
-        repr(RandomCorrupt(["fog"], severities=range(1, 4), p=0.25))
-        == "RandomCorrupt(['fog'], severities=range(1, 4), p=0.25)"
-    )
-    label = object()
+    drawn = RandomCorrupt(["fog"], severities=range(1, 4), p=0.25)
+    assert repr(drawn) == "RandomCorrupt(['fog'], severities=range(1, 4), p=0.25)"
     for transform in (Corrupt("gaussian_noise", severity=3), RandomCorrupt("gaussian_noise", p=1.0)):
         for index in (7, np.int64(7)):
             np.testing.assert_array_equal(transform(PHOTO, key=index), transform(PHOTO, key="7"))
         assert len({transform(PHOTO, key=key).tobytes() for key in (7, 8, None)}) == 3
-        image, same, text = transform(PHOTO, label, "b")
-        assert same is label
-        assert text == "b"
+        label = object()
+        image, *others = transform(PHOTO, label, "b")
+        assert others == [label, "b"]
         np.testing.assert_array_equal(image, transform(PHOTO))
 
 
@@ -79,20 +70,16 @@ def plain_choice(names: list[str], key: str, seed: int, p: float) -> tuple[str, 
 
 def test_the_draw_is_the_one_of_the_page() -> None:
     names = ["fog", "contrast", "gaussian_noise"]
-    transform = RandomCorrupt(names, p=0.7, seed=5)
-    drawn = Counter()
-    for i in range(3000):
+    transform, drawn = RandomCorrupt(names, p=0.7, seed=5), set()
+    for i in range(1000):
         chosen, want = transform.choice(PHOTO, key=i), plain_choice(names, str(i), 5, 0.7)
         assert repr(chosen) == (repr(Corrupt(want[0], severity=want[1], seed=5)) if want else "None")
-        drawn[want] += 1
-    # 16 cells: five standard deviations of a share of 0.7 / 15 are 58 of 3,000
+        drawn.add(want)
     assert len(drawn) == 16
-    assert all(abs(count - 140) < 58 for what, count in drawn.items() if what)
-    assert abs(drawn[None] - 900) < 126
 
 
 def test_it_is_what_its_choice_makes_in_any_order() -> None:
-    transform = RandomCorrupt(NAMES, p=0.6, seed=3)
+    transform = RandomCorrupt(["gaussian_noise", "fog-3+impulse_noise-2", "black_lines", "clean"], p=0.6, seed=3)
     states = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
     want = [transform(image) for image in MANY]
     for image, out in zip(MANY, want, strict=True):
@@ -103,12 +90,11 @@ def test_it_is_what_its_choice_makes_in_any_order() -> None:
     keyed = [transform(image, key=k) for image, k in zip(MANY, numbers(12), strict=True)]
     np.testing.assert_array_equal(transform(np.stack(MANY), key=numbers(12)), np.stack(keyed))
     again = pickle.loads(pickle.dumps(transform))
-    for i in (5, 11, 0, 5, 3, 8):
+    for i in (5, 11, 0, 5):
         np.testing.assert_array_equal(again(MANY[i]), want[i])
     assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # noqa: NPY002
     assert repr(eval(repr(transform), {"RandomCorrupt": RandomCorrupt})) == repr(transform) == repr(again)
-    assert all(RandomCorrupt("contrast", p=1)(i) is not i for i in MANY)
-    assert all(RandomCorrupt("contrast", p=0)(i) is i for i in MANY)
+    assert all((RandomCorrupt("contrast", p=p)(i) is i) == (p == 0) for i in MANY for p in (0, 1))
 
 
 def test_an_epoch_and_a_seed_draw_anew() -> None:
@@ -124,36 +110,19 @@ def test_an_epoch_and_a_seed_draw_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "says"),
+    ("make", "says"),
     [
-        (lambda: Corrupt("fogg", severity=3), UnknownCorruption, "Did you mean 'fog'"),
-        (lambda: Corrupt("fog"), ParameterError, "needs a severity"),
-        (lambda: Corrupt("fog-9"), ParameterError, "severity is 9"),
-        (lambda: Corrupt("fog", severity=1, sigma=1), ParameterError, "unknown parameter 'sigma'"),
-        (lambda: Corrupt("black_lines", level=100), ParameterError, "level is 100"),
-        (lambda: Corrupt(PHOTO, severity=1), ParameterError, "expected a corruption, a set id or a list"),
-        (
-            lambda: Corrupt("fog-1+pgd-2"),
-            ParameterError,
-            r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label=",
-        ),
-        (lambda: Corrupt("canny_edges", severity=1)(painted(300, 300)), ParameterError, "no rows in calibration"),
-        (lambda: Corrupt("fog", severity=3)(PHOTO, key=1.5), ParameterError, "key is 1.5; expected a string"),
-        (lambda: RandomCorrupt([]), ParameterError, r"names is \[\]; expected"),
-        (lambda: RandomCorrupt(7), ParameterError, "names is 7; expected"),
-        (lambda: RandomCorrupt(["fog"], p=True), ParameterError, "p is True"),
-        (lambda: RandomCorrupt(["fog"], p=float("nan")), ParameterError, "p is nan"),
-        (lambda: RandomCorrupt("fog", severities=0), ParameterError, r"severities is \[0\]"),
-        (
-            lambda: RandomCorrupt(["fog"], severities=range(0, 6)),
-            ParameterError,
-            r"severities is range\(0, 6\); expected some from 1 on",
-        ),
-        (lambda: RandomCorrupt(["fog"], epoch=-1), ParameterError, "epoch is -1"),
-        (lambda: RandomCorrupt(["fog"], seed=2**53), ParameterError, "seed is 9007199254740992"),
-        (lambda: RandomCorrupt(["snow", "fogg"]), UnknownCorruption, "Did you mean 'fog'"),
+        (lambda: Corrupt("fogg", severity=3), "Did you mean 'fog'"),
+        (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
+        (lambda: Corrupt("canny_edges", severity=1)(painted(300, 300)), "no rows in calibration"),
+        (lambda: Corrupt("fog", severity=3)(PHOTO, key=1.5), "key is 1.5; expected a string"),
+        (lambda: RandomCorrupt([]), r"names is \[\]; expected"),
+        (lambda: RandomCorrupt(["fog"], p=float("nan")), "p is nan"),
+        (lambda: RandomCorrupt("fog", severities=0), r"severities is \[0\]; expected some from 1 on"),
+        (lambda: RandomCorrupt(["fog"], epoch=-1), "epoch is -1"),
+        (lambda: RandomCorrupt(["snow", "fogg"]), "Did you mean 'fog'"),
     ],
 )
-def test_mistakes_are_named_when_it_is_made(make: Any, kind: type[CorruptsetError], says: str) -> None:
-    with pytest.raises(kind, match=says):
+def test_mistakes_are_named_when_it_is_made(make: Any, says: str) -> None:
+    with pytest.raises(CorruptsetError, match=says):
         make()

@@ -15,7 +15,6 @@ from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.stages import chain_keys, resolve_stage
-from corruptset.corruptions.weather.fog import grow_plasmas, plasma_side
 from pictures import numbers, painted, photograph
 
 
@@ -52,52 +51,30 @@ def plasma_of(side, decay, stage, sample):
 
 
 @pytest.mark.parametrize(
-    ("height", "width", "more"), [(32, 32, {}), (20, 37, {}), (8, 8, {}), (28, 28, {"map_side": 64})]
+    ("height", "width", "side", "more"),
+    [(32, 32, 32, {}), (20, 37, 64, {}), (8, 8, 8, {}), (28, 28, 64, {"map_side": 64})],
 )
-def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(height, width, more):
-    for decay in (1.4, 2.0, 3.0):
+def test_what_fog_draws_is_diamond_square_with_the_words_of_the_specification(height, width, side, more):
+    image = painted(height, width)
+    for decay in (1.4, 3.0):
         columns = {"weight": 1.5, "wibble_decay": decay} | more
-        plasma = plasma_of(
-            plasma_side(max(height, width), more.get("map_side", 1)), decay, key_of("fog", columns, 4), "x"
-        )
-        own = corruptset.corrupt(painted(height, width), "fog", seed=4, key="x", **columns)
-        np.testing.assert_array_equal(own, corruptset.corrupt(painted(height, width), "fog", plasma=plasma, **columns))
-    assert [plasma_side(*s) for s in ((8, 8), (33, 8), (224, 224), (257, 9), (299, 299))] == [8, 64, 256, 512, 512]
-
-
-def test_statistics_of_whole_maps_are_the_published_ones():
-    """Means over 400 maps of the released plasma_fractal, with their standard errors.
-
-    They are of (256, 2) and (32, 1.75).
-    """
-    for side, decay, mean, spread, step in ((256, 2.0, 0.5015, 0.1582, 0.0187), (32, 1.75, 0.4963, 0.1702, 0.1702)):
-        maps = grow_plasmas(side, side, side, decay, np.uint64(5), np.arange(150, dtype=np.uint64), 0).astype(
-            np.float64
-        )
-        assert (maps.min(), maps.max()) == (0.0, 1.0)
-        assert maps.mean() == pytest.approx(mean, abs=0.03)
-        assert np.mean([m.std() for m in maps]) == pytest.approx(spread, abs=0.008)
-        assert np.mean([np.abs(m - np.roll(m, 1, 1)).mean() / m.std() for m in maps]) == pytest.approx(step, rel=0.07)
+        plasma = plasma_of(side, decay, key_of("fog", columns, 4), "x")
+        own = corruptset.corrupt(image, "fog", seed=4, key="x", **columns)
+        np.testing.assert_array_equal(own, corruptset.corrupt(image, "fog", plasma=plasma, **columns))
 
 
 @pytest.mark.parametrize("rounding", ["floor", "round"])
 def test_a_given_map_is_laid_as_published(rounding):
-    plasma = np.random.default_rng(1).random((256, 256))
+    plasma = np.random.default_rng(1).random((128, 128))
     plasma[:2, :2] = [[0, 1], [1, 0]]
-    for picture in (
-        photograph("astronaut"),
-        photograph("astronaut") // 2,
-        painted(9, 31, 1),
-        painted(31, 9),
-        np.zeros((8, 8, 3), np.uint8),
-    ):
+    coffee = photograph("coffee", 96)
+    for picture in (coffee, coffee // 2, painted(9, 31, 1), painted(31, 9), np.zeros((8, 8, 3), np.uint8)):
+        most, sheet = picture.max() / 255.0, plasma[: picture.shape[0], : picture.shape[1], None]
         for weight in (0.2, 1.5, 3.0):
-            most = picture.max() / 255.0
-            sheet = plasma[: picture.shape[0], : picture.shape[1], None]
             value = (picture / 255.0 + weight * sheet) * most / (most + weight) * 255.0
-            want = np.floor(value + 0.5 * (rounding == "round"))
-            got = corruptset.corrupt(picture, "fog", weight=weight, wibble_decay=2.0, plasma=plasma, rounding=rounding)
-            check_near(got, want, 0.996)
+            row = {"weight": weight, "wibble_decay": 2.0, "rounding": rounding}
+            got = corruptset.corrupt(picture, "fog", plasma=plasma, **row)
+            check_near(got, np.floor(value + 0.5 * (rounding == "round")), 0.996)
             assert got.max() <= picture.max()
     for bad in (np.zeros((36, 36)), np.zeros((64, 40)), np.full((64, 64), 1.5), np.full((64, 64), np.nan)):
         with pytest.raises(corruptset.errors.ParameterError, match="plasma"):
@@ -109,19 +86,20 @@ def test_a_given_map_is_laid_as_published(rounding):
 ROW = {"mean": 0.55, "std": 0.3, "zoom": 2.5, "threshold": 0.85, "radius": 12.0, "sigma": 12.0, "mix": 0.55}
 
 
+def middle(length, window):
+    first = (length - window) // 2
+    return slice(first, first + window)
+
+
 def snowed(image, normals, angle, *, mean, std, zoom, threshold, radius, sigma, mix):
     """The definition, in doubles.
 
     The middle of the layer, magnified linearly from end to end, and the middle of that.
     """
     layer = mean + std * normals
-    crop = [math.ceil(n / zoom) for n in layer.shape]
-    start = [(n - c) // 2 for n, c in zip(layer.shape, crop, strict=True)]
-    big = ndimage.zoom(
-        layer[start[0] : start[0] + crop[0], start[1] : start[1] + crop[1]], zoom, order=1, mode="nearest"
-    )
-    trim = [(b - n) // 2 for b, n in zip(big.shape, layer.shape, strict=True)]
-    layer = big[trim[0] : trim[0] + layer.shape[0], trim[1] : trim[1] + layer.shape[1]]
+    crop = tuple(middle(n, math.ceil(n / zoom)) for n in layer.shape)
+    big = ndimage.zoom(layer[crop], zoom, order=1, mode="nearest")
+    layer = big[tuple(middle(b, n) for b, n in zip(big.shape, layer.shape, strict=True))]
     layer = np.floor(np.clip(np.where(layer < threshold, 0, layer), 0, 1) * 255).astype(np.uint8)
     streaks = motion_filter(layer[None, :, :, None], radius, sigma, np.array([angle]))[0] / 255.0
     x = image / 255.0
@@ -138,7 +116,7 @@ def test_snow_is_its_definition(row):
     for shape in ((64, 64, 3), (31, 75, 3), (75, 31, 1), (8, 8, 3)):
         image = photograph("coffee", 96)[: shape[0], : shape[1], : shape[2]]
         normals = np.random.default_rng(3).standard_normal(shape[:2])
-        for angle in (-135.0, -100.25, -45.0):
+        for angle in (-135.0, -45.0):
             got = corruptset.corrupt(image, "snow", normals=normals, angle_deg=angle, **row)
             check_near(got, snowed(image, normals, angle, **row), 0.95)
             assert np.mean(got != image) > 0.9
@@ -149,20 +127,16 @@ def test_what_snow_draws_can_be_given_back():
 
     A given layer leaves each image its angle.
     """
-    images, ids = np.stack([painted(40, 33)] * 3), numbers(3)
-    row = ROW | {"zoom": 3.0}
+    images, ids, row = np.stack([painted(40, 33)] * 3), numbers(3), ROW | {"zoom": 3.0}
     keys = Keys(key_of("snow", row), sample_keys(ids))
     angles = keys.uniforms(stream=1, low=-135.0, high=-45.0)
     normals = np.full((3, 40, 33), 50.0)
     normals[:, 13:27, 11:22] = keys.normals(14, 11, stream=0)
     own = corruptset.corrupt(images, "snow", key=ids, **row)
-    for image, layer, angle, want in zip(images, normals, angles, own, strict=True):
-        np.testing.assert_array_equal(corruptset.corrupt(image, "snow", normals=layer, angle_deg=angle, **row), want)
-    for name, layer, angle in zip(ids, normals, angles, strict=True):
+    for layer, angle, want in zip(normals, angles, own, strict=True):
         np.testing.assert_array_equal(
-            corruptset.corrupt(images, "snow", key=[name] * 3, normals=layer, **row)[2],
-            corruptset.corrupt(images[0], "snow", normals=layer, angle_deg=angle, **row),
+            corruptset.corrupt(images[0], "snow", normals=layer, angle_deg=angle, **row), want
         )
-    grey = painted(24, 40, 1)
-    colour = corruptset.corrupt(np.repeat(grey, 3, axis=2), "snow", key="k", **ROW)
-    check_near(np.repeat(corruptset.corrupt(grey, "snow", key="k", **ROW), 3, axis=2), colour, 0.9)
+    for out, angle in zip(corruptset.corrupt(images, "snow", key=ids, normals=normals[0], **row), angles, strict=True):
+        want = corruptset.corrupt(images[0], "snow", normals=normals[0], angle_deg=angle, **row)
+        np.testing.assert_array_equal(out, want)
