@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scipy.special import softmax
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from surrogates import digits
@@ -24,24 +25,19 @@ COLUMNS, FIRST = 6, 150
 
 def main(file: str) -> None:
     trained = digits()
-    model = corruptset.load_surrogate(trained.model)
     images, labels = trained.images[:FIRST], trained.labels[:FIRST]
+    model = corruptset.load_surrogate(trained.model)
     made = corruptset.corrupt(images, "pgd", severity=5, labels=labels, surrogate=model)
-    clean, moved = (probabilities(model.logits(batch)) for batch in (images, made))
+    clean, moved = (softmax(model.logits(batch), axis=1) for batch in (images, made))
     fooled = np.flatnonzero((clean.argmax(axis=1) == labels) & (moved.argmax(axis=1) != labels))
-    shown = [next(i for i in fooled if labels[i] == label) for label in sorted(set(labels[fooled].tolist()))][:COLUMNS]
+    shown = fooled[np.unique(labels[fooled], return_index=True)[1]][:COLUMNS]
     difference = np.clip(128 + AMPLIFIED * (made.astype(int) - images), 0, 255).astype(np.uint8)
-    rows = [("clean", images, clean), ("pgd/5", made, moved), (f"difference x {AMPLIFIED}", difference, None)]
-    lines = []
-    for name, drawn, belief in rows:
-        says = ["" if belief is None else f"read as {belief[i].argmax()} ({belief[i].max():.0%})" for i in shown]
-        lines.append(SheetLine(name, [(said, drawn[i]) for said, i in zip(says, shown, strict=True)]))
+    lines = [
+        SheetLine(name, [(f"read as {belief[i].argmax()} ({belief[i].max():.0%})", drawn[i]) for i in shown])
+        for name, drawn, belief in (("clean", images, clean), ("pgd/5", made, moved))
+    ]
+    lines.append(SheetLine(f"difference x {AMPLIFIED}", [("", difference[i]) for i in shown]))
     Path(file).write_bytes(sheet(lines))
-
-
-def probabilities(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
 if __name__ == "__main__":
