@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from surrogates import Linear, digits, labels_of, linear, seeded, write_model
+from surrogates import NORMAL, Linear, digits, labels_of, linear, seeded, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
@@ -190,9 +190,14 @@ def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step
     import torchattacks
 
     network = seeded(lambda: getattr(small_nets, kind)(**arguments))
-    as_it_is = {"size": 32, "mean": [0.0] * 3, "std": [1.0] * 3}
-    file = write_model(tmp_path, network, 32, f"small_nets:{kind}", arguments=arguments, input=as_it_is)
+    file = write_model(tmp_path, network, 32, f"small_nets:{kind}", arguments=arguments)
+    mean, std = (torch.tensor(NORMAL["rgb"][key]).reshape(1, -1, 1, 1) for key in ("mean", "std"))
     ours, images = corruptset.load_surrogate(file, batch=8), batch(8, 32, 32)
+
+    class Normalised(torch.nn.Module):
+        def forward(self, pixels):
+            return network((pixels - mean) / std)
+
     labels, pixels = labels_of(images), np.ascontiguousarray(images.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
 
     def iterated(steps, start=0.0):
@@ -204,7 +209,7 @@ def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step
     def attacked(steps, random):
         torch.manual_seed(5)
         attack = torchattacks.PGD if norm == "linf" else torchattacks.PGDL2
-        made = attack(network, eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
+        made = attack(Normalised(), eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
         return made(torch.from_numpy(pixels), torch.from_numpy(labels)).numpy()
 
     start = (attacked(0, True) - pixels).transpose(0, 2, 3, 1) * 255  # what the library draws

@@ -131,14 +131,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="record new corruptions and bumped revisions")
     parser.add_argument("names", nargs="*", metavar="NAME", help="corruptions; by default all")
     chosen = parser.parse_args(arguments)
-    recorded = json.loads(FILE.read_text()) if FILE.exists() else {}
+    recorded = json.loads(FILE.read_text())
     try:
         measured = measure(chosen.names)
     except CorruptsetError as e:
         print(e)
         return 2
-    others = {name: entry for name, entry in recorded.items() if chosen.names and name not in measured}
-    problems = differences({name: entry for name, entry in recorded.items() if name not in others}, measured)
+    asked = {name: entry for name, entry in recorded.items() if not chosen.names or name in measured}
+    problems = differences(asked, measured)
     if not chosen.write:
         print("\n".join(problems) or f"{count(measured)} digests equal")
         return bool(problems)
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if refused:
         print("Refused:\n" + "\n".join(f"  {line}" for line in refused))
         return 1
-    FILE.write_text(json.dumps(dict(sorted((others | measured).items())), indent=1) + "\n")
+    FILE.write_text(json.dumps(dict(sorted(((recorded if chosen.names else {}) | measured).items())), indent=1) + "\n")
     print(f"{len(problems)} of {len(measured)} corruptions had new digests; {FILE.name} has them now.")
     return 0
 

@@ -265,25 +265,23 @@ def main() -> int:
     root = arguments.emulated and arguments.emulated.resolve()
     environments = Environments(arguments.environments.resolve(), tuple(arguments.python), root)
     comparison = Comparison(environments, arguments.golden)
-    digests, skipped, wrong = [], [], 0
+    digests, skipped, wrong = set(), 0, 0
     for row in (row for row in ROWS if row.name in wanted):
         started = time.monotonic()
         try:
             digest, shown = comparison.build(row)
         except (CannotRun, NoEffect) as e:
+            skipped += 1
             why = "not run" if isinstance(e, CannotRun) else "shows nothing here, this machine is so without it"
-            skipped.append(why)
             print(f"{row.name:19} {why}: {e}", flush=True)
             continue
-        digests.append(digest)
-        print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
+        digests.add(digest)
         wrong += shown.get(GOLDEN, "").startswith("WRONG")
-        for name in (*row.shows, GOLDEN):
-            if name in shown:
-                print(f"{'':19} {name}: {shown[name]}", flush=True)
-    count, missing = len(set(digests)), skipped.count("not run")
-    print(f"{len(digests)} rows, digests: {count}; {missing} not run; {len(skipped) - missing} without effect")
-    return int(count != 1 or wrong > 0)
+        print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
+        for name in (*row.shows, *[GOLDEN] * arguments.golden):
+            print(f"{'':19} {name}: {shown[name]}", flush=True)
+    print(f"{len(wanted) - skipped} rows, digests: {len(digests)}; {skipped} not run, or without effect")
+    return int(len(digests) != 1 or wrong > 0)
 
 
 if __name__ == "__main__":
