@@ -59,8 +59,8 @@ def test_labels_and_images_of_another_kind_are_refused():
     ):
         with pytest.raises(ModelError, match=says):
             who.gradient(images, np.array(labels))
-    with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are RGB, 8x9"):
-        model.logits(np.zeros((1, 8, 9, 3), np.uint8))
+    with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9"):
+        model.logits(np.zeros((1, 8, 9, 1), np.uint8))
     for wrong in (0, 1.5, True):
         with pytest.raises(ModelError, match=r"batch is .*; expected a whole number"):
             corruptset.load_surrogate("none.toml", batch=wrong)
