@@ -37,7 +37,7 @@ class Linear:
         self.passes = 0
 
     def probabilities(self, image: NDArray[Any]) -> NDArray[np.float64]:
-        logits = (self.weights * (image[..., None] / 255.0)).sum(axis=(0, 1, 2))
+        logits = (image.ravel() / 255.0) @ self.weights.reshape(-1, CLASSES)
         powers = np.exp(logits - logits.max())
         return powers / powers.sum()
 
@@ -49,7 +49,7 @@ class Linear:
         rows = np.arange(len(images)), labels
         losses = -np.log(errors[rows])
         errors[rows] -= 1
-        gradients = np.array([(self.weights * error).sum(axis=3) / 255 for error in errors], np.float32)
+        gradients = np.array([self.weights @ error / 255 for error in errors], np.float32)
         return losses.astype(np.float32), gradients.reshape(images.shape)
 
     @contextmanager

@@ -64,6 +64,6 @@ def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
     recorded = json.loads(after["tests/golden/digests.json"])
     assert len(recorded.pop("vignette")["digests"]["imagenet"]) == rows.count("severity")
     assert recorded == json.loads(before["tests/golden/digests.json"])
-    options = "-q -p no:cacheprovider --import-mode=importlib -k vignette -o pythonpath=tests -o".split()
+    options = f"-q -p no:cacheprovider --import-mode=importlib -k vignette -o pythonpath={site}/tests -o".split()
     done = python("-m", "pytest", *options, "markers=ci: \nlong: ", "tests/corruptions/test_properties.py")
     assert re.search(r"^1 passed", done, re.MULTILINE)
