@@ -37,7 +37,7 @@ class Linear:
         self.passes = 0
 
     def probabilities(self, image: NDArray[Any]) -> NDArray[np.float64]:
-        logits = (self.weights * (image[..., None] / 255.0)).sum(axis=(0, 1, 2))
+        logits = (image.ravel() / 255.0) @ self.weights.reshape(-1, CLASSES)
         powers = np.exp(logits - logits.max())
         return powers / powers.sum()
 
@@ -45,13 +45,12 @@ class Linear:
         self, images: NDArray[Any], labels: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         self.passes += 1
-        losses, gradients = [], []
-        for image, label in zip(images, labels, strict=True):
-            error = self.probabilities(image)
-            losses.append(-np.log(error[label]))
-            error[label] -= 1
-            gradients.append((self.weights * error).sum(axis=3) / 255)
-        return np.array(losses, np.float32), np.array(gradients, np.float32).reshape(images.shape)
+        errors = np.array([self.probabilities(image) for image in images]).reshape(-1, CLASSES)
+        rows = np.arange(len(images)), labels
+        losses = -np.log(errors[rows])
+        errors[rows] -= 1
+        gradients = np.array([self.weights @ error / 255 for error in errors], np.float32)
+        return losses.astype(np.float32), gradients.reshape(images.shape)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -70,32 +69,21 @@ def needed(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
     """Return what `corrupt` must be given beside the parameters of a corruption, for an image or a batch: nothing, for
     most.
     """
-    if not get_corruption(name).needs_model:
-        return {}
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
-    labels = labels_of(batch)
-    return {"surrogate": linear(*batch.shape[1:])} | (
-        {"labels": labels} if image.ndim == 4 else {"label": int(labels[0])}
-    )
+    given = needed_resources(name, batch)
+    return given if image.ndim == 4 or not given else {**given, "labels": None, "label": int(given["labels"][0])}
 
 
 def needed_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
     """Return the resources that `apply_stage` must be given for a batch: none, for most corruptions."""
-    return (
-        {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)}
-        if get_corruption(name).needs_model
-        else {}
-    )
+    if not get_corruption(name).needs_model:
+        return {}
+    return {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)}
 
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="surrogates-")
-
-
-def new_folder(name: str) -> Path:
-    """Return a folder that lasts as long as this process."""
-    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=_folder().name))
 
 
 def write_model(
@@ -152,7 +140,12 @@ def smooth(height: int, width: int, channels: int = 3) -> Path:
     network = seeded(lambda: Smooth(**arguments))
     kind = "grey" if channels == 1 else "rgb"
     return write_model(
-        new_folder("smooth"), network, (height, width), "small_nets:Smooth", channels=kind, arguments=arguments
+        Path(_folder().name, f"smooth-{height}-{width}-{channels}"),
+        network,
+        (height, width),
+        "small_nets:Smooth",
+        channels=kind,
+        arguments=arguments,
     )
 
 
@@ -184,17 +177,20 @@ def digits() -> Digits:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         network = Plain()
-        batches = [batch for _ in range(8) for batch in torch.randperm(len(pixels)).split(32)]
-        optimizer = torch.optim.Adam(network.parameters(), 4e-3)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=len(batches))
-        for batch in batches:
+        optimizer = torch.optim.Adam(network.parameters(), 2e-3)
+        for batch in [batch for _ in range(8) for batch in torch.randperm(len(pixels)).split(32)]:
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(network(pixels[batch]), classes[batch]).backward()
             optimizer.step()
-            schedule.step()
     torch.set_num_threads(threads)
     network.eval()
     file = write_model(
-        new_folder("digits"), network, 8, "small_nets:Plain", channels="grey", name="digits", least_accuracy=0.9
+        Path(_folder().name, "digits"),
+        network,
+        8,
+        "small_nets:Plain",
+        channels="grey",
+        name="digits",
+        least_accuracy=0.9,
     )
     return Digits(file, network, images[held_out], labels[held_out])

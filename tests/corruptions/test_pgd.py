@@ -1,12 +1,12 @@
-"""Gradient followers: against plain versions, within their ball, with networks, and two libraries."""
+"""Gradient followers: against plain versions, within their ball, with networks, and a library."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
 
 import numpy as np
 import pytest
-from surrogates import CLASSES, Linear, digits, labels_of, linear, seeded, smooth, write_model
+from surrogates import NORMAL, Linear, digits, labels_of, linear, seeded, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
@@ -51,12 +51,12 @@ def plain(image, label, model, *, eps, step, steps, norm="linf", targeted=False,
 def test_pgd_is_its_definition(norm, eps, step, steps):
     images, factor = batch(), 1 if norm == "linf" else 12  # a radius for the whole image
     start = np.random.default_rng(1).uniform(-4, 4, images.shape[1:]) * factor
+    options = {"eps": eps * factor, "step": step * factor, "steps": steps, "norm": norm}
+    reach = np.floor(options["eps"])
     for more in ({}, {"targeted": True}, {"start": start}):
-        options = {"eps": eps * factor, "step": step * factor, "steps": steps, "norm": norm} | more
-        out = corruptset.corrupt(images, "pgd", **given(images), **options)
+        out = corruptset.corrupt(images, "pgd", **given(images), **options, **more)
         rows = zip(images, labels_of(images), strict=True)
-        wanted = np.stack([plain(image, label, linear(12, 9, 3), **options) for image, label in rows])
-        reach = np.floor(options["eps"])
+        wanted = np.stack([plain(image, label, linear(12, 9, 3), **options, **more) for image, label in rows])
         # float32 may fall on the other side of a half
         sure = np.abs(wanted - np.floor(wanted) - 0.5) > 1e-3
         assert sure.mean() > (0.99 if eps != 2.5 or norm == "l2" else 0)
@@ -65,66 +65,53 @@ def test_pgd_is_its_definition(norm, eps, step, steps):
 
 def test_a_severity_is_a_radius_in_grey_levels_with_ten_steps_of_a_quarter():
     for severity, eps in {1: 1, 2: 2, 3: 4, 4: 8, 5: 16}.items():
-        for calibration in SHIPPED:
-            assert dict(shipped(calibration).row("pgd", severity).parameters) == {
-                "eps": eps,
-                "step": eps / 4,
-                "steps": 10,
-            }
+        row = {"eps": eps, "step": eps / 4, "steps": 10}
+        assert all(dict(shipped(name).row("pgd", severity).parameters) == row for name in SHIPPED)
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_no_stored_value_is_further_than_eps_and_what_has_no_gradient_stays(norm):
     """Rounding alone would carry 2.5 to 3."""
-    ends = np.full((2, 12, 9, 3), 255, np.uint8) * np.array([0, 1], np.uint8)[:, None, None, None]
-    images = np.concatenate([batch(2), ends])
+    images, ends = batch(), np.repeat(np.uint8([0, 255]), 12 * 9 * 3).reshape(2, 12, 9, 3)
     for eps in (0.4, 1.0, 2.5, 7.9, 8.0, 300.0):
         options = {"eps": eps, "step": eps / 3, "steps": 7, "norm": norm, "random_start": True}
-        away = np.abs(corruptset.corrupt(images, "pgd", **given(images), **options).astype(int) - images)
-        assert away.max() <= eps
-        assert away.max() == np.floor(eps) or norm == "l2" or eps > 255
-    images, model = batch(), Linear(12, 9, 3)
+        for some in (images, ends):
+            away = np.abs(corruptset.corrupt(some, "pgd", **given(some), **options).astype(int) - some).max()
+            assert away == np.floor(eps) if norm == "linf" and eps < 255 else away <= eps
+    model = Linear(12, 9, 3)
     model.weights[:5, :, 1] = 0
-    out = corruptset.corrupt(images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, **given(images, surrogate=model))
+    options = {"eps": 80.0, "step": 20.0, "steps": 5, "norm": norm} | given(images, surrogate=model)
+    out = corruptset.corrupt(images, "pgd", **options)
     assert model.passes == 5, "a step is one pass"
     np.testing.assert_array_equal(out[:, :5, :, 1], images[:, :5, :, 1])
     assert (out != images)[:, 5:].mean() > 0.5
     model.weights[:] = 0
-    still = corruptset.corrupt(images, "pgd", eps=80.0, step=20.0, steps=5, norm=norm, **given(images, surrogate=model))
-    np.testing.assert_array_equal(still, images)
+    np.testing.assert_array_equal(corruptset.corrupt(images, "pgd", **options), images)
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2"])
 def test_a_random_start_is_drawn_from_the_images_own_key(norm):
-    """Uniform in the cube.
-
-    For L2 in a uniform direction, as far as is uniform in 0 .. eps.
-    """
+    """Uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0 .. eps."""
     images, ids = np.stack([painted(40, 40)] * 3), numbers(3)
-    options = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm} | given(images)
-    row = {key: options[key] for key in ("eps", "step", "steps", "norm")} | {"random_start": True}
-    (stage,) = chain_keys([resolve_stage("pgd", shipped("cifar"), parameters=row)], 0)
+    row = {"eps": 64.0, "step": 0.0, "steps": 1, "norm": norm}
+    (stage,) = chain_keys([resolve_stage("pgd", shipped("cifar"), parameters=row | {"random_start": True})], 0)
     keys = Keys(stage, sample_keys(ids))
     starts = keys.uniforms(40, 40, 3, low=-64.0, high=64.0)
     if norm == "l2":
         ways = keys.normals(40, 40, 3).astype(float)
         lengths = np.sqrt((ways**2).sum(axis=(1, 2, 3), keepdims=True))
         starts = ways * keys.uniforms(1, 1, 1, stream=1, high=64.0) / lengths
-    out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **options)
+    out = corruptset.corrupt(images, "pgd", key=ids, random_start=True, **row, **given(images))
     for i, start in enumerate(starts):
-        want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **options)[i]
+        want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
         assert np.mean(out[i] != want) < 0.001  # float32 may fall on the other side of a half
     assert len({one.tobytes() for one in out}) == 3
 
 
 def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
-    """x - step * sign(gradient of log p), by the probability itself.
-
-    Thirty levels are thirty passes.
-    """
-    images = batch()
+    """It is x - step * sign(gradient of log p), by the probability itself; thirty levels are thirty passes."""
+    images, model = batch(), linear(12, 9, 3)
     images[0, :4], images[1, :4] = 0, 255  # at the ends values are clipped
-    model = linear(12, 9, 3)
     for step in (1, 3):
         now = images
         for level in range(1, 6):
@@ -134,12 +121,10 @@ def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
                 other[label] += 1
                 moved.append(np.clip(image - step * np.sign((model.weights * other).sum(axis=3)), 0, 255))
             now = np.stack(moved).astype(np.uint8)
-            np.testing.assert_array_equal(
-                corruptset.corrupt(images, "model_gradient", level=level, step=step, **given(images)), now
-            )
-    counting = Linear(12, 9, 3)
+            out = corruptset.corrupt(images, "model_gradient", level=level, step=step, **given(images))
+            np.testing.assert_array_equal(out, now)
+    counting, inner = Linear(12, 9, 3), np.clip(images, 30, 225)
     counting.weights[:5, :, 1] = 0
-    inner = np.clip(images, 30, 225)
     out = corruptset.corrupt(inner, "model_gradient", level=30, **given(images, surrogate=counting))
     assert counting.passes == 30
     np.testing.assert_array_equal(out[:, :5, :, 1], inner[:, :5, :, 1], "a value without a gradient stays")
@@ -147,137 +132,88 @@ def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
 
 
 def test_chains_hand_the_model_on_and_draw_as_they_do_alone():
-    image = painted(20, 20)
-    needed = {"label": 3, "surrogate": linear(20, 20, 3)}
-    foggy = corruptset.corrupt(image, "fog", severity=3, key="k")
-    want = corruptset.corrupt(foggy, "pgd", severity=4, **needed)
-    np.testing.assert_array_equal(corruptset.corrupt(image, "fog-3+pgd-4", key="k", **needed), want)
-    second = corruptset.corrupt(image, "pgd", severity=2, **needed)
-    moved = corruptset.corrupt(image, "pgd-2+model_gradient-03", **needed)
-    np.testing.assert_array_equal(moved, corruptset.corrupt(second, "model_gradient", level=3, **needed))
+    image, needed = painted(20, 20), {"label": 3, "surrogate": linear(20, 20, 3)}
+    foggy = corruptset.corrupt(image, "fog-3", key="k")
+    attacked = corruptset.corrupt(image, "pgd-2", **needed)
+    for chain, want in (
+        ("fog-3+pgd-4", corruptset.corrupt(foggy, "pgd-4", **needed)),
+        ("pgd-2+model_gradient-03", corruptset.corrupt(attacked, "model_gradient-03", **needed)),
+    ):
+        np.testing.assert_array_equal(corruptset.corrupt(image, chain, key="k", **needed), want)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "says"),
-    [
-        (
-            "pgd-3",
-            {},
-            "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes surrogate=",
-        ),
-        ("fog-1+model_gradient-02", {"surrogate": linear(20, 20, 3)}, "labels is missing"),
+def test_what_is_missing_or_too_much_is_said():
+    model = {"surrogate": linear(20, 20, 3)}
+    for name, options, says in (
+        ("pgd-3", {}, "pgd follows the gradient of a model, and surrogate and labels are missing. corrupt() takes"),
+        ("fog-1+model_gradient-02", model, "labels is missing"),
         ("fog-3", {"label": 3}, "labels can be given only with a corruption that follows a model: model_gradient, pgd"),
         ("pgd-3", {"label": 3, "labels": [3]}, "label is 3 and labels is [3]; expected one of them"),
         ("pgd-3", {"label": True}, "label is True and"),
         ("pgd-3", {"labels": [1, 2]}, "labels is [1, 2]; expected one of them: label, a whole number"),
-    ],
-)
-def test_what_is_missing_or_too_much_is_said(name, options, says):
-    with pytest.raises(ParameterError) as caught:
-        corruptset.corrupt(painted(20, 20), name, **options)
-    assert says in str(caught.value)
+    ):
+        with pytest.raises(ParameterError, match=re.escape(says)):
+            corruptset.corrupt(painted(20, 20), name, **options)
     with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one for each image"):
-        corruptset.corrupt(batch(), "pgd", severity=1, labels=[1, 2], surrogate=linear(12, 9, 3))
+        corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
 
 
 # --- with networks --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.ci
-def test_with_a_network_a_batch_is_its_images_one_by_one_and_a_path_is_a_model_too():
-    images, file = batch(5, 24, 20), smooth(24, 20)
-    labels = labels_of(images)
-    for norm in ("linf", "l2"):
-        options = {"eps": 8.0, "step": 2.0, "steps": 5, "norm": norm, "random_start": True}
-        together = corruptset.corrupt(
-            images, "pgd", labels=labels, surrogate=corruptset.load_surrogate(file), **options
-        )
-        for image, label, out in zip(images, labels, together, strict=True):
-            np.testing.assert_array_equal(
-                out, corruptset.corrupt(image, "pgd", label=int(label), surrogate=str(file), **options)
-            )
-
-
-@pytest.mark.ci
 def test_the_accuracy_of_a_trained_network_falls():
     trained = digits()
     images, labels = trained.images[:150], trained.labels[:150]
-    model = corruptset.load_surrogate(trained.model)
-
-    def judged(out):
-        return float((model.logits(out).argmax(axis=1) == labels).mean()), model.gradient(
-            out.astype(np.float32), labels
-        )[0]
-
-    found = [judged(images)]
-    for severity in range(1, 6):
-        found.append(judged(corruptset.corrupt(images, "pgd", severity=severity, labels=labels, surrogate=model)))
-        assert (found[-1][1] >= found[0][1]).all(), "no image is easier than clean"
-    assert all(a >= b for (a, _), (b, _) in pairwise(found))
-    assert found[0][0] > 0.95 > 0.9 > found[-1][0]
-    towards = corruptset.corrupt(images, "pgd", severity=5, labels=labels, surrogate=model, targeted=True)
-    assert (judged(towards)[1] <= found[0][1]).all()
-    sure = [
-        np.exp(-judged(corruptset.corrupt(images, "model_gradient", level=k, labels=labels, surrogate=model))[1]).mean()
-        for k in (1, 10, 30)
-    ]
-    assert sure == sorted(sure, reverse=True)
+    model = corruptset.load_surrogate(trained.model, batch=50)
+    accuracies = [(model.logits(images).argmax(axis=1) == labels).mean()]
+    for severity in (1, 3, 5):
+        out = corruptset.corrupt(images, "pgd", severity=severity, labels=labels, surrogate=model)
+        accuracies.append((model.logits(out).argmax(axis=1) == labels).mean())
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert accuracies[0] > 0.95 > 0.9 > accuracies[-1]
+    # a path is a model too, and a batch is its images one by one
+    options = {"severity": 2, "norm": "l2", "random_start": True, "surrogate": str(trained.model)}
+    together = corruptset.corrupt(images[:3], "pgd", labels=labels[:3], **options)
+    for image, label, out in zip(images, labels.tolist(), together, strict=False):
+        np.testing.assert_array_equal(out, corruptset.corrupt(image, "pgd", label=label, **options))
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("kind", "arguments"), [("Plain", {"channels": 3, "side": 32}), ("Smooth", {"channels": 3})])
 @pytest.mark.parametrize(("norm", "eps", "step"), [("linf", 4.0, 1.0), ("linf", 8.0, 2.0), ("l2", 128.0, 32.0)])
-def test_the_iterates_are_those_of_art_and_torchattacks(kind, arguments, norm, eps, step, tmp_path):
-    """Images of 0..1, (N, C, H, W), before rounding.
-
-    Ours in one pass for all images, so that both sides ask the same of PyTorch.
-    """
+def test_the_iterates_are_those_of_torchattacks(kind, arguments, norm, eps, step, tmp_path):
+    """Images of 0..1, (N, C, H, W), before rounding; ours in one pass, so that both sides ask the same of PyTorch."""
     import small_nets
     import torch
     import torchattacks
-    from art.attacks.evasion import ProjectedGradientDescentPyTorch
-    from art.estimators.classification import PyTorchClassifier
 
     network = seeded(lambda: getattr(small_nets, kind)(**arguments))
     file = write_model(tmp_path, network, 32, f"small_nets:{kind}", arguments=arguments)
-    ours = corruptset.load_surrogate(file, batch=8)
-    mean, std = (torch.tensor(getattr(ours.file.input, key)).reshape(1, -1, 1, 1) for key in ("mean", "std"))
+    mean, std = (torch.tensor(NORMAL["rgb"][key]).reshape(1, -1, 1, 1) for key in ("mean", "std"))
+    ours, images = corruptset.load_surrogate(file, batch=8), batch(8, 32, 32)
 
     class Normalised(torch.nn.Module):
         def forward(self, pixels):
             return network((pixels - mean) / std)
 
-    model = Normalised().eval()
-    attack = torchattacks.PGD if norm == "linf" else torchattacks.PGDL2
-    classifier = PyTorchClassifier(
-        model, torch.nn.CrossEntropyLoss(), (3, 32, 32), CLASSES, clip_values=(0.0, 1.0), device_type="cpu"
-    )
+    labels, pixels = labels_of(images), np.ascontiguousarray(images.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
 
-    def pixels(images):
-        return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).astype(np.float32) / np.float32(255)
-
-    def iterated(images, steps, start=0.0):
+    def iterated(steps, start=0.0):
         ball = Ball(images, eps, norm)
         begin = ball.projected(images + np.float32(start))
-        labels = labels_of(images)
         *_, last = iterates(ball, begin, labels, ours, step=step, steps=steps, norm=norm, targeted=False)
         return last.transpose(0, 3, 1, 2) / 255
 
-    def torchattacked(images, steps, random):
+    def attacked(steps, random):
         torch.manual_seed(5)
-        made = attack(model, eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
-        return made(torch.from_numpy(pixels(images)), torch.from_numpy(labels_of(images))).numpy()
+        attack = torchattacks.PGD if norm == "linf" else torchattacks.PGDL2
+        made = attack(Normalised(), eps=eps / 255, alpha=step / 255, steps=steps, random_start=random)
+        return made(torch.from_numpy(pixels), torch.from_numpy(labels)).numpy()
 
-    images = batch(8, 32, 32)
-    # for L2 ART clips to 0..1 before it projects onto the ball, and we (as torchattacks) after: where images are pale
-    # nothing is clipped
-    pale = 64 + images // 2 if norm == "l2" else images
-    start = (torchattacked(images, 0, True) - pixels(images)).transpose(0, 2, 3, 1) * 255  # what the library draws
+    start = (attacked(0, True) - pixels).transpose(0, 2, 3, 1) * 255  # what the library draws
     for steps in (1, 2, 5, 10):
-        order = {"norm": np.inf if norm == "linf" else 2, "batch_size": 8, "verbose": False, "max_iter": steps}
-        art = ProjectedGradientDescentPyTorch(classifier, eps=eps / 255, eps_step=step / 255, **order)
-        assert np.abs(iterated(pale, steps) - art.generate(pixels(pale), labels_of(pale))).max() < 1e-6, steps
-        assert np.abs(iterated(images, steps) - torchattacked(images, steps, False)).max() < 1e-6, steps
-        assert np.abs(iterated(images, steps, start) - torchattacked(images, steps, True)).max() < 1e-6, steps
-    assert np.abs(iterated(images, 10) - pixels(images)).max() > 1 / 255
+        assert np.abs(iterated(steps) - attacked(steps, False)).max() < 1e-6, steps
+        assert np.abs(iterated(steps, start) - attacked(steps, True)).max() < 1e-6, steps
+    assert np.abs(iterated(10) - pixels).max() > 1 / 255

@@ -45,18 +45,10 @@ NAMED: dict[str, dict[str, dict[str, object]]] = {
 
 
 def ramps() -> np.ndarray:
-    """Return linear ramps.
-
-    All gradients are equal but for rounding, so the order of every sum shows.
-    """
+    """Return linear ramps, whose gradients are all equal but for rounding, so that the order of every sum shows."""
     y, x = np.mgrid[:28, :28]
-    return np.stack(
-        [
-            (step * (a * x + b * y) // 4 % 256).astype(np.uint8)[..., None]
-            for step in (9, 21, 50)
-            for a, b in ((4, 0), (3, 1))
-        ]
-    )
+    slopes = [(step, a * x + b * y) for step in (9, 21, 50) for a, b in ((4, 0), (3, 1))]
+    return np.stack([(step * slope // 4 % 256).astype(np.uint8)[..., None] for step, slope in slopes])
 
 
 def digest(name: str, *, on: str = "golden", **options: object) -> str:
@@ -64,9 +56,8 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
     if on == "ramps":
         return blake3(corruptset.corrupt(ramps(), name, seed=20, **options).tobytes()).hexdigest(16)
     colour = np.stack([painted(*COLOUR, 3, which) for which in range(2)])
-    grey = painted(*GREY, 1)
     out = blake3()
-    for image, key in ((colour, ["golden/0", "golden/1"]), (grey, "golden/grey")):
+    for image, key in ((colour, ["golden/0", "golden/1"]), (painted(*GREY, 1), "golden/grey")):
         got = corruptset.corrupt(image, name, key=key, seed=20, **options)
         out.update(repr(got.shape).encode() + got.tobytes())
     return out.hexdigest(16)
@@ -101,10 +92,7 @@ def tabled(name: str) -> dict[str, list[str]]:
 
 
 def listed(entry: dict[str, object]) -> dict[str, str]:
-    """Return a corruption's digests by what they are of.
-
-    A calibration with a severity, or a name.
-    """
+    """Return a corruption's digests by what they are of: a calibration with a severity, or a name."""
     rows = {f"{c} {s}": value for c, row in entry["digests"].items() for s, value in enumerate(row, 1)}  # type: ignore[attr-defined]
     return rows | entry.get("named", {})  # type: ignore[operator]
 
@@ -113,19 +101,13 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
     """Return what differs, a line each."""
     lines = [f"{name}: recorded, but no longer registered" for name in recorded if name not in measured]
     for name, now in measured.items():
+        before = recorded.get(name, {"revision": now["revision"], "digests": {}})
+        has, had = listed(now), listed(before)
         command = f"record them with python -m tests.golden --write {name}"
-        before = recorded.get(name)
-        if not listed(now):
+        fresh = [what for what in has if what not in had]
+        moved = [what for what, value in had.items() if has.get(what) != value]
+        if not has:
             lines.append(f"{name}: has no rows in a table, so give it parameters in NAMED of tests/golden/digests.py")
-            continue
-        if before is None:
-            lines.append(f"{name}: has no golden digests; {command}")
-            continue
-        fresh = [
-            what for part in ("digests", "named") for what in now.get(part, {}) if what not in before.get(part, {})
-        ]  # type: ignore[attr-defined, operator]
-        has = listed(now)
-        moved = [what for what, value in listed(before).items() if has.get(what) != value]
         if fresh:
             lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; {command}")
         if moved:
@@ -149,14 +131,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="record new corruptions and bumped revisions")
     parser.add_argument("names", nargs="*", metavar="NAME", help="corruptions; by default all")
     chosen = parser.parse_args(arguments)
-    recorded = json.loads(FILE.read_text()) if FILE.exists() else {}
+    recorded = json.loads(FILE.read_text())
     try:
         measured = measure(chosen.names)
     except CorruptsetError as e:
         print(e)
         return 2
-    others = {name: entry for name, entry in recorded.items() if chosen.names and name not in measured}
-    problems = differences({name: entry for name, entry in recorded.items() if name not in others}, measured)
+    asked = {name: entry for name, entry in recorded.items() if not chosen.names or name in measured}
+    problems = differences(asked, measured)
     if not chosen.write:
         print("\n".join(problems) or f"{count(measured)} digests equal")
         return bool(problems)
@@ -164,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if refused:
         print("Refused:\n" + "\n".join(f"  {line}" for line in refused))
         return 1
-    FILE.write_text(json.dumps(dict(sorted((others | measured).items())), indent=1) + "\n")
+    FILE.write_text(json.dumps(dict(sorted(((recorded if chosen.names else {}) | measured).items())), indent=1) + "\n")
     print(f"{len(problems)} of {len(measured)} corruptions had new digests; {FILE.name} has them now.")
     return 0
 

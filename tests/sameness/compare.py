@@ -1,5 +1,4 @@
-"""The same digest everywhere: build the golden recipe under other processors, libraries, workers and Pythons, and
-compare.
+"""The same digest everywhere: build the golden recipe under other processors, libraries and Pythons, and compare.
 
 ``python tests/sameness/compare.py`` runs every row that this machine can run and prints, for each, the digest and,
 below it, what was really in force, as the libraries say themselves in that environment (`in_force`). ``--only
@@ -24,18 +23,26 @@ unpacked beside it. Make it as root, in half a minute; a row takes ten to sevent
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from environments import HERE, ROOT, CannotRun, Emulated, Environments, in_force
-from processes import written_by_workers
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import checkout  # noqa: E402
+from checkout import ROOT  # noqa: E402
 
 # what a caller may have set, so that every row starts from nothing
 SWITCHES = ("PYTHON", "NUMBA_", "OPENCV_", "OPENBLAS_", "NPY_", "CORRUPTSET_")
@@ -43,11 +50,21 @@ Shown = dict[str, str]
 # each row ends with what `python -m tests.golden` prints, if that was asked for
 GOLDEN = "golden"
 EVERYTHING = ("machine", "libraries", "numba", "kernels", "opencv", "ipp", "numpy", "blas")
+# what wheels of Linux on aarch64 are named after, newest C library first
+PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
+
+
+class CannotRun(Exception):
+    """Why a row cannot be run here."""
+
+
+class NoEffect(Exception):
+    """What is in force under a row, which is what is in force without it."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One way to build: the Python and the libraries, what is set in the environment, how many workers."""
+    """One way to build: the Python and the libraries, and what is set in the environment."""
 
     name: str
     shows: tuple[str, ...] = EVERYTHING
@@ -57,7 +74,6 @@ class Row:
     python: str | None = None
     """``3.12``; None is the Python that runs this."""
     lock: str = "newest"
-    jobs: int = 1
     emulated: bool = False
 
 
@@ -72,42 +88,119 @@ def _opencv_baseline(plain: Shown) -> dict[str, str]:
 
 def _numpy_baseline(plain: Shown) -> dict[str, str]:
     # numpy does not start where a name is not among those that it can switch off
-    return {"NPY_DISABLE_CPU_FEATURES": "" if plain["numpy"] == "baseline alone" else plain["numpy"]}
+    return {"NPY_DISABLE_CPU_FEATURES": plain["numpy"].replace("baseline alone", "")}
+
+
+def _numba(name: str) -> Callable[[Shown], dict[str, str]]:
+    # an empty list of features keeps numba from adding this processor's own to those of the one that is named
+    return _set(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
 
 
 AS_IT_IS = Row("as it is")
+NUMBA, INTERPRETER = ("numba", "kernels"), ("machine", "libraries", "kernels")
 ROWS = (
     AS_IT_IS,
-    Row("two workers", ("workers",), jobs=2),
-    # an empty list of features keeps numba from adding this processor's own to those of the one that is named
-    Row("generic", ("numba", "kernels"), _set(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")),
-    Row("haswell", ("numba", "kernels"), _set(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="")),
+    Row("generic", NUMBA, _numba("generic")),
+    Row("haswell", NUMBA, _numba("haswell")),
     Row("opencv baseline", ("opencv",), _opencv_baseline),
     Row("opencv without ipp", ("ipp",), _set(OPENCV_IPP="disabled")),
     Row("numpy baseline", ("numpy",), _numpy_baseline),
     Row("blas prescott", ("blas",), _set(OPENBLAS_CORETYPE="Prescott")),
     Row("blas haswell", ("blas",), _set(OPENBLAS_CORETYPE="Haswell")),
     Row("oldest", ("libraries", "kernels"), lock="oldest"),
-    Row("python 3.12", ("machine", "libraries", "kernels"), python="3.12"),
-    Row("python 3.13", ("machine", "libraries", "kernels"), python="3.13"),
-    Row("aarch64 emulated", EVERYTHING, emulated=True),
+    Row("python 3.12", INTERPRETER, python="3.12"),
+    Row("python 3.13", INTERPRETER, python="3.13"),
+    Row("aarch64 emulated", emulated=True),
     # an emulator hides its processor from numba, so the row above has no vectors of variable length
-    Row("aarch64 sve", ("numba", "kernels"), _set(NUMBA_CPU_NAME="neoverse-v1", NUMBA_CPU_FEATURES=""), emulated=True),
+    Row("aarch64 sve", NUMBA, _numba("neoverse-v1"), emulated=True),
 )
 
 
-class NoEffect(Exception):
-    """What is in force under a row, which is what is in force without it."""
+def run(command: list[str], failure: str, environment: dict[str, str] | None = None) -> str:
+    """Return what a command prints, or raise `CannotRun` with the last line of its complaint."""
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    except OSError as e:
+        raise CannotRun(f"{failure}: {e}") from None
+    if done.returncode != 0:
+        raise CannotRun(f"{failure}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    return done.stdout
 
 
-@dataclass
+def interpreter(version: str | None, given: tuple[str, ...] = ()) -> str:
+    """Return a working Python of a version: this one, or one of those given, on PATH, or that pyenv keeps off it."""
+    if version is None:
+        return sys.executable
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/python{version}")
+    says = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+    for candidate in (sys.executable, *given, f"python{version}", *map(str, kept)):
+        with contextlib.suppress(CannotRun):  # a shim of pyenv fails where no version is set
+            if run([candidate, "-c", says], "").strip() == version:
+                return candidate
+    raise CannotRun(f"no working python{version} was found: --python PATH names one")
+
+
+@dataclass(eq=False)
+class Environments:
+    """The Pythons of rows, each with this checkout, made where they are missing, under a folder."""
+
+    folder: Path
+    pythons: tuple[str, ...] = ()
+    """Interpreters to look at before those that are found on PATH."""
+    root: Path | None = None
+    """An unpacked system of aarch64."""
+
+    @functools.cache  # noqa: B019
+    def get(self, lock: str, version: str | None, emulated: bool = False) -> tuple[list[str], dict[str, str]]:
+        """Return how to start a Python with the releases of a lock file, and what its environment needs."""
+        if emulated:
+            return self._unpacked(lock)
+        home = self.folder / f"{lock}-{version or 'here'}"
+        own = str(home / "bin" / "python")
+        if not Path(own).exists():
+            run([interpreter(version, self.pythons), "-m", "venv", str(home)], "no virtual environment")
+        pip = [own, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(HERE / f"{lock}.txt")]
+        with tempfile.TemporaryDirectory() as copy:
+            checkout.copy(Path(copy))
+            # first what it needs, then this checkout over whatever was installed of it the last time
+            for step in ([copy], ["--force-reinstall", "--no-deps", copy]):
+                run([*pip, *step], f"{lock}.txt cannot be installed")
+        return [own], {}
+
+    def _unpacked(self, lock: str) -> tuple[list[str], dict[str, str]]:
+        """Unpack wheels for aarch64 into a folder: a Python under emulation has no virtual environment."""
+        emulator = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+        if self.root is None or emulator is None:
+            raise CannotRun("it takes --emulated ROOT, made as this file's head says, and qemu-aarch64-static")
+        python = [emulator, "-L", str(self.root), str((self.root / "usr/bin/python3").resolve())]
+        version = run([*python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], "its python fails").strip()
+        pinned = HERE / f"{lock}.txt"
+        locked = hashlib.sha256(pinned.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()[:12]
+        site = self.folder / f"{lock}-aarch64-{version}-{locked}"
+        # any Python's pip can unpack wheels for another machine
+        pip = [*self.get(lock, None)[0], "-m", "pip", "--disable-pip-version-check"]
+        wheels = ["--only-binary=:all:", "--implementation", "cp", "--python-version", version]
+        wheels += [f"--platform={name}_aarch64" for name in PLATFORMS]
+        with tempfile.TemporaryDirectory() as temporary:
+            copy, half = Path(temporary, "copy"), Path(temporary, "site")
+            checkout.copy(copy)
+            run([*pip, "wheel", "-q", "--no-deps", "-w", temporary, str(copy)], "no wheel of this checkout")
+            (wheel,) = map(str, Path(temporary).glob("*.whl"))
+            install = [*pip, "install", "-q", "--target"]
+            if not site.exists():
+                run([*install, str(half), *wheels, "-c", str(pinned), wheel], f"{pinned.name} cannot be unpacked")
+                shutil.move(half, site)
+            run([*install, str(site), "--upgrade", "--no-deps", wheel], "this checkout cannot be unpacked")
+        return python, {"PYTHONPATH": str(site)}
+
+
+@dataclass(eq=False)
 class Comparison:
     """Builds rows, each in an environment that is first seen to be what the row's name promises."""
 
-    environments: Environments
+    environments: Any
     golden: bool = False
     """Whether the recorded golden digests are compared as well."""
-    _plain: dict[tuple[str, ...], Shown] = field(default_factory=dict)
 
     def build(self, row: Row) -> tuple[str, Shown]:
         """Return the digest of the golden recipe as a row builds it, and what was in force.
@@ -117,109 +210,78 @@ class Comparison:
         CannotRun, NoEffect
         """
         python, environment = self._start(row)
-        changed = row.shows[0]
-        if row.switch is not None:
-            environment |= row.switch(self._without(row))
-        if row is not AS_IT_IS and row.jobs == 1:
+        if row is not AS_IT_IS:
             # a switch is compared with the same Python without it, another Python or release with this one
-            without, now = self._without(row if row.switch is not None else AS_IT_IS), in_force(python, environment)
-            if now[changed] == without[changed]:
-                raise NoEffect(f"{changed}: {now[changed]}")
+            without = self._without(row if row.switch else AS_IT_IS)
+            environment |= row.switch(without) if row.switch else {}
+            changed = row.shows[0]
+            if in_force(python, environment)[changed] == without[changed]:
+                raise NoEffect(f"{changed}: {without[changed]}")
         with tempfile.TemporaryDirectory() as out:
-            # kernels, tables and textures are made anew by every row, for what it changes also makes them
-            cache = Path(out, "cache")
-            environment["CORRUPTSET_CACHE"] = str(cache)
-            command = [
-                *python,
-                "-c",
-                "from corruptset.cli import main; main()",
-                "build",
-                str(HERE / "golden.toml"),
-                "--out",
-                out,
-                "--json",
-            ]
-            done, written = written_by_workers([*command, "--jobs", str(row.jobs), "--metrics", "0"], environment)
-            if done.returncode != 0:
-                raise CannotRun(f"the build failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-            manifest = Path(json.loads(done.stdout)["directory"], "manifest.json")
-            digest = json.loads(manifest.read_text(encoding="utf-8"))["digest"]
-            shown = in_force(python, environment, cache / "kernels")
+            # kernels and tables are made anew by every row, for what it changes also makes them
+            environment["CORRUPTSET_CACHE"] = f"{out}/cache"
+            start = [*python, "-c", "from corruptset.cli import main; main()", "build", str(HERE / "golden.toml")]
+            printed = run(
+                [*start, "--out", out, *"--json --jobs 1 --metrics 0".split()], "the build failed", environment
+            )
+            shown = in_force(python, environment, f"{out}/cache/kernels")
             if self.golden:
-                done = subprocess.run(
-                    [*python, str(ROOT / "tests/golden")], env=environment, capture_output=True, text=True
-                )
+                command = [*python, str(ROOT / "tests/golden")]
+                done = subprocess.run(command, env=environment, capture_output=True, text=True)
                 shown[GOLDEN] = (
-                    done.stdout.strip() if done.returncode == 0 else f"WRONG\n{done.stdout}{done.stderr}".strip()
+                    f"{'WRONG ' * bool(done.returncode)}{done.stdout}{done.stderr * bool(done.returncode)}".strip()
                 )
-        # one pool compiles, another builds, and each may be seen
-        shown["workers"] = (
-            f"{len(written)} processes, which wrote {', '.join(f'{size / 1e6:.1f} MB' for size in written)}"
-        )
-        if row.jobs > 1 and len(written) < row.jobs:
-            raise NoEffect(f"workers: {shown['workers']}")
-        return digest, shown
+        return json.loads(printed)["digest"], shown
 
     def _start(self, row: Row) -> tuple[list[str], dict[str, str]]:
-        python, needed = self.environments.get(row.lock, row.python, emulated=row.emulated)
+        python, needed = self.environments.get(row.lock, row.python, row.emulated)
         return python, {k: v for k, v in os.environ.items() if not k.startswith(SWITCHES)} | needed
 
+    @functools.cache  # noqa: B019
     def _without(self, row: Row) -> Shown:
         """Return what is in force in a row's Python while nothing is switched."""
-        python, environment = self._start(row)
-        if tuple(python) not in self._plain:
-            self._plain[tuple(python)] = in_force(python, environment)
-        return self._plain[tuple(python)]
+        return in_force(*self._start(row))
+
+
+def in_force(python: list[str], environment: dict[str, str], *kernels: str) -> Shown:
+    """Return what `in_force.py` prints under a Python and an environment."""
+    printed = run([*python, str(HERE / "in_force.py"), *kernels], "what is in force cannot be asked", environment)
+    return json.loads(printed.splitlines()[-1])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="NAMES", help=f"some of: {', '.join(r.name for r in ROWS)}")
+    names = ", ".join(row.name for row in ROWS)
+    parser.add_argument("--only", metavar="NAMES", default=names, help=f"some of: {names}")
     parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "corruptset-sameness")
-    parser.add_argument(
-        "--python",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an interpreter for rows of its version (repeatable)",
-    )
-    parser.add_argument(
-        "--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for the row 'aarch64 emulated'"
-    )
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter (repeatable)")
+    parser.add_argument("--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for its rows")
     parser.add_argument("--golden", action="store_true", help="compare the recorded golden digests in every row, too")
     arguments = parser.parse_args()
-    wanted = [n.strip() for n in arguments.only.split(",")] if arguments.only else [r.name for r in ROWS]
-    unknown = set(wanted) - {r.name for r in ROWS}
-    if unknown:
+    wanted = [name.strip() for name in arguments.only.split(",")]
+    if unknown := set(wanted) - {row.name for row in ROWS}:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    root = Emulated(arguments.emulated.resolve()) if arguments.emulated else None
-    comparison = Comparison(
-        Environments(arguments.environments.resolve(), tuple(arguments.python), root), arguments.golden
-    )
-    digests: list[str] = []
-    missing = without = wrong = 0
-    for row in (r for r in ROWS if r.name in wanted):
+    root = arguments.emulated and arguments.emulated.resolve()
+    environments = Environments(arguments.environments.resolve(), tuple(arguments.python), root)
+    comparison = Comparison(environments, arguments.golden)
+    digests, skipped, wrong = set(), 0, 0
+    for row in (row for row in ROWS if row.name in wanted):
         started = time.monotonic()
         try:
             digest, shown = comparison.build(row)
-        except CannotRun as e:
-            missing += 1
-            print(f"{row.name:19} not run: {e}", flush=True)
+        except (CannotRun, NoEffect) as e:
+            skipped += 1
+            why = "not run" if isinstance(e, CannotRun) else "shows nothing here, this machine is so without it"
+            print(f"{row.name:19} {why}: {e}", flush=True)
             continue
-        except NoEffect as e:
-            without += 1
-            print(f"{row.name:19} shows nothing here, this machine is so without it: {e}", flush=True)
-            continue
-        digests.append(digest)
-        print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
+        digests.add(digest)
         wrong += shown.get(GOLDEN, "").startswith("WRONG")
-        for name in (*row.shows, GOLDEN):
-            if name in shown:
-                print(f"{'':19} {name}: {shown[name]}", flush=True)
-    count = len(set(digests))
-    print(f"{len(digests)} rows, {count} digest{'s' * (count != 1)}; {missing} not run; {without} without effect")
-    return int(count != 1 or wrong > 0)
+        print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
+        for name in (*row.shows, *[GOLDEN] * arguments.golden):
+            print(f"{'':19} {name}: {shown[name]}", flush=True)
+    print(f"{len(wanted) - skipped} rows, digests: {len(digests)}; {skipped} not run, or without effect")
+    return int(len(digests) != 1 or wrong > 0)
 
 
 if __name__ == "__main__":

@@ -55,66 +55,43 @@ def numba_in_force() -> str:
 
 def kernels_in(folder: str) -> str:
     """Return the processors that the kernels of a cache were compiled for, as its files say."""
-    from corruptset.corruptions.cache import KERNEL_SUFFIX as SUFFIX
+    from corruptset.corruptions.cache import KERNEL_SUFFIX
     from corruptset.corruptions.kernels import read_entry
 
-    processors: Counter[str] = Counter()
-    for path in Path(folder).rglob(f"*{SUFFIX}"):
-        entry = read_entry(path)
-        found = entry and _PROCESSOR.search(entry[0])
-        processors[found[1] if found else "?"] += 1
+    entries = map(read_entry, Path(folder).rglob(f"*{KERNEL_SUFFIX}"))
+    found = [_PROCESSOR.search(entry[0]) if entry else None for entry in entries]
+    processors = Counter(match[1] if match else "?" for match in found)
     return ", ".join(f"{count} kernels for {name}" for name, count in sorted(processors.items())) or "no kernels"
-
-
-def opencv_in_force() -> str:
-    """Return OpenCV's own line: ``*`` is chosen at run time, ``?`` is switched off."""
-    import cv2
-
-    return str(cv2.getCPUFeaturesLine())
-
-
-def ipp_in_force() -> str:
-    import cv2
-
-    return f"in use, {cv2.ipp.getIppVersion()}" if cv2.ipp.useIPP() else "not in use"
-
-
-def numpy_in_force() -> str:
-    """Return the features that numpy has code for beyond its baseline, and uses."""
-    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
-
-    return " ".join(f for f in __cpu_dispatch__ if __cpu_features__.get(f)) or "baseline alone"
 
 
 def blas_in_force() -> str:
     """Return the kernels that every loaded OpenBLAS has chosen, by the folder that its library lies in."""
-    import cv2  # noqa: F401
-    import numpy  # noqa: F401
-    import scipy.linalg  # noqa: F401
-
     maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    found = {}
+    found = []
     for path in sorted({Path(line.split(maxsplit=5)[5]) for line in maps if "openblas" in line}):
         library = ctypes.CDLL(str(path))
-        for name in _CORENAMES:
-            if hasattr(library, name):
-                function = getattr(library, name)
-                function.restype = ctypes.c_char_p
-                found[path.parent.name.removesuffix(".libs").partition("_")[0]] = function().decode()
-                break
-    return ", ".join(f"{name} {kernels}" for name, kernels in found.items()) or "no OpenBLAS"
+        if name := next((name for name in _CORENAMES if hasattr(library, name)), None):
+            function = getattr(library, name)
+            function.restype = ctypes.c_char_p
+            found.append(f"{path.parent.name.removesuffix('.libs').partition('_')[0]} {function().decode()}")
+    return ", ".join(found) or "no OpenBLAS"
 
 
 def main() -> None:
+    import cv2
+    import scipy.linalg  # noqa: F401
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    libraries = ("numpy", "scipy", "numba", "opencv-python-headless", "pillow")
     shown = {
         "machine": f"{platform.machine()}, python {platform.python_version()}",
-        "libraries": ", ".join(
-            f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "opencv-python-headless", "pillow")
-        ),
+        "libraries": ", ".join(f"{name} {version(name)}" for name in libraries),
         "numba": numba_in_force(),
-        "opencv": opencv_in_force(),
-        "ipp": ipp_in_force(),
-        "numpy": numpy_in_force(),
+        # OpenCV's own line: * is chosen at run time, ? is switched off
+        "opencv": str(cv2.getCPUFeaturesLine()),
+        "ipp": f"in use, {cv2.ipp.getIppVersion()}" if cv2.ipp.useIPP() else "not in use",
+        # what numpy has code for beyond its baseline, and uses
+        "numpy": " ".join(f for f in __cpu_dispatch__ if __cpu_features__.get(f)) or "baseline alone",
         "blas": blas_in_force(),
     }
     if len(sys.argv) > 1:

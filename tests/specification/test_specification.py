@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +43,10 @@ def check(name, calibration, severity, *, apart=1):
         np.testing.assert_array_equal(got, want, f"{calibration} {severity}")
 
 
-@pytest.mark.parametrize("name", [*NAMES, pytest.param(SLOW[0], marks=pytest.mark.ci)])
+@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.ci) for name in SLOW)])
 def test_one_stage(name):
-    for calibration, severity in ROWS:
-        check(name, calibration, severity, apart=8 if name in SLOW else 1)
+    for calibration, severity in ROWS[name.endswith("noise") :]:
+        check(name, calibration, severity, apart=32 if name in SLOW else 1)
 
 
 @pytest.mark.long
@@ -58,21 +58,13 @@ def test_every_row(name):
 
 
 def test_chains_are_keyed_by_all_that_came_before():
-    chain = [("contrast", columns("contrast", "cifar", 2)), ("gaussian_noise", columns("gaussian_noise", "cifar", 5)),
-             ("impulse_noise", columns("impulse_noise", "cifar", 4))]  # fmt: skip
-    image = painted(17, 22)
-    want = made_plainly(image, chain, "a/b", 3)
-    got = corruptset.corrupt(
-        image, "contrast-2+gaussian_noise-5+impulse_noise-4", calibration="cifar", key="a/b", seed=3
-    )
-    assert np.array_equal(got, want)
-    other = made_plainly(image, chain[1:], "a/b", 3)
-    assert not np.array_equal(got, other)
+    chain = {"contrast": 2, "gaussian_noise": 5, "impulse_noise": 4}
+    plainly, image = [(name, columns(name, "cifar", severity)) for name, severity in chain.items()], painted(17, 22)
+    got = corruptset.corrupt(image, list(chain.items()), calibration="cifar", key="a/b", seed=3)
+    np.testing.assert_array_equal(got, made_plainly(image, plainly, "a/b", 3))
+    assert not np.array_equal(got, made_plainly(image, plainly[1:], "a/b", 3))
 
 
 def test_the_specification_stands_on_nothing_of_ours():
-    modules = set()
-    for node in ast.walk(ast.parse(Path(plain.__file__).read_text(encoding="utf-8"))):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            modules |= {a.name for a in node.names} if isinstance(node, ast.Import) else {node.module}
-    assert modules == {"__future__", "hashlib", "json", "math", "decimal", "typing"}
+    imports = re.findall(r"^(?:from|import) (\w+)", Path(plain.__file__).read_text(encoding="utf-8"), re.MULTILINE)
+    assert imports == ["__future__", "hashlib", "json", "math", "decimal", "typing"]

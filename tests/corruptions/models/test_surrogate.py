@@ -14,7 +14,7 @@ from surrogates import NORMAL, digits, seeded, smooth, write_file, write_model
 
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
-from corruptset.corruptions.models.surrogate import Surrogate
+from corruptset.corruptions.models.surrogate import Surrogate, _loaded
 from corruptset.errors import ModelError
 
 FOLDERS = tuple("abcdefghij")
@@ -48,30 +48,22 @@ def test_outputs_are_the_data_sets_classes_in_its_order_or_by_name():
 
 def test_labels_and_images_of_another_kind_are_refused():
     model, few = unloaded(), unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
-    rgb = unloaded(input={"size": 8} | NORMAL["rgb"])
-    images = np.zeros((2, 8, 8, 1), np.float32)
-    for call, says in (
-        (lambda: model.gradient(images, np.array([0, 10])), "has classes 0 to 9, and there are labels beyond: 10"),
-        (lambda: model.gradient(images, np.array([-1, 3])), "beyond: -1"),
-        (lambda: few.gradient(images, np.array([3, 0])), "has classes 0 to 2, and there are labels beyond: 3"),
-        (
-            lambda: model.gradient(images, np.array([1])),
-            r"labels is int64 of shape \(1,\); expected int64 of shape \(2,\)",
-        ),
-        (lambda: model.gradient(images, np.array([0.0, 1.0])), "labels is float64"),
-        (
-            lambda: model.logits(np.zeros((1, 8, 9, 1), np.uint8)),
-            r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9",
-        ),
-        (lambda: model.gradient(np.zeros((1, 8, 8, 3)), np.array([1])), "takes grey images .* these are RGB"),
-        (lambda: rgb.logits(np.zeros((1, 8, 8, 1), np.uint8)), "takes RGB images .* these are grey"),
-        *(
-            (lambda b=b: corruptset.load_surrogate("none.toml", batch=b), "batch is .*; expected a whole number")
-            for b in (0, 1.5, True)
-        ),
+    rgb, images = unloaded(input={"size": 8} | NORMAL["rgb"]), np.zeros((2, 8, 8, 1), np.float32)
+    for who, labels, says in (
+        (model, [0, 10], "has classes 0 to 9, and there are labels beyond: 10"),
+        (model, [-1, 3], "beyond: -1"),
+        (few, [3, 0], "has classes 0 to 2, and there are labels beyond: 3"),
+        (model, [1], r"labels is int64 of shape \(1,\); expected int64 of shape \(2,\)"),
+        (model, [0.0, 1.0], "labels is float64"),
+        (rgb, [0, 1], "takes RGB images .* these are grey"),
     ):
         with pytest.raises(ModelError, match=says):
-            call()
+            who.gradient(images, np.array(labels))
+    with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9"):
+        model.logits(np.zeros((1, 8, 9, 1), np.uint8))
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ModelError, match=r"batch is .*; expected a whole number"):
+            corruptset.load_surrogate("none.toml", batch=wrong)
 
 
 @pytest.mark.ci
@@ -86,62 +78,69 @@ def test_the_gradient_is_that_of_the_pixels(channels, tmp_path):
     loss, gradient = model.gradient(images, labels)
     assert (loss.dtype, gradient.dtype, gradient.shape) == (np.float32, np.float32, images.shape)
     for at in [(0, 0, 0), (3, 4, 1), (7, 7, 2)]:
-        up, down = images.copy(), images.copy()
-        up[(slice(None), *at)] += 8
-        down[(slice(None), *at)] -= 8
-        slope = (model.gradient(up, labels)[0].astype(float) - model.gradient(down, labels)[0]) / 16
-        np.testing.assert_allclose(gradient[(slice(None), *at)], slope, rtol=0.03, atol=2e-6)
+        step = np.zeros_like(images)
+        step[(slice(None), *at)] = 8
+        up, down = (model.gradient(images + s, labels)[0].astype(float) for s in (step, -step))
+        np.testing.assert_allclose(gradient[(slice(None), *at)], (up - down) / 16, rtol=0.03, atol=2e-6)
 
 
 @pytest.mark.ci
 def test_one_at_a_time_is_what_a_batch_is_and_losses_are_cross_entropies():
     images, labels = np.random.default_rng(1).integers(0, 256, (7, 12, 9, 3)).astype(np.uint8), np.arange(7)
     one, three = (corruptset.load_surrogate(smooth(12, 9), batch=batch) for batch in (1, 3))
-    np.testing.assert_allclose(one.logits(images), three.logits(images), atol=1e-5)
-    np.testing.assert_array_equal(one.logits(images)[4:5], one.logits(images[4:5]))
+    logits = one.logits(images)
+    np.testing.assert_allclose(logits, three.logits(images), atol=1e-5)
+    np.testing.assert_array_equal(logits[4:5], one.logits(images[4:5]))
     loss, gradient = one.gradient(images.astype(np.float32), labels)
     np.testing.assert_array_equal(gradient[4:5], one.gradient(images[4:5].astype(np.float32), labels[4:5])[1])
-    powers = np.exp(one.logits(images).astype(float))
-    np.testing.assert_allclose(
-        loss, -np.log(powers / powers.sum(axis=1, keepdims=True))[np.arange(7), labels], rtol=1e-5
-    )
+    powers = np.exp(logits.astype(float))
+    np.testing.assert_allclose(loss, np.log(powers.sum(axis=1) / powers[np.arange(7), labels]), rtol=1e-5)
     assert one.logits(images[:0]).shape == (0, 10)
+    record = three.record()
+    assert record.pop("torch").count(".") >= 2
+    assert record == {
+        "name": "small",
+        "factory": "small_nets:Smooth",
+        "arguments": {"channels": 3, "classes": 10},
+        "weights": three.sha256,
+        "input": {"size": [12, 9], "mean": [0.5, 0.45, 0.4], "std": [0.25, 0.2, 0.3], "channels": "rgb"},
+        "outputs": "logits",
+        "classes": "index",
+        "device": "cpu",
+        "batch": 3,
+        "threads": 1,
+    }
 
 
 @pytest.mark.ci
 def test_columns_are_the_data_sets_classes_and_a_least_accuracy_is_asked_for(tmp_path):
     trained = digits()
     folders = [f"digit {i}" for i in range(10)]
-    (tmp_path / "folders.txt").write_text("".join(f"{folder}\n" for folder in folders))
-    options = {"channels": "grey", "least_accuracy": 0.9}
-    model = corruptset.load_surrogate(
-        write_model(tmp_path, trained.network, 8, "small_nets:Plain", classes="folders.txt", **options)
+
+    def loaded(text, **more):
+        (tmp_path / "folders.txt").write_text("\n".join(text))
+        options = {"channels": "grey", "least_accuracy": 0.9} | more
+        return corruptset.load_surrogate(write_model(tmp_path, trained.network, 8, "small_nets:Plain", **options))
+
+    model = loaded(folders, classes="folders.txt")
+    some, images = model.for_classes(["digit 3", "digit 0"]), trained.images[:5]
+    np.testing.assert_array_equal(some.logits(images), model.logits(images)[:, [3, 0]])
+    gradients = (
+        who.gradient(images[:2].astype(np.float32), np.array(of))[1] for who, of in ((some, [0, 1]), (model, [3, 0]))
     )
-    some = model.for_classes(["digit 3", "digit 0"])
-    np.testing.assert_array_equal(some.logits(trained.images[:5]), model.logits(trained.images[:5])[:, [3, 0]])
-    images = trained.images[:2].astype(np.float32)
-    np.testing.assert_array_equal(
-        some.gradient(images, np.array([0, 1]))[1], model.gradient(images, np.array([3, 0]))[1]
-    )
+    np.testing.assert_array_equal(*gradients)
     turned = (trained.labels + 3) % 10  # the data set's classes begin with digit 7
     mended = model.for_classes([folders[(i - 3) % 10] for i in range(10)])
     assert mended.check_accuracy(trained.images, turned) > 0.95
-    with pytest.raises(ModelError, match="was shown no images"):
-        mended.check_accuracy(trained.images[:0], turned[:0])
-    file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", **options)
-    with pytest.raises(
-        ModelError, match=r"clean images right; .* asks for 90\.0% or more \(least_accuracy\)\. Check mean, std"
-    ):
-        corruptset.load_surrogate(file).check_accuracy(trained.images, turned)
-    (tmp_path / "folders.txt").write_text("a\nb\n")
-    for name, says in (
-        ("folders.txt", r"has 10 outputs, and folders\.txt has 2 class folders"),
-        ("none.txt", "cannot be read"),
+    for images, says in (
+        (trained.images[:0], "was shown no images"),
+        (trained.images, r"images right; .* asks for 90\.0% or more \(least_accuracy\)\. Check mean, std"),
     ):
         with pytest.raises(ModelError, match=says):
-            corruptset.load_surrogate(
-                write_model(tmp_path, trained.network, 8, "small_nets:Plain", classes=name, **options)
-            )
+            loaded(folders).check_accuracy(images, turned[: len(images)])
+    for name, says in (("folders.txt", r"10 outputs, and folders\.txt has 2 class"), ("none.txt", "cannot be read")):
+        with pytest.raises(ModelError, match=says):
+            loaded(["a", "b"], classes=name)
 
 
 @pytest.mark.ci
@@ -159,32 +158,14 @@ def test_it_goes_to_other_processes_is_the_same_there_and_changed_weights_are_re
     code = (
         "import pickle, sys, numpy as np;model = pickle.loads(bytes.fromhex(sys.argv[1])); assert 'torch' not in "
         "sys.modules;images = np.random.default_rng(1).integers(0, 256, (2, 12, 9, 3)).astype(np.float32);"
-        f"np.save({str(tmp_path / 'out.npy')!r}, model.gradient(images, np.array([1, 2]))[1])"
+        "np.save(sys.argv[2], model.gradient(images, np.array([1, 2]))[1])"
     )
-    subprocess.run([sys.executable, "-c", code, data.hex()], check=True)
+    subprocess.run([sys.executable, "-c", code, data.hex(), tmp_path / "out.npy"], check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.gradient(images, np.array([1, 2]))[1])
     write(2)
-    done = subprocess.run([sys.executable, "-c", code, data.hex()], capture_output=True, text=True)
-    assert "ModelError: The weights" in done.stderr
-    assert f"and {model.sha256} was expected" in done.stderr
-
-
-@pytest.mark.ci
-def test_what_a_manifest_says_of_it():
-    record = corruptset.load_surrogate(smooth(12, 9), batch=4).record()
-    assert record.pop("torch").count(".") >= 2
-    assert record.pop("weights").startswith("sha256:")
-    assert record == {
-        "name": "small",
-        "factory": "small_nets:Smooth",
-        "arguments": {"channels": 3, "classes": 10},
-        "input": {"size": [12, 9], "mean": [0.5, 0.45, 0.4], "std": [0.25, 0.2, 0.3], "channels": "rgb"},
-        "outputs": "logits",
-        "classes": "index",
-        "device": "cpu",
-        "batch": 4,
-        "threads": 1,
-    }
+    _loaded.cache_clear()
+    with pytest.raises(ModelError, match=f"The weights .* changed: .*and {model.sha256} was expected"):
+        pickle.loads(data).logits(images)
 
 
 # --- what it must do before it is used ------------------------------------------------------------------------------
@@ -207,68 +188,49 @@ class Logits(Smooth):
         logits = forward(pixels)
         return eval(self.change)
 """
-FAULTS = [
-    ("(logits, 0)", {}, "returns tuple for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, classes)"),
-    (
-        "self.convolution(pixels)",
-        {},
-        "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected one tensor",
-    ),
-    ("logits[:, :1]", {}, "returns float32 (1, 1) for a batch"),
-    ("logits.argsort(1)", {}, "returns int64 (1, 10) for a batch"),
-    ("logits.to_sparse()", {}, "expected one tensor of floats (1, classes), dense, with two classes or more"),
-    ("logits.to('meta')", {}, "expected one tensor of floats (1, classes), dense, with two classes or more"),
-    (
-        "forward(pixels + torch.rand(1))",
-        {},
-        "gives other outputs when it sees the same images again: it draws something at random",
-    ),
-    ("logits + calls", {}, "gives other outputs when it sees the same images again"),
-    ("forward(pixels.round())", {}, "The gradient of small by its pixels is 0 everywhere"),
-    ("logits.detach()", {}, "has no gradient by its pixels: RuntimeError"),
-    ("logits / 0", {}, "gives values that are not finite on noise"),
-    (
-        "logits + torch.sqrt((pixels - pixels) ** 2).mean()",
-        {},
-        "has a gradient with values that are not finite (NaN or infinity)",
-    ),
-    ("logits.softmax(1)", {}, "has outputs = 'logits', and gives probabilities: values from 0."),
-    ("logits", {"outputs": "probabilities"}, "has outputs = 'probabilities', and gives logits: values from -"),
-    (
-        "logits",
-        {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]},
-        "cannot take a batch of shape (1, 3, 8, 8): RuntimeError: ",
-    ),
-]
+NO_TENSOR = "expected one tensor of floats (1, classes), dense, with two classes or more"
+FAULTS = {
+    "(logits, 0)": f"returns tuple for a batch of shape (1, 1, 8, 8); {NO_TENSOR}",
+    "self.convolution(pixels)": f"returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); {NO_TENSOR}",
+    "logits[:, :1]": "returns float32 (1, 1) for a batch",
+    "logits.argsort(1)": "returns int64 (1, 10) for a batch",
+    "logits.to_sparse()": NO_TENSOR,
+    "logits.to('meta')": NO_TENSOR,
+    "forward(pixels + torch.rand(1))": "sees the same images again: it draws something at random",
+    "logits + calls": "gives other outputs when it sees the same images again",
+    "forward(pixels.round())": "The gradient of small by its pixels is 0 everywhere",
+    "logits.detach()": "has no gradient by its pixels: RuntimeError",
+    "logits / 0": "gives values that are not finite on noise",
+    "logits + torch.sqrt((pixels - pixels) ** 2).mean()": "has a gradient with values that are not finite (NaN or",
+    "logits.softmax(1)": "has outputs = 'logits', and gives probabilities: values from 0.",
+}
 
 
-def file_of(folder, change, **keys):
+def load(folder, change, **keys):
     from small_nets import Smooth
 
-    arguments = {"channels": "grey", "arguments": {"change": change}} | keys
-    file = write_model(folder, seeded(lambda: Smooth(1)), 8, "faulty_nets:Logits", **arguments)
     (folder / "faulty_nets.py").write_text(NETS)
-    return file
+    options = {"channels": "grey", "arguments": {"change": change}} | keys
+    return corruptset.load_surrogate(write_model(folder, seeded(lambda: Smooth(1)), 8, "faulty_nets:Logits", **options))
 
 
 @pytest.mark.ci
-def test_a_model_that_cannot_be_used_is_refused(tmp_path):
-    for change, keys, says in FAULTS:
-        with pytest.raises(ModelError) as caught:
-            corruptset.load_surrogate(file_of(tmp_path, change, **keys))
-        assert says in str(caught.value), change
-
-
-@pytest.mark.ci
-def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
-    plain = corruptset.load_surrogate(file_of(tmp_path / "a", "logits"))
-    of_probabilities = corruptset.load_surrogate(file_of(tmp_path / "b", "logits.softmax(1)", outputs="probabilities"))
-    images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
-    for one, other in zip(
-        *(s.gradient(images.astype(np.float32), labels) for s in (plain, of_probabilities)), strict=True
+def test_a_model_that_cannot_be_used_is_refused_and_probabilities_have_the_gradient_of_their_logits(tmp_path):
+    rgb = {"input": {"size": 8, "channels": "rgb"} | NORMAL["rgb"]}
+    for change, keys, says in (
+        *((change, {}, says) for change, says in FAULTS.items()),
+        ("logits", {"outputs": "probabilities"}, "has outputs = 'probabilities', and gives logits: values from -"),
+        ("logits", rgb, "cannot take a batch of shape (1, 3, 8, 8): RuntimeError: "),
     ):
+        with pytest.raises(ModelError) as caught:
+            load(tmp_path, change, **keys)
+        assert says in str(caught.value), change
+    plain, certain = load(tmp_path, "logits"), load(tmp_path, "logits.softmax(1)", outputs="probabilities")
+    images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
+    both = (model.gradient(images.astype(np.float32), labels) for model in (plain, certain))
+    for one, other in zip(*both, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-8)
-    np.testing.assert_allclose(np.exp(of_probabilities.logits(images)).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(certain.logits(images)).sum(axis=1), 1, rtol=1e-5)
 
 
 @pytest.mark.long
@@ -281,8 +243,8 @@ def test_probabilities_have_the_gradient_of_their_logits(tmp_path):
         ("timm:create_model", {"model_name": "vit_tiny_patch16_224", "num_classes": 10}, 224),
     ],
 )
-def test_a_real_factory_makes_one_images_pgd(factory, arguments, size, tmp_path):
-    """Weights are those that the factory draws, saved and read by the loading code."""
+def test_a_real_factory_makes_a_model_with_a_gradient(factory, arguments, size, tmp_path):
+    """Weights are those that the factory draws, saved and read by the loading code, which asks for a gradient."""
     import importlib
 
     import torch
@@ -295,17 +257,10 @@ def test_a_real_factory_makes_one_images_pgd(factory, arguments, size, tmp_path)
     network = seeded(lambda: getattr(importlib.import_module(module), name)(**arguments))
     torch.save(network.state_dict(), tmp_path / "w.pth")
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-    given = {"size": size, "mean": mean, "std": std}
-    model = corruptset.load_surrogate(
-        write_file(tmp_path, factory=factory, arguments=arguments, weights="w.pth", input=given)
-    )
+    given = {"arguments": arguments, "weights": "w.pth", "input": {"size": size, "mean": mean, "std": std}}
+    model = corruptset.load_surrogate(write_file(tmp_path, factory=factory, **given))
     image = photograph("astronaut", size)
     pixels = torch.from_numpy(((image / 255 - mean) / std).astype(np.float32)).permute(2, 0, 1)[None]
     with torch.no_grad():
         want = network(pixels).numpy()
     np.testing.assert_allclose(model.logits(image[None]), want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
-    # of a class that random weights are certain of the gradient is 0
-    out = corruptset.corrupt(image, "pgd", severity=3, label=int(want.argmin()), surrogate=model)
-    away = np.abs(out.astype(int) - image)
-    assert away.max() == 4
-    assert (away > 0).mean() > 0.05  # timm begins with branches of weight 0, so that few pixels have a gradient
