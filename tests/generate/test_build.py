@@ -128,13 +128,15 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
 
 def test_images_of_several_shapes(photos, tmp_path):
     recipe, source = tmp_path / "any.toml", f"folder:{photos}"
-    recipe.write_text(
-        'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {kind = "none", channels = "keep"}\n'
-        'encoding = {format = "png"}\n'
-        'sets = [{corruptions = ["gaussian_noise", "contrast"], severities = [2]}, {clean = true}]\n'
+    text = (
+        'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {{kind = "{}", channels = "keep"}}\n'
+        'encoding = {{format = "png"}}\n'
+        'sets = [{{corruptions = ["gaussian_noise", "contrast"], severities = [2]}}, {{clean = true}}]\n'
     )
-    with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
-        build(recipe, source, tmp_path / "out", format="hdf5", jobs=1)
+    for preprocessing in ('resize-crop", resize = 40, crop = "32', "none"):  # one size, but grey and colour; all sizes
+        recipe.write_text(text.format(preprocessing).replace('"32"', "32"))
+        with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
+            build(recipe, source, tmp_path / "out", format="hdf5", jobs=1)
     assert not (tmp_path / "out").exists()
     built = build(recipe, source, tmp_path / "out", format="folder", jobs=1, page=False)
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok

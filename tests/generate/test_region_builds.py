@@ -11,7 +11,7 @@ import packs
 import pytest
 from damage import flip
 from PIL import Image
-from slow_regions import SIZES, place_of, slow_crop, small_images, write_recipe, write_rows
+from slow_regions import FOGGED, SIZES, place_of, slow_crop, small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.errors import BuildError
@@ -133,8 +133,9 @@ def test_row_sources(kind, recipes, tmp_path):
     built = build(recipes[kind], source, tmp_path, jobs=1, page=False)
     report = corruptset.verify(built.directory, rederive=20, source=source, jobs=1)
     assert report.ok, report.problems
-    planned, count = corruptset.plan(recipes[kind], source), len(corruptset.open(built.directory).samples)
-    assert planned.samples == pytest.approx(count, rel=0.2 if kind == "sampled" else 0)
+    planned, samples = corruptset.plan(recipes[kind], source), corruptset.open(built.directory).samples
+    assert planned.samples == pytest.approx(len(samples), rel=0.2 if kind == "sampled" else 0)
+    assert kind != "embed" or {(s.width, s.height) for s in samples} == {(32, 32)}, "of the canvas"
 
 
 def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, recipes):
@@ -143,7 +144,8 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, re
     small = corruptset.plan(few, source)
     assert small.stores["table"] > small.stores["images"] / 10
     assert (small.store, small.notes) == ("images", ())
-    everything = write_recipe(tmp_path, 'fractions = [0.5]\nmode = "sampled"\nblocks = 20\nout = 224')
+    regions = 'fractions = [0.5]\nmode = "sampled"\nblocks = 20\nout = 224'
+    everything, fogged = write_recipe(tmp_path, regions), write_recipe(tmp_path / "fogged", regions, FOGGED)
     large = corruptset.plan(everything, source)
     assert "--store images" in large.notes[0]
     assert (large.store, large.samples, large.bytes) == ("table", 3, large.stores["table"])
@@ -151,6 +153,7 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, re
     assert large.seconds > 0
     for options in ({"store": "images"}, {"format": "folder"}):
         assert corruptset.plan(everything, source, **options).store == "images"
+    assert corruptset.plan(fogged, source, sets=["clean"]).store == "images", "its other sets would not fit"
 
 
 def test_the_example_of_the_page_finds_the_regions_of_every_anchor(made, tmp_path, monkeypatch):

@@ -29,7 +29,8 @@ def recorded(walk, work):
         code = frame.f_code
         if event == "call" and code.co_name in functions:
             file = re.sub(r".*/(?=(cli|generate)/)", "", code.co_filename)
-            calls += [f"{file}: {code.co_name}"] if f"{file}: {code.co_name}" in walk else []
+            if (name := f"{file}: {code.co_name}") in walk:
+                calls.append(name)
 
     threading.setprofile(note)
     sys.setprofile(note)
