@@ -90,8 +90,6 @@ def test_batches_that_are_not_as_published(tmp_path):
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "Cat"], 23)}, "'Cat' has the same name as cat"),
         ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
         (test_batch(rows[:, 1:]), r"data of shape \(23, 3071\); expected rows of 3072"),
-        (test_batch(rows[:0], []), r"has the shape \(0, 32, 32, 3\)"),
-        (test_batch(rows.astype(np.int8)), "holds int8; expected uint8"),
         ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
         ({"test_batch": a.python2_batch(rows, {"labels": labels})[:-900]}, "is cut"),
         ({"test_batch": b"PK\x03\x04 not a pickle"}, "test_batch"),
@@ -100,7 +98,6 @@ def test_batches_that_are_not_as_published(tmp_path):
     ]
     binary = [
         ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "no whole rows of 3073"),
-        ({"test_batch.bin": a.binary(images, np.full((23, 1), 200))}, "23 labels out of range"),
         ({"batches.meta.txt": b""}, "it has none"),
         ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it holds .*data_batch_1\.bin"),
     ]
