@@ -103,12 +103,13 @@ def test_parameters_are_in_the_middle_unless_they_are_given_and_a_large_image_is
     assert failure == "small raised AssertionError: too large (large.py, line 5), at 4000x6000 with 3 channels."
 
 
-FEW = ("pgd", "posterize", "gaussian_noise")
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["pgd", "posterize", "gaussian_noise"])
+def test_some_of_ours_keep_it(name):
+    assert corruptset.check_corruption(name, large=False).failures == ()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.ci if name in FEW else pytest.mark.long) for name in corruption_names()],
-)
-def test_ours_keep_it(name):
+@pytest.mark.long
+@pytest.mark.parametrize("name", corruption_names())
+def test_all_of_ours_keep_it(name):
     assert corruptset.check_corruption(name, large=False).failures == ()
