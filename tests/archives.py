@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import io
 import pickle
@@ -17,26 +16,22 @@ from PIL import Image
 
 from corruptset.errors import SourceError
 from corruptset.generate.sources.source import open_source
+from pictures import encoded
 
 TEN = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 FINE = [f"fine_{i:02d}" for i in range(100)]
 COARSE = [f"coarse_{i:02d}" for i in range(20)]
 WNIDS = ["n02123045", "n01440764", "n01532829"]
 """In the order of their ILSVRC2012 ids, which is not the sorted one."""
-
-
-@functools.cache
-def _pictures():
-    return [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
+PICTURES = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
 
 
 def crops(count, seed=0):
     """Crops of 32x32 of photographs, and labels that are not sorted."""
-    pictures = _pictures()
     rng = np.random.default_rng(seed)
     found = []
     for i in range(count):
-        picture = pictures[i % 3]
+        picture = PICTURES[i % 3]
         y, x = (int(rng.integers(0, n - 32)) for n in picture.shape[:2])
         found.append(picture[y : y + 32, x : x + 32])
     return np.stack(found), rng.integers(0, 10, count)
@@ -51,39 +46,18 @@ def _text(value):
     return b"U" + bytes([len(value)]) + value.encode()
 
 
-def python2_batch(rows, columns, batch_label="testing batch 1 of 1"):
+def python2_batch(rows, columns):
     """A batch as it is published: protocol 2 of Python 2, strings as bytes, the memo used."""
     data = rows.tobytes()
-    out = io.BytesIO()
-    out.write(b"\x80\x02}q\x01(" + _text("batch_label") + b"q\x02" + _text(batch_label) + b"q\x03")
+    parts = [b"\x80\x02}q\x01(", _text("batch_label"), b"q\x02", _text("testing batch 1 of 1"), b"q\x03"]
     for key, labels in columns.items():
-        out.write(_text(key) + b"q\x04]q\x05(" + b"".join(b"K" + bytes([int(v)]) for v in labels) + b"e")
-    out.write(
-        _text("data")
-        + b"q\x06cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85"
-        + _text("b")
-        + b"\x87Rq\x09(K\x01"
-    )
-    out.write(
-        b"".join(b"M" + struct.pack("<H", n) for n in rows.shape)
-        + b"\x86cnumpy\ndtype\nq\x0a"
-        + _text("u1")
-        + b"K\x00K\x01\x87Rq\x0b"
-    )
-    out.write(
-        b"(K\x03"
-        + _text("|")
-        + b"NNN"
-        + b"J\xff\xff\xff\xff" * 2
-        + b"K\x00tb\x89T"
-        + struct.pack("<I", len(data))
-        + data
-        + b"tb"
-    )
-    out.write(
-        _text("filenames") + b"]q\x0c(" + b"".join(_text(f"photo_s_{i:06d}.png") for i in range(len(rows))) + b"eu."
-    )
-    return out.getvalue()
+        parts += [_text(key), b"q\x04]q\x05(", *(b"K" + bytes([int(v)]) for v in labels), b"e"]
+    parts += [_text("data"), b"q\x06cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85U\x01b"]
+    parts += [b"\x87Rq\x09(K\x01", *(b"M" + struct.pack("<H", n) for n in rows.shape)]
+    parts += [b"\x86cnumpy\ndtype\nq\x0aU\x02u1K\x00K\x01\x87Rq\x0b(K\x03U\x01|NNN", b"J\xff\xff\xff\xff" * 2]
+    parts += [b"K\x00tb\x89T", struct.pack("<I", len(data)), data, b"tb", _text("filenames"), b"]q\x0c("]
+    parts += [_text(f"photo_s_{i:06d}.png") for i in range(len(rows))]
+    return b"".join(parts) + b"eu."
 
 
 def protocol0_meta(names, rows):
@@ -91,6 +65,16 @@ def protocol0_meta(names, rows):
     text = f"(dp1\nS'num_cases_per_batch'\np2\nI{rows}\nsS'label_names'\np3\n(lp4\n"
     text += "".join(f"S'{name}'\np{5 + i}\na" for i, name in enumerate(names))
     return (text + "sS'num_vis'\np40\nI3072\ns.").encode()
+
+
+def modern_batch(protocol):
+    """Batches as someone saves them again from Python 3."""
+
+    def dump(rows, columns):
+        lists = {key.encode(): [int(v) for v in labels] for key, labels in columns.items()}
+        return pickle.dumps({b"data": rows, **lists}, protocol=protocol)
+
+    return dump
 
 
 def saved(value, protocol=4):
@@ -102,36 +86,27 @@ def saved(value, protocol=4):
     return out.getvalue() + pickle.dumps(whole, protocol)
 
 
-def five(train):
-    """The five batches of some images to train on, in their order; none where there are none."""
-    if not train:
-        return []
-    images, labels = (np.concatenate(parts) for parts in zip(*train, strict=True))
-    return list(zip(np.array_split(images, 5), np.array_split(labels, 5), strict=True))
+def _ten(test, train, names, batch):
+    """Files of CIFAR-10: the batch to test on, and five with some images to train on, where there are any."""
+    batches = [test]
+    if train:
+        images, labels = (np.concatenate(parts) for parts in zip(*train, strict=True))
+        batches += zip(np.array_split(images, 5), np.array_split(labels, 5), strict=True)
+    return {names.format(f"data_batch_{i}" if i else "test_batch"): batch(*some) for i, some in enumerate(batches)}
 
 
 def ten_python(test, train=None, rows=None, dump=python2_batch):
     """Files of CIFAR-10's python version."""
-    files = {
-        "batches.meta": protocol0_meta(TEN, rows or len(test[0])),
-        "readme.html": b"<html></html>",
-        "test_batch": dump(planes(test[0]), {"labels": test[1]}),
-    }
-    for i, (images, labels) in enumerate(five(train), 1):
-        files[f"data_batch_{i}"] = dump(planes(images), {"labels": labels})
-    return {f"cifar-10-batches-py/{name}": data for name, data in files.items()}
+    top = "cifar-10-batches-py/"
+    files = {f"{top}batches.meta": protocol0_meta(TEN, rows or len(test[0])), f"{top}readme.html": b"<html></html>"}
+    return files | _ten(test, train, f"{top}{{}}", lambda images, labels: dump(planes(images), {"labels": labels}))
 
 
 def ten_binary(test, train=None):
     """Files of CIFAR-10's binary version."""
-    files = {
-        "batches.meta.txt": "\n".join([*TEN, "", ""]).encode(),
-        "readme.html": b"",
-        "test_batch.bin": binary(test[0], test[1][:, None]),
-    }
-    for i, (images, labels) in enumerate(five(train), 1):
-        files[f"data_batch_{i}.bin"] = binary(images, labels[:, None])
-    return {f"cifar-10-batches-bin/{name}": data for name, data in files.items()}
+    top = "cifar-10-batches-bin/"
+    files = {f"{top}batches.meta.txt": "\n".join([*TEN, "", ""]).encode(), f"{top}readme.html": b""}
+    return files | _ten(test, train, f"{top}{{}}.bin", lambda images, labels: binary(images, labels[:, None]))
 
 
 def binary(images, labels):
@@ -140,35 +115,19 @@ def binary(images, labels):
 
 def hundred_python(parts, dump=python2_batch):
     """Files of CIFAR-100's python version; parts: name -> (images, fine, coarse)."""
-    files = {
-        "meta": pickle.dumps({"fine_label_names": FINE, "coarse_label_names": COARSE}, protocol=2),
-        "file.txt~": b"x",
-    }
+    meta = pickle.dumps({"fine_label_names": FINE, "coarse_label_names": COARSE}, protocol=2)
+    files = {"cifar-100-python/meta": meta, "cifar-100-python/file.txt~": b"x"}
     for name, (images, fine, coarse) in parts.items():
-        files[name] = dump(planes(images), {"fine_labels": fine, "coarse_labels": coarse})
-    return {f"cifar-100-python/{name}": data for name, data in files.items()}
+        files[f"cifar-100-python/{name}"] = dump(planes(images), {"fine_labels": fine, "coarse_labels": coarse})
+    return files
 
 
 def hundred_binary(parts):
-    files = {
-        "fine_label_names.txt": "\n".join([*FINE, ""]).encode(),
-        "coarse_label_names.txt": "\n".join([*COARSE, ""]).encode(),
-    }
+    lists = {"fine_label_names.txt": FINE, "coarse_label_names.txt": COARSE}
+    files = {name: "\n".join([*names, ""]).encode() for name, names in lists.items()}
     for name, (images, fine, coarse) in parts.items():
         files[f"{name}.bin"] = binary(images, np.stack([coarse, fine], axis=1))
     return {f"cifar-100-binary/{name}": data for name, data in files.items()}
-
-
-def modern_batch(protocol):
-    """Batches as someone saves them again from Python 3."""
-
-    def dump(rows, columns):
-        return pickle.dumps(
-            {b"data": rows, **{key.encode(): [int(v) for v in labels] for key, labels in columns.items()}},
-            protocol=protocol,
-        )
-
-    return dump
 
 
 def write(root, files):
@@ -201,25 +160,15 @@ def zipped(data):
     return gzip.compress(data, mtime=0)
 
 
-def jpeg(image, quality=90, mode="RGB"):
-    buffer = io.BytesIO()
-    Image.fromarray(image).convert(mode).save(buffer, "JPEG", quality=quality)
-    return buffer.getvalue()
+def jpeg(image, mode="RGB"):
+    return encoded(Image.fromarray(image).convert(mode), "JPEG", quality=90)
 
 
-def val_images(count=7):
-    """ILSVRC2012_val_*.JPEG with the odd ones of the real set: a CMYK JPEG, a PNG that is named .JPEG, a grey one."""
-    picture = skimage.data.astronaut()
-    files = {}
-    for i in range(1, count + 1):
-        crop = picture[i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160]
-        data = jpeg(crop, mode={2: "CMYK", 4: "L"}.get(i, "RGB"))
-        if i == 3:
-            buffer = io.BytesIO()
-            Image.fromarray(crop).save(buffer, "PNG")
-            data = buffer.getvalue()
-        files[f"ILSVRC2012_val_{i:08d}.JPEG"] = data
-    return files
+def val_images():
+    """Seven ILSVRC2012_val_*.JPEG with the odd ones of the real set: a CMYK JPEG, a PNG, a grey one."""
+    crops = {i: PICTURES[0][i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160] for i in range(1, 8)}
+    files = {i: jpeg(crop, {2: "CMYK", 4: "L"}.get(i, "RGB")) for i, crop in crops.items()}
+    return {f"ILSVRC2012_val_{i:08d}.JPEG": data for i, data in (files | {3: encoded(crops[3])}).items()}
 
 
 def write_photographs(folder, names):
@@ -229,9 +178,7 @@ def write_photographs(folder, names):
         picture, turn = pictures[i % 4], i // 4
         height, width = 256 + turn % 7, 256 + turn % 11
         y, x = turn * 37 % (picture.shape[0] - height), turn * 53 % (picture.shape[1] - width)
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture[y : y + height, x : x + width]).save(path, format="JPEG", quality=95)
+        write(folder, {name: encoded(picture[y : y + height, x : x + width], "JPEG", quality=95)})
 
 
 def truth(count=7):
@@ -239,56 +186,31 @@ def truth(count=7):
     return [(i * 2) % 3 + 1 for i in range(count)]
 
 
-def devkit(ids=None, year="2012", wnids=WNIDS, inner=2):
-    """Files of a devkit with the structure of the real one: classes first, then synsets that stand above them."""
-    ids = truth() if ids is None else ids
-    dtype = [
-        (f"ILSVRC{year}_ID", "O"), ("WNID", "O"), ("words", "O"), ("gloss", "O"), ("num_children", "O"),
-        ("children", "O"), ("wordnet_height", "O"), ("num_train_images", "O"),
-    ]  # fmt: skip
-    rows = []
-    for i, wnid in enumerate(wnids, 1):
-        rows.append(
-            (
-                np.uint16(i),
-                wnid,
-                f"thing {i}, stuff",
-                "a gloss",
-                np.uint16(0),
-                np.zeros((1, 0)),
-                np.uint16(0),
-                np.uint16(1300),
-            )
-        )
-    for i in range(inner):
-        rows.append(
-            (
-                np.uint16(len(wnids) + 1 + i),
-                f"n0000{i:04d}",
-                "above",
-                "g",
-                np.uint16(2),
-                np.array([[1, 2]]),
-                np.uint16(1),
-                np.uint16(0),
-            )
-        )
-    synsets = np.array(rows, dtype=dtype).reshape(-1, 1)
+def devkit(ids=None, year="2012", wnids=WNIDS):
+    """Files of a devkit with the structure of the real one: classes first, then two synsets that stand above them."""
+    names = f"ILSVRC{year}_ID WNID words gloss num_children children wordnet_height num_train_images".split()
+    whole, none = np.uint16, np.zeros((1, 0))
+    rows = [
+        (whole(i), wnid, f"thing {i}, stuff", "a gloss", whole(0), none, whole(0), whole(1300))
+        for i, wnid in enumerate(wnids, 1)
+    ] + [
+        (whole(len(wnids) + 1 + i), f"n0000{i:04d}", "above", "g", whole(2), np.array([[1, 2]]), whole(1), whole(0))
+        for i in range(2)
+    ]
     buffer = io.BytesIO()
-    scipy.io.savemat(buffer, {"synsets": synsets})
+    scipy.io.savemat(buffer, {"synsets": np.array(rows, [(name, "O") for name in names]).reshape(-1, 1)})
     top = f"ILSVRC{year}_devkit_t12"
     return {
         f"{top}/readme.txt": b"x",
         f"{top}/data/meta.mat": buffer.getvalue(),
-        f"{top}/data/ILSVRC{year}_validation_ground_truth.txt": "".join(f"{i}\n" for i in ids).encode(),
+        f"{top}/data/ILSVRC{year}_validation_ground_truth.txt": "".join(f"{i}\n" for i in ids or truth()).encode(),
     }
 
 
-def wnid_folders(count=7):
+def wnid_folders():
     """The same images in wnid folders."""
-    return {
-        f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in zip(truth(count), val_images(count).items(), strict=True)
-    }
+    images = zip(truth(), val_images().items(), strict=True)
+    return {f"{WNIDS[k - 1]}/{name}": data for k, (name, data) in images}
 
 
 def refuses(source, said, **options):
@@ -301,16 +223,3 @@ def refuses(source, said, **options):
 def facts(source):
     """What two sources must have in common, to be the same."""
     return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]
-
-
-def unpacked_bytes(monkeypatch):
-    """Return a list that gets how many bytes gzipped files are unpacked to."""
-    taken, real = [], gzip._GzipReader.read
-
-    def read(self, size=-1):
-        data = real(self, size)
-        taken.append(len(data))
-        return data
-
-    monkeypatch.setattr(gzip._GzipReader, "read", read)
-    return taken

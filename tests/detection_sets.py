@@ -5,8 +5,6 @@ names.
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -31,69 +29,53 @@ severities = [1, 3]
 """
 ODD = ["a b/Straße (1).JPG", "a b/deep/er/x.jpeg", "x.jpg", "x.png", "x.jpeg", "Upper.PNG", "caf\u00e9/na\u00efve.jpg"]
 """Names that are seen: blanks, brackets, capitals, Unicode, several suffixes of one stem."""
+BOXES = [[2, 3, 12, 10], [8, 6, 16, 18]]
 
 
-def picture(width: int, height: int, which: int = 0) -> Image.Image:
+def picture(width, height, which=0):
     """Return a picture of this size."""
     return Image.fromarray(painted(height, width, which=which))
 
 
-def write_tree(root: Path, names: list[str] = ODD) -> Path:
+def save(image, path, form=None):
+    """Save a picture in a folder that may have to be made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.save(path, form)
+
+
+def write_tree(root, names=ODD):
     """Write a tree of images, each of a size of its own, in the format that its name says."""
     for number, name in enumerate(names):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
         form = "PNG" if name.lower().endswith(".png") else "JPEG"
-        picture(24 + 3 * number, 40 - number, number).save(root / name, form)
+        save(picture(24 + 3 * number, 40 - number, number), root / name, form)
     return root
 
 
-def coco_record(images: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return annotations in COCO's format: two boxes an image."""
-    boxes = [[2, 3, 12, 10], [8, 6, 16, 18]]
-    annotations = [
-        {
-            "id": 10 * image["id"] + n,
-            "image_id": image["id"],
-            "category_id": 1 + n,
-            "bbox": box,
-            "area": box[2] * box[3],
-            "iscrowd": 0,
-        }
-        for image in images
-        for n, box in enumerate(boxes)
-    ]
-    return {
-        "images": images,
-        "annotations": annotations,
-        "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}],
-    }
-
-
-def write_coco(root: Path, name: str = "val2017") -> Path:
+def write_coco(root):
     """Write a set in COCO's layout: two kinds of annotations, those of another split, and one of its images."""
-    folder = root / name
-    folder.mkdir(parents=True)
-    (root / "annotations").mkdir(exist_ok=True)
-    images = []
+    images, annotations = [], []
     for number, (width, height) in enumerate(SIZES, 1):
-        picture(width, height, number).save(folder / f"{number:012d}.jpg", quality=92)
+        save(picture(width, height, number), root / f"val2017/{number:012d}.jpg")
         images.append({"id": number, "file_name": f"{number:012d}.jpg", "width": width, "height": height})
-    (root / "train2017").mkdir(exist_ok=True)
-    picture(20, 20).save(root / "train2017/999999999999.jpg")
-    (root / f"annotations/instances_{name}.json").write_text(json.dumps(coco_record(images)))
-    (root / f"annotations/captions_{name}.json").write_text('{"images": []}')
+        for n, box in enumerate(BOXES):
+            ids = {"id": 10 * number + n, "image_id": number, "category_id": 1 + n}
+            annotations.append({**ids, "bbox": box, "area": box[2] * box[3], "iscrowd": 0})
+    save(picture(20, 20), root / "train2017/999999999999.jpg")
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}]
+    truth = {"images": images, "annotations": annotations, "categories": categories}
+    (root / "annotations").mkdir()
+    (root / "annotations/instances_val2017.json").write_text(json.dumps(truth))
+    (root / "annotations/captions_val2017.json").write_text('{"images": []}')
     (root / "annotations/instances_other.json").write_text("{}")
     return root
 
 
-def write_cityscapes(root: Path) -> Path:
+def write_cityscapes(root):
     """Write a set in Cityscapes' layout: two towns, labels, instances, polygons."""
     for number, stem in enumerate(["frankfurt/frankfurt_000000_000294", "lindau/lindau_000001_000019"]):
-        for top in ("leftImg8bit", "gtFine"):
-            (root / top / "val" / stem).parent.mkdir(parents=True, exist_ok=True)
-        picture(64, 32, number).save(root / f"leftImg8bit/val/{stem}_leftImg8bit.png")
+        save(picture(64, 32, number), root / f"leftImg8bit/val/{stem}_leftImg8bit.png")
         labels = np.full((32, 64), 7 + number, np.uint8)
-        Image.fromarray(labels).save(root / f"gtFine/val/{stem}_gtFine_labelIds.png")
-        Image.fromarray(labels.astype(np.uint16) * 1000).save(root / f"gtFine/val/{stem}_gtFine_instanceIds.png")
+        save(Image.fromarray(labels), root / f"gtFine/val/{stem}_gtFine_labelIds.png")
+        save(Image.fromarray(labels.astype(np.uint16) * 1000), root / f"gtFine/val/{stem}_gtFine_instanceIds.png")
         (root / f"gtFine/val/{stem}_gtFine_polygons.json").write_text("{}")
     return root

@@ -1,18 +1,9 @@
-"""Regions in plain numpy and Pillow, one at a time, and small recipes of regions."""
+"""Regions in plain numpy and Pillow, one at a time, and small recipes of regions. A place is (side, y, x)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
-
-Place = tuple[int, int, int]
-"""Side, y, x."""
-Pixels = NDArray[np.uint8]
 
 RECIPE = """
 name = "regions"
@@ -35,7 +26,7 @@ SIZES = {"a/0": (120, 90), "a/1": (90, 120), "b/x": (61, 47)}
 EMBED = 'kind = "embed"\nsides = [24, 30]\ncanvas = 32\nmode = "exhaustive"'
 
 
-def write_recipe(folder: Path, regions: str, sets: str = "") -> Path:
+def write_recipe(folder, regions, sets=""):
     """Write a recipe of regions and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "regions.toml"
@@ -43,7 +34,7 @@ def write_recipe(folder: Path, regions: str, sets: str = "") -> Path:
     return path
 
 
-def write_rows(folder: Path, images: Pixels) -> str:
+def write_rows(folder, images):
     """Write images as a source of rows, and return its line."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "images.npy", images)
@@ -51,7 +42,7 @@ def write_rows(folder: Path, images: Pixels) -> str:
     return f"npy:{folder / 'images.npy'},{folder / 'labels.npy'}"
 
 
-def small_images(count: int = 10, channels: int = 3) -> Pixels:
+def small_images(count=10, channels=3):
     """Return (N, 32, 32, C) images, each noise on a ramp of its own."""
     rng = np.random.default_rng(1)
     ramp = np.add.outer(np.arange(32) * 5, np.arange(32) * 2)[None, :, :, None]
@@ -60,7 +51,7 @@ def small_images(count: int = 10, channels: int = 3) -> Pixels:
     ).astype(np.uint8)
 
 
-def photograph(width: int, height: int) -> Pixels:
+def photograph(width, height):
     """Return a part of a photograph, at its own size."""
     import skimage.data
 
@@ -68,36 +59,34 @@ def photograph(width: int, height: int) -> Pixels:
     return np.array(picture)[10 : 10 + height, 30 : 30 + width]
 
 
-def side_of(fraction: float, width: int, height: int) -> int:
+def side_of(fraction, width, height):
     """Return the side of a fraction's regions: the paper's formula, in tenths."""
     tenths = round(fraction * 10)
     return tenths * min(width, height) // 20 * 2 + 1
 
 
-def all_places(sides: Iterable[int], width: int, height: int) -> list[Place]:
+def shrunk(place):
+    """Return the nine regions inside one that are two pixels smaller."""
+    side, y, x = place
+    return {(side - 2, y + dy, x + dx) for dy in range(3) for dx in range(3)}
+
+
+def all_places(sides, width, height):
     """Return every region of some sides and every shrunk one, sorted."""
-    found = set()
-    for side in sides:
-        for y in range(height - side + 1):
-            for x in range(width - side + 1):
-                found.add((side, y, x))
-                found |= {(side - 2, y + dy, x + dx) for dy in range(3) for dx in range(3)}
-    return sorted(found)
+    every = {(side, y, x) for side in sides for y in range(height - side + 1) for x in range(width - side + 1)}
+    return sorted(every.union(*map(shrunk, every)))
 
 
-def block_places(side: int, block: int, corners: Iterable[tuple[int, int]]) -> set[Place]:
+def block_places(side, block, corners):
     """Return the regions of blocks, and the shrunk ones of their inner regions."""
-    found = set()
+    found, steps = set(), range(block)
     for top, left in corners:
-        for y in range(top, top + block):
-            for x in range(left, left + block):
-                found.add((side, y, x))
-                if top < y < top + block - 1 and left < x < left + block - 1:
-                    found |= {(side - 2, y + dy, x + dx) for dy in range(3) for dx in range(3)}
+        found |= {(side, top + dy, left + dx) for dy in steps for dx in steps}
+        found = found.union(*(shrunk((side, top + dy, left + dx)) for dy in steps[1:-1] for dx in steps[1:-1]))
     return found
 
 
-def slow_crop(image: Pixels, place: Place, out: int, *, fit: str = "resize") -> Pixels:
+def slow_crop(image, place, out, *, fit="resize"):
     """Return a region's pixels: Pillow's crop and resize, or each row of the crop put on a canvas."""
     side, y, x = place
     grey = image.shape[2] == 1
@@ -112,7 +101,7 @@ def slow_crop(image: Pixels, place: Place, out: int, *, fit: str = "resize") -> 
     return canvas
 
 
-def slow_embedding(image: Pixels, place: Place, canvas: int) -> Pixels:
+def slow_embedding(image, place, canvas):
     """Return an image shrunk to a side, at a place of a black canvas."""
     side, y, x = place
     out = np.zeros((canvas, canvas, 3), np.uint8)
@@ -120,6 +109,6 @@ def slow_embedding(image: Pixels, place: Place, canvas: int) -> Pixels:
     return out
 
 
-def place_of(record: Any) -> Place:
+def place_of(record):
     """Return the place of a region's record."""
     return record.side, record.y, record.x

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from layouts import files_of
 from PIL import Image
 from slow_regions import EMBED, EXHAUSTIVE, FOGGED, PHOTOS, SAMPLED, SIZES, photograph
 from slow_regions import write_recipe as write_region_recipe
 
-from corruptset.generate.build import Built, build
+from corruptset.generate.build import build
 
 SMALL = """
 name = "small"
@@ -23,7 +19,7 @@ calibration = "tiny"
 [preprocessing]
 kind = "resize-crop"
 resize = 72
-crop = {crop}
+crop = 64
 
 [encoding]
 {encoding}
@@ -47,61 +43,61 @@ SMALL_SETS = {
     "gaussian_noise/1", "gaussian_noise/3", "contrast/1", "contrast/3", "brightness/1", "brightness/3",
     "contrast-3+gaussian_noise-1", "contrast-3+brightness-1", "gn300+contrast-1",
 }  # fmt: skip
+REGIONS = {"plain": PHOTOS, "sampled": SAMPLED, "exhaustive": EXHAUSTIVE, "embed": EMBED}
 
 
-def write_recipe(folder: Path, *, encoding: str = 'format = "jpeg"', crop: int = 64) -> Path:
+def write_recipe(folder, encoding='format = "jpeg"'):
     """Write the small recipe and return its path."""
     path = folder / "small.toml"
-    path.write_text(SMALL.format(encoding=encoding, crop=crop), encoding="utf-8")
+    path.write_text(SMALL.format(encoding=encoding), encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="session")
-def files() -> Callable[[Path], dict[str, bytes]]:
+def files():
     return files_of
 
 
 @pytest.fixture(scope="session")
-def small_recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_recipe(tmp_path_factory):
     return write_recipe(tmp_path_factory.mktemp("recipe"))
 
 
 @pytest.fixture(scope="session")
-def lossless_recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_recipe(tmp_path_factory.mktemp("lossless"), encoding='format = "png"')
+def lossless_recipe(tmp_path_factory):
+    return write_recipe(tmp_path_factory.mktemp("lossless"), 'format = "png"')
 
 
 @pytest.fixture(scope="session")
-def small_sets() -> set[str]:
+def small_sets():
     return SMALL_SETS
 
 
 @pytest.fixture(scope="session")
-def whole(small_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def whole(small_recipe, tmp_path_factory):
     """All sets of the small recipe, built in process."""
     return build(small_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1)
 
 
 @pytest.fixture(scope="session")
-def lossless(lossless_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def lossless(lossless_recipe, tmp_path_factory):
     """All sets of the small recipe and clean, stored as PNG and as raw shards."""
-    return build(
-        lossless_recipe, "sample", tmp_path_factory.mktemp("whole"), jobs=1, sets=["*", "clean"], format="both"
-    )
+    out = tmp_path_factory.mktemp("whole")
+    return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], format="both")
 
 
 @pytest.fixture
-def make(small_recipe: Path, tmp_path: Path) -> Callable[..., Built]:
+def make(small_recipe, tmp_path):
     """Build the small recipe into this test's folder."""
 
-    def run(**options: Any) -> Built:
+    def run(**options):
         return build(small_recipe, "sample", tmp_path, **({"jobs": 1} | options))
 
     return run
 
 
 @pytest.fixture(scope="session")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def photos(tmp_path_factory):
     """An image folder of three photographs of three sizes; the last is grey, as JPEG."""
     root = tmp_path_factory.mktemp("photos")
     for name, (width, height) in SIZES.items():
@@ -112,24 +108,19 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def recipes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def recipes(tmp_path_factory):
     root = tmp_path_factory.mktemp("recipes")
-    return {
-        "photos": write_region_recipe(root / "photos", PHOTOS, FOGGED),
-        "plain": write_region_recipe(root / "plain", PHOTOS),
-        "sampled": write_region_recipe(root / "sampled", SAMPLED),
-        "exhaustive": write_region_recipe(root / "exhaustive", EXHAUSTIVE),
-        "embed": write_region_recipe(root / "embed", EMBED),
-    }
+    plain = {name: write_region_recipe(root / name, regions) for name, regions in REGIONS.items()}
+    return plain | {"photos": write_region_recipe(root / "photos", PHOTOS, FOGGED)}
 
 
 @pytest.fixture(scope="session")
-def made(photos: Path, recipes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Built:
+def made(photos, recipes, tmp_path_factory):
     """Regions of photographs, clean and under two chains, in folders and shards."""
     return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, format="both")
 
 
 @pytest.fixture(scope="session")
-def table(photos: Path, recipes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Built:
+def table(photos, recipes, tmp_path_factory):
     """Whole photographs and a table of the same regions."""
     return build(recipes["plain"], f"folder:{photos}", tmp_path_factory.mktemp("table"), jobs=1, store="table")

@@ -6,16 +6,13 @@ from corruptset.generate.catalogue import outline
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 
-def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from() -> None:
-    for name in recipe_names():
-        found = outline(load_recipe(name))
-        assert found.source
-        # The size of a model is not known before the model is.
-        assert (found.size is None) == (found.bytes_per_sample is None)
-        assert (found.images is None) == (found.samples is None) == (found.bytes is None)
-
-
-def test_published_sizes() -> None:
-    """Raw shards are as long as their pixels: CIFAR-10-C's 960,000 images of 32x32, MNIST-C's grey ones of 28x28."""
-    assert outline(load_recipe("cifar10-c")).bytes == 960_000 * 32 * 32 * 3
-    assert outline(load_recipe("mnist-c")).bytes == 16 * 10_000 * 28 * 28
+def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from_and_how_large_it_is():
+    found = {name: outline(load_recipe(name)) for name in recipe_names()}
+    for one in found.values():
+        assert one.source
+        # the size of a model is not known before the model is
+        assert (one.size is None) == (one.bytes_per_sample is None)
+        assert (one.images is None) == (one.samples is None) == (one.bytes is None)
+    # raw shards are as long as their pixels: 960,000 images of 32x32, grey ones of 28x28
+    assert found["cifar10-c"].bytes == 960_000 * 32 * 32 * 3
+    assert found["mnist-c"].bytes == 16 * 10_000 * 28 * 28

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import layouts
 import pytest
@@ -15,7 +12,6 @@ from plugin_files import HEAD, function, template, without_plugins, write_blinds
 
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
-from corruptset.generate.build import Built
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.layout import WORK_FOLDER
 
@@ -23,11 +19,12 @@ SETS = (
     '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", '
     '"blinds-4"]\n'
 )
-OPTIONS: dict[str, Any] = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
+CHAIN = '[[sets]]\nid = "{0}"\nchain = [{{corruption = "{0}"}}]\n'
+OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
 
 
 @pytest.fixture(scope="module")
-def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mine(tmp_path_factory):
     """A recipe that names a plugin beside it."""
     folder = tmp_path_factory.mktemp("mine")
     write_blinds(folder)
@@ -37,42 +34,35 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
+def forgotten():
     with without_plugins():
         yield
 
 
 @pytest.fixture(scope="module")
-def source(shared: layouts.Shared) -> str:
+def source(shared):
     return f"folder:{shared.crops(classes=2)}"
 
 
 @pytest.fixture(scope="module")
-def built(mine: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(mine, source, tmp_path_factory):
     with without_plugins():
         return corruptset.build(mine, source, tmp_path_factory.mktemp("out"), **OPTIONS)
 
 
-def test_a_build_says_whose_code_made_it(built: Built, mine: Path) -> None:
-    manifest = json.loads((built.directory / "manifest.json").read_text())
-    (record,) = manifest["plugins"]
-    with without_plugins():
-        sha256 = corruptset.load_plugin(mine.with_name("mine.py")).sha256
-    assert record == {"module": "mine", "version": None, "sha256": sha256, "corruptions": ["blinds"]}
-    assert "plugins" not in manifest["recipe"]
-    assert str(mine.parent) not in (built.directory / "manifest.json").read_text()
-    assert built.notes == ()
-
-
-def test_reading_and_verifying_need_no_plugin(built: Built) -> None:
+def test_a_build_says_whose_code_made_it_and_is_read_without(built, mine):
+    text = (built.directory / "manifest.json").read_text()
+    manifest = json.loads(text)
     assert corruptset.verify(built.directory).ok
     data = corruptset.open(built.directory)
-    assert len(data.select(corruption="blinds")) == 3
-    assert len(data.select(family="other")) == 3
+    assert len(data.select(corruption="blinds")) == len(data.select(family="other")) == 3
     assert data["blinds/5"].array().shape == (4, 32, 32, 3)
+    sha256 = corruptset.load_plugin(mine.with_name("mine.py")).sha256
+    assert manifest["plugins"] == [{"module": "mine", "version": None, "sha256": sha256, "corruptions": ["blinds"]}]
+    assert ("plugins" in manifest["recipe"], str(mine.parent) in text, built.notes) == (False, False, ())
 
 
-def test_a_call_makes_what_the_build_stores(built: Built, mine: Path, source: str) -> None:
+def test_a_call_makes_what_the_build_stores(built, mine, source):
     corruptset.load_plugin(mine.with_name("mine.py"))
     opened = open_source(source)
     for set_id, images in corruptset.open(built.directory).items():
@@ -81,81 +71,69 @@ def test_a_call_makes_what_the_build_stores(built: Built, mine: Path, source: st
             assert (made == images.image(index)).all()
 
 
-def test_the_source_is_asked_for_by_name(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
-    missing = r"mine \(blinds\): is not loaded\. Name it with --plugin mine"
-    for call in (corruptset.verify, corruptset.rebuild):
-        options: dict[str, Any] = {"rederive": 2} if call is corruptset.verify else {"out": tmp_path}
-        with pytest.raises(VerificationError, match=missing):
+def test_the_source_is_asked_for_by_name(built, mine, source, tmp_path):
+    for call, options in ((corruptset.verify, {"rederive": 2}), (corruptset.rebuild, {"out": tmp_path})):
+        with pytest.raises(VerificationError, match=r"mine \(blinds\): is not loaded\. Name it with --plugin mine"):
             call(built.directory, source=source, jobs=1, **options)
         with without_plugins():
-            report: Any = call(built.directory, source=source, jobs=1, plugins=[mine.with_name("mine.py")], **options)
+            report = call(built.directory, source=source, jobs=1, plugins=[mine.with_name("mine.py")], **options)
             assert report.ok if call is corruptset.verify else report.identical
     changed = tmp_path / "mine.py"
     changed.write_text(template().replace("* 16", "* 15"))
-    with pytest.raises(
-        VerificationError, match=r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"
-    ):
+    said = r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"
+    with pytest.raises(VerificationError, match=said):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
 
 
-def test_a_stopped_build_is_not_resumed_with_changed_code(mine: Path, source: str, tmp_path: Path) -> None:
-    shutil.copytree(mine.parent, tmp_path / "here")
-    recipe, out = tmp_path / "here" / mine.name, tmp_path / "out"
-    made = corruptset.build(recipe, source, out, sets=["blinds/2"], **OPTIONS)
-    assert (
-        corruptset.build(recipe, source, out, sets=["contrast/2"], **OPTIONS).manifest.plugins == made.manifest.plugins
-    )
+def test_a_stopped_build_is_not_resumed_with_changed_code(mine, source, tmp_path):
+    recipe, out = shutil.copytree(mine.parent, tmp_path / "here") / mine.name, tmp_path / "out"
+    first, second = (corruptset.build(recipe, source, out, sets=[s], **OPTIONS) for s in ("blinds/2", "contrast/2"))
+    assert first.manifest.plugins == second.manifest.plugins
     with (recipe.parent / "mine.py").open("a") as file:
         file.write("# new\n")
     with without_plugins(), pytest.raises(BuildError, match=r"plugins\[0\]\.sha256"):
         corruptset.build(recipe, source, out, **OPTIONS)
-    assert not (made.directory / WORK_FOLDER).exists()
+    assert not (second.directory / WORK_FOLDER).exists()
 
 
-BREAKING = {
-    "raises": ("return images if (images[:, 0, 0, 0] != {}).all() else images[99]", "raised IndexError: index 99"),
-    "floats": ("return images if (images[:, 0, 0, 0] != {}).all() else images / 2", "returned an array of float64"),
-    "cuts": ("return images if (images[:, 0, 0, 0] != {}).all() else images[:, 1:]", "returned the shape"),
-}
-
-
-@pytest.mark.parametrize("name", BREAKING)
-def test_a_fault_in_the_middle_of_a_build_names_the_sample(name: str, source: str, tmp_path: Path) -> None:
+def test_a_fault_in_the_middle_of_a_build_names_the_sample(source, tmp_path):
     opened = open_source(source)
     corners = [int(opened.load(sample).image[0, 0, 0]) for sample in opened.samples]
     victim = next(i for i in range(len(corners) - 1, -1, -1) if corners.count(corners[i]) == 1)
-    body, sentence = BREAKING[name]
-    (tmp_path / "breaking.py").write_text(HEAD + function(name, body.format(corners[victim]), ", deterministic=True"))
-    chain = f'[[sets]]\nid = "broken"\nchain = [{{corruption = "{name}"}}]\n'
-    recipe = layouts.write_recipe(tmp_path, more=chain)
-    with pytest.raises(PluginError, match=rf"The plugin breaking: {name} {sentence}") as raised:
-        corruptset.build(recipe, source, tmp_path / "out", plugins=[tmp_path / "breaking.py"], **OPTIONS)
-    assert f"; sample {opened.samples[victim].id!r}. " in str(raised.value)
+    for name, fault, said in (
+        ("raises", "images[99]", "raised IndexError: index 99"),
+        ("floats", "images / 2", "returned an array of float64"),
+        ("cuts", "images[:, 1:]", "returned the shape"),
+    ):
+        body = f"return images if (images[:, 0, 0, 0] != {corners[victim]}).all() else {fault}"
+        (tmp_path / f"{name}_plugin.py").write_text(HEAD + function(name, body, ", deterministic=True"))
+        recipe, plugins = layouts.write_recipe(tmp_path, more=CHAIN.format(name)), [tmp_path / f"{name}_plugin.py"]
+        sentence = rf"The plugin {name}_plugin: {name} {said}.*; sample '{opened.samples[victim].id}'\. "
+        with pytest.raises(PluginError, match=sentence):
+            corruptset.build(recipe, source, tmp_path / name, plugins=plugins, **OPTIONS)
 
 
-def test_a_plan_measures_what_a_slow_corruption_takes(source: str, tmp_path: Path) -> None:
+def test_a_plan_measures_what_a_slow_corruption_takes(source, tmp_path):
     body = "__import__('time').sleep(0.1 * len(images)); return 255 - images"
     (tmp_path / "slow.py").write_text(HEAD + function("slow", body, ", deterministic=True"))
-    recipe = layouts.write_recipe(tmp_path, more='[[sets]]\nid = "slow"\nchain = [{corruption = "slow"}]\n')
+    recipe = layouts.write_recipe(tmp_path, more=CHAIN.format("slow"))
     planned = corruptset.plan(recipe, source, plugins=[tmp_path / "slow.py"], jobs=1, any_shape=True)
     assert planned.seconds == pytest.approx(0.1 * planned.samples, rel=0.5)
 
 
-def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path: Path) -> None:
+def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path):
     recipe = layouts.write_recipe(tmp_path, more=SETS)
     recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
-    with pytest.raises(
-        RecipeError, match=r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded"
-    ) as raised:
+    said = r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded(.|\n)*there is no corruption 'blinds'"
+    with pytest.raises(RecipeError, match=said):
         corruptset.build(recipe, "sample", tmp_path / "out")
-    assert "there is no corruption 'blinds'" in str(raised.value)
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("way", ["jobs", "parts", "dask"])
-def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tmp_path: Path, way: str) -> None:
+def test_workers_load_it_by_themselves(built, mine, source, tmp_path, way):
     if way == "jobs":
-        again = corruptset.build(mine, source, tmp_path, **{**OPTIONS, "jobs": 2})
+        again = corruptset.build(mine, source, tmp_path, **OPTIONS | {"jobs": 2})
     elif way == "parts":
         for number in range(2):
             with without_plugins():
@@ -164,7 +142,6 @@ def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tm
     else:
         with Cluster(tmp_path / "cluster") as cluster:
             cluster.add()
-            again = corruptset.build(
-                mine, source, tmp_path / "out", scheduler=cluster.address, **{**OPTIONS, "jobs": None}
-            )
+            options = OPTIONS | {"jobs": None, "scheduler": cluster.address}
+            again = corruptset.build(mine, source, tmp_path / "out", **options)
     assert layouts.files_of(again.directory) == layouts.files_of(built.directory)

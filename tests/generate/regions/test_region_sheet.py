@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
 
 import numpy as np
 import pytest
@@ -12,57 +12,52 @@ from corruptset.errors import RecipeError, SourceError
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.regions import region_sheet as sheets
 from corruptset.generate.regions.block_draws import grids_of
-from corruptset.generate.regions.region_sheet import region_sheet
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> Any:
+def lines(monkeypatch):
     """Return a function that makes a sheet and returns its lines."""
-    kept: list[Any] = []
-    real = sheets.sheet
+    kept, real = [], sheets.sheet
     monkeypatch.setattr(sheets, "sheet", lambda lines, **more: (kept.extend(lines), real(lines, **more))[1])
 
-    def make(*arguments: Any) -> list[Any]:
+    def make(*arguments):
         kept.clear()
-        assert region_sheet(*arguments).startswith(b"\x89PNG")
+        assert sheets.region_sheet(*arguments).startswith(b"\x89PNG")
         return list(kept)
 
     return make
 
 
-def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines: Any) -> None:
+def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines):
     image, recipe = photograph(160, 130), load_recipe("fragile-imagenet")
-    assert recipe.regions is not None
-    found = lines(image, recipe, 3, "pic")
-    groups = recipe.regions.groups(160, 130)
+    found, groups = lines(image, recipe, 3, "pic"), recipe.regions.groups(160, 130)
     assert len(found) == 4 * len(groups)
     blocks = [g for g in grids_of(recipe.regions, 3, "pic", 160, 130) if g.role == "base"]
     for number, group in enumerate(groups):
         heading, *rows = found[4 * number : 4 * number + 4]
-        words = heading.label.replace(",", "").replace(";", "").split()
-        side, top, left = int(words[2]), int(words[5]), int(words[7])
+        side, top, left = map(int, re.search(r"side (\d+) at y (\d+), x (\d+)", heading.label).groups())
         assert any((b.side, b.y0 + 1, b.x0 + 1) == (group.side, top, left) for b in blocks)
         for step, row in zip((-1, 0, 1), rows, strict=True):
             images = [image for _, image in row.cells]
             assert len(images) == 7
             for across in (-1, 0, 1):
+                shrunk = (side - 2, top + step + 1, left + across + 1)
                 assert np.array_equal(images[2 + across], slow_crop(image, (side, top + step, left + across), 224))
-                assert np.array_equal(
-                    images[5 + across], slow_crop(image, (side - 2, top + step + 1, left + across + 1), 224)
-                )
+                assert np.array_equal(images[5 + across], slow_crop(image, shrunk, 224))
 
 
-def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines: Any) -> None:
+def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines):
     image = small_images(1)[0]
     found = lines(image, load_recipe("location-cifar10"), 0, "a")
     assert [len(line.cells) for line in found] == [0, 3, 3, 3] * 2
     assert "side 12 at y 10, x 10" in found[0].label
-    middle = found[2].cells[1][1]
-    assert np.array_equal(middle, slow_embedding(image, (12, 10, 10), 32))
+    assert np.array_equal(found[2].cells[1][1], slow_embedding(image, (12, 10, 10), 32))
 
 
-def test_what_cannot_be_shown() -> None:
-    with pytest.raises(RecipeError, match=r"imagenet-c has no \[regions\]"):
-        region_sheet(photograph(60, 60), load_recipe("imagenet-c"), 0, "a")
-    with pytest.raises(SourceError, match="The picture a is 12x12, too small for the recipe's regions"):
-        region_sheet(photograph(12, 12), load_recipe("fragile-cifar10"), 0, "a")
+def test_what_cannot_be_shown():
+    for size, recipe, error, said in (
+        (60, "imagenet-c", RecipeError, r"imagenet-c has no \[regions\]"),
+        (12, "fragile-cifar10", SourceError, "The picture a is 12x12, too small for the recipe's regions"),
+    ):
+        with pytest.raises(error, match=said):
+            sheets.region_sheet(photograph(size, size), load_recipe(recipe), 0, "a")

@@ -8,7 +8,6 @@ import re
 import shutil
 import tempfile
 import unicodedata
-from contextlib import contextmanager
 from pathlib import Path
 
 import archives as a
@@ -17,43 +16,27 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.pixels.preprocessing import ResizeCrop
-from corruptset.generate.sources import decoding, image_listing, labels
 from corruptset.generate.sources.check import BATCH, check
 from corruptset.generate.sources.source import BadSample, Sample, open_source
 from corruptset.workers import Workers
 from pictures import encoded
 
 RGB = (np.arange(20 * 30 * 3).reshape(20, 30, 3) * 5 % 251).astype(np.uint8)
-JPEG, PNG = encoded(RGB, "JPEG"), encoded(RGB, "PNG")
+JPEG, PNG = encoded(RGB, "JPEG"), encoded(RGB)
 
 
 def put(root, *paths, data=JPEG):
-    a.write(root, dict.fromkeys(paths, data))
-    return root
+    return a.write(root, dict.fromkeys(paths, data))
 
 
-def listed(root, **options):
+def listed(root):
     """Return the source, what the check found good, and everything that is listed, by path."""
-    source = open_source(f"folder:{root}", **options)
+    source = open_source(f"folder:{root}")
     found = check(source, source.samples)
     return source, [sample.id for sample, *_ in found.good], dict([*source.notes, *found.bad])
 
 
-@contextmanager
-def not_root():
-    """Run as a user whom permissions bind: root is not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 def test_everything_at_once_is_listed_at_once(tmp_path):
-    long = "bad/" + "x" * 242 + ".jpg"
     files = {
         "good/plain.jpg": (JPEG, None),
         "good/png named.jpg": (PNG, None),
@@ -61,7 +44,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/truncated.jpg": (JPEG[: len(JPEG) * 2 // 3], "truncated"),
         "bad/zero.jpg": (b"", "zero bytes"),
         "bad/text.jpg": (b"<html>404 Not Found</html>", "is not an image by its bytes"),
-        "bad/1x1.png": (encoded(RGB[:1, :1], "PNG"), "is 1x1"),
+        "bad/1x1.png": (encoded(RGB[:1, :1]), "is 1x1"),
         "bad/two.jpg": (JPEG, "same id as bad/two.png"),
         "bad/two.png": (PNG, "same id as bad/two.jpg"),
         "bad/case.jpg": (JPEG, "same id as bad/CASE.png"),
@@ -70,7 +53,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/line\nhere.jpg": (JPEG, r"control characters.*U\+000A"),
         "bad/back\\slash.jpg": (JPEG, "backslash"),
         "bad/noext": (JPEG, "no suffix of an image"),
-        long: (JPEG, "longer than"),
+        "bad/" + "x" * 242 + ".jpg": (JPEG, "longer than"),
         "loose.jpg": (JPEG, "outside the class folders"),
     }
     a.write(tmp_path, {path: data for path, (data, _) in files.items()})
@@ -92,12 +75,9 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     assert {path: bool(re.search(said.get(path, "^$"), why)) for path, why in problems.items()} == dict.fromkeys(
         said, True
     )
-    with pytest.raises(SourceError) as error:
+    with pytest.raises(SourceError, match=f"^{len(said)} files of the source cannot be used(.|\n)*--skip-bad") as error:
         check(source, source.samples).raise_for_bad(source.notes)
-    text = str(error.value)
-    assert text.startswith(f"{len(said)} files of the source cannot be used")
-    assert "--skip-bad" in text
-    assert all(f"  {path}: " in text for path in said)
+    assert all(f"  {path}: " in str(error.value) for path in said)
     # left out or not, no label moves
     assert [c.name for c in source.classes] == ["bad", "empty", "good"]
     assert {s.label for s in source.samples if s.id.startswith("good/")} == {2}
@@ -105,9 +85,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
 
 def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
     put(tmp_path, "a/1.jpg", "a/deep/er/1.jpg", "b/a/1.jpg")
-    put(
-        tmp_path, ".DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg", data=b"\0"
-    )
+    put(tmp_path, ".DS_Store", "a/Thumbs.db", "a/desktop.ini", "a/._1.jpg", ".git/x.jpg", "__MACOSX/a/1.jpg")
     put(tmp_path, "README", "LICENSE.txt", "labels.csv", "a/boxes.txt", "a/notes.md", data=b"words")
     source, good, problems = listed(tmp_path)
     assert (good, problems) == (["a/1", "a/deep/er/1", "b/a/1"], {})
@@ -117,39 +95,42 @@ def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
     assert copy.load(Sample(0, "a/1", 0, "a/1.jpg")).sha256 == source.fingerprint(source.samples[0])
 
 
-def test_links(tmp_path):
+def test_links_are_followed_inside_the_source_alone(tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     put(root, "a/1.jpg", "b/1.jpg")
     put(outside, "c/2.jpg")
-    (root / "a/inside.jpg").symlink_to("../b/1.jpg")
-    (root / "a/out.jpg").symlink_to(outside / "c/2.jpg")
-    (root / "a/up.jpg").symlink_to("../../outside/c/2.jpg")
-    (root / "linked").symlink_to(outside / "c")
-    (root / "loop").symlink_to(root)
-    (root / "b/self.jpg").symlink_to("self.jpg")
-    source, good, problems = listed(root)
-    assert good == ["a/1", "a/inside", "b/1"]
-    assert sorted(problems) == ["a/out.jpg", "a/up.jpg", "b/self.jpg", "linked", "loop"]
-    assert all("link" in reason for reason in problems.values())
-    assert [c.name for c in source.classes] == ["a", "b"]
-    # the folder itself may be reached through a link
-    (tmp_path / "alias").symlink_to(root)
-    assert listed(tmp_path / "alias")[1] == good
+    for link, target in {
+        "a/inside.jpg": "../b/1.jpg",
+        "a/out.jpg": outside / "c/2.jpg",
+        "a/up.jpg": "../../outside/c/2.jpg",
+        "linked": outside / "c",
+        "loop": root,
+        "b/self.jpg": "self.jpg",
+    }.items():
+        (root / link).symlink_to(target)
+    (tmp_path / "alias").symlink_to(root)  # the folder itself may be reached through a link
+    for path in (root, tmp_path / "alias"):
+        source, good, problems = listed(path)
+        assert good == ["a/1", "a/inside", "b/1"]
+        assert sorted(problems) == ["a/out.jpg", "a/up.jpg", "b/self.jpg", "linked", "loop"]
+        assert all("link" in reason for reason in problems.values())
+        assert [c.name for c in source.classes] == ["a", "b"]
 
 
 def test_files_and_folders_that_cannot_be_read():
-    base = Path(tempfile.mkdtemp())
+    base, user = Path(tempfile.mkdtemp()), os.geteuid()
     try:
         base.chmod(0o755)
         put(base, "a/good.jpg", "a/secret.jpg", "b/1.jpg", "c/1.jpg", "c/2.jpg")
         (base / "a/secret.jpg").chmod(0)
         source = listed(base)[0]  # what is imported on first use is imported as the user who may
         (base / "b").chmod(0)
-        with not_root():
-            _, good, problems = listed(base)
+        if user == 0:  # permissions do not bind root
+            os.seteuid(65534)
+        good, problems = listed(base)[1:]
+        os.seteuid(user)
         assert good == ["a/good", "c/1", "c/2"]
-        assert "cannot be read (Permission denied)" in problems["a/secret.jpg"]
-        assert "Permission denied" in problems["b/"]
+        assert all("Permission denied" in problems[path] for path in ("a/secret.jpg", "b/"))
         # what becomes a pipe, or goes, after it was listed hangs no worker
         for name in ("1", "2"):
             (base / f"c/{name}.jpg").unlink()
@@ -159,6 +140,7 @@ def test_files_and_folders_that_cannot_be_read():
                 with pytest.raises(BadSample, match=said):
                     function(sample)
     finally:
+        os.seteuid(user)
         (base / "b").chmod(0o755)
         shutil.rmtree(base)
 
@@ -176,21 +158,21 @@ def test_wholly_wrong_folders(tmp_path):
     (tmp_path / "void").mkdir()
     (tmp_path / "hollow/a").mkdir(parents=True)
     put(tmp_path, "flat/1.jpg", "rotten/a/bad\tname.jpg")
+    a.refuses("folder:", "needs a path")
     for path, said in {
-        "": "needs a path",
-        str(tmp_path / "missing"): "is not there",
-        str(tmp_path / "flat/1.jpg"): "is a file, not a folder",
-        str(tmp_path / "void"): "holds no image",
-        str(tmp_path / "hollow"): "holds no image in its 1 class folders",
-        str(tmp_path / "flat"): "--labels CSV",
-        str(tmp_path / "rotten"): "control characters",
+        "missing": "is not there",
+        "flat/1.jpg": "is a file, not a folder",
+        "void": "holds no image",
+        "hollow": "holds no image in its 1 class folders",
+        "flat": "--labels CSV",
+        "rotten": "control characters",
     }.items():
-        a.refuses(f"folder:{path}", said)
+        a.refuses(f"folder:{tmp_path / path}", said)
 
 
 def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
     put(tmp_path, "a/1.jpg")
-    put(tmp_path, "a/sliver.png", data=encoded(np.zeros((8, 40_000), np.uint8), "PNG"))
+    put(tmp_path, "a/sliver.png", data=encoded(np.zeros((8, 40_000), np.uint8)))
     source = open_source(f"folder:{tmp_path}")
     found = check(source, source.samples, judge=ResizeCrop(kind="resize-crop", resize=256, crop=224).problem)
     assert [s.id for s, *_ in found.good] == ["a/1"]
@@ -204,19 +186,7 @@ def test_a_check_is_in_the_order_of_the_source(tmp_path, jobs):
     source, seen = open_source(f"folder:{tmp_path}"), []
     bad = {s.path for s in source.samples if int(s.id[3:]) % 17 == 0}
     with Workers(jobs) as workers:
-        for worth in (100, -1):
-            found = check(source, source.samples, workers=workers, worth_workers_s=worth, seen=seen.append)
-            assert [s for s, *_ in found.good] == [s for s in source.samples if s.path not in bad]
-            assert [path for path, _ in found.bad] == [s.path for s in source.samples if s.path in bad]
-            assert seen[-1] == count
-        assert workers.count == (0 if jobs == 1 else 2)
-
-
-def test_the_documented_rules_are_the_ones_in_force():
-    text = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"[\w$@+]+", text.lower()))
-    for known in (image_listing.IMAGE_SUFFIXES, image_listing.DOCUMENT_SUFFIXES, image_listing.DOCUMENT_NAMES):
-        assert {k for k in known if k not in words} <= {"licence"}
-    limits = (f"{decoding.MAX_PIXELS:,}", f"{decoding.MAX_FILE_BYTES // 2**20} MiB", f"{labels.MAX_NAME_BYTES} bytes")
-    for known in (*image_listing.SYSTEM_NAMES, *limits, f"more than {labels.MAX_ID_BYTES}", f"0 to {labels.MAX_LABEL}"):
-        assert known.lower() in text.lower(), known
+        found = check(source, source.samples, workers=workers, worth_workers_s=-1, seen=seen.append)
+        assert [s for s, *_ in found.good] == [s for s in source.samples if s.path not in bad]
+        assert [path for path, _ in found.bad] == [s.path for s in source.samples if s.path in bad]
+        assert (seen[-1], workers.count) == (count, 0 if jobs == 1 else 2)

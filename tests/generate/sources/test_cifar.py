@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import random
 import tarfile
 
 import archives as a
@@ -12,8 +13,7 @@ import numpy as np
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
-TEST = a.crops(23)
-TRAIN = [a.crops(5, seed) for seed in range(1, 6)]
+TEST, TRAIN = a.crops(23), [a.crops(5, seed) for seed in range(1, 6)]
 HUNDRED = {
     name: (a.crops(n, n)[0], np.arange(n) * 7 % 100, np.arange(n) * 3 % 20) for name, n in (("test", 9), ("train", 14))
 }
@@ -26,8 +26,7 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
     paths[2].mkdir()
     a.tar(paths[2] / "cifar-10-binary.tar.gz", binary, "w:gz")
     paths.append(a.tar(tmp_path / "cifar-10-python.tar.gz", python, "w:gz"))
-    backwards = dict(sorted(python.items(), reverse=True))
-    paths.append(a.tar(tmp_path / "plain.tar", backwards, format=tarfile.GNU_FORMAT))
+    paths.append(a.tar(tmp_path / "plain.tar", dict(reversed(python.items())), format=tarfile.GNU_FORMAT))
     for protocol in (2, 3, 4, 5):
         files = a.ten_python(TEST, TRAIN, dump=a.modern_batch(protocol))
         paths.append(a.write(tmp_path / f"again{protocol}", files))
@@ -37,30 +36,27 @@ def test_every_form_of_cifar10_is_the_same_source(tmp_path):
         for split, batches in (("test", [TEST]), ("train", TRAIN))
         for row, (image, label) in enumerate(pair for batch in batches for pair in zip(*batch, strict=True))
     ]
+    images = [image for batch in (TEST, *TRAIN) for image in batch[0]]
     for path in paths:
         source = open_source(f"cifar10:{path}", split="all")
         assert a.facts(source) == expected, path
         assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, n, n) for i, n in enumerate(a.TEN)], path
         assert (source.scheme, source.notes) == ("cifar10", ())
-        assert pickle.loads(pickle.dumps(source)).samples == source.samples
+        readers = source, pickle.loads(pickle.dumps(source))
+        assert readers[1].samples == source.samples
+        for i in random.Random(2).choices(range(len(images)), k=40):  # in any order, in any process
+            loaded = readers[i % 2].load(source.samples[i])
+            assert (np.array_equal(loaded.image, images[i]), loaded.sha256) == (True, expected[i][3]), (path, i)
+            loaded.image[:] = 0  # memory of its own
         assert len(pickle.dumps(source)) < 40_000  # no pixels in it
-
-
-def test_splits_pixels_and_the_check(tmp_path):
-    path = a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(TEST, TRAIN), "w:gz")
-    source = open_source(f"cifar10:{path}")
+    source = open_source(f"cifar10:{paths[3]}")
     assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(23)]
-    for i in (20, 3, 22, 0):  # out of order, as workers do
-        image = source.load(source.samples[i]).image
-        assert np.array_equal(image, TEST[0][i])
-        assert image.flags.c_contiguous
-        assert image.flags.writeable
     checked = check(source, source.samples)
     assert (len(checked.good), checked.bad) == (23, [])
     assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
-    assert [s.id for s in open_source(f"cifar10:{path}", split="train").samples][-1] == "train/00024"
-    a.refuses(f"cifar10:{path}", "--split is 'tests'; expected one of test, train, all", split="tests")
-    a.refuses(f"cifar10:{path}", "takes no --labels", labels="x.csv")
+    assert open_source(f"cifar10:{paths[3]}", split="train").samples[-1].id == "train/00024"
+    a.refuses(f"cifar10:{paths[3]}", "--split is 'tests'; expected one of test, train, all", split="tests")
+    a.refuses(f"cifar10:{paths[3]}", "takes no --labels", labels="x.csv")
     a.refuses(f"folder:{tmp_path}", "The source folder takes no --split", split="test")
 
 
@@ -77,10 +73,7 @@ def test_cifar100_fine_and_coarse(tmp_path):
         assert all([c.name for c in source.classes] == names for source in sources)
     assert a.facts(open_source(f"cifar100:{paths[0]}")) == a.facts(open_source(f"cifar100:{paths[1]}", labels="fine"))
     a.refuses(f"cifar100:{paths[0]}", "--labels is 'rough'; expected one of fine, coarse", labels="rough")
-    a.refuses(
-        f"cifar10:{paths[0]}",
-        r"no batches.meta.txt \(or batches.meta\), which holds .* it holds .*meta, test, train",
-    )
+    a.refuses(f"cifar10:{paths[0]}", r"no batches.meta.txt \(or batches.meta\), which .* it holds .*meta, test, train")
 
 
 def test_batches_that_are_not_as_published(tmp_path):
@@ -97,8 +90,6 @@ def test_batches_that_are_not_as_published(tmp_path):
         ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "Cat"], 23)}, "'Cat' has the same name as cat"),
         ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
         (test_batch(rows[:, 1:]), r"data of shape \(23, 3071\); expected rows of 3072"),
-        (test_batch(rows[:0], []), r"has the shape \(0, 32, 32, 3\)"),
-        (test_batch(rows.astype(np.int8)), "holds int8; expected uint8"),
         ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
         ({"test_batch": a.python2_batch(rows, {"labels": labels})[:-900]}, "is cut"),
         ({"test_batch": b"PK\x03\x04 not a pickle"}, "test_batch"),
@@ -107,7 +98,6 @@ def test_batches_that_are_not_as_published(tmp_path):
     ]
     binary = [
         ({"test_batch.bin": a.binary(images, labels[:, None])[:-1]}, "no whole rows of 3073"),
-        ({"test_batch.bin": a.binary(images, np.full((23, 1), 200))}, "23 labels out of range"),
         ({"batches.meta.txt": b""}, "it has none"),
         ({"data_batch_5.bin": None}, r"has no data_batch_5\.bin of the split train; it holds .*data_batch_1\.bin"),
     ]
@@ -129,10 +119,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     ):
         (tmp_path / "x.tar.gz").write_bytes(data)
         a.refuses(f"cifar10:{tmp_path / 'x.tar.gz'}", said)
-    double = a.tar(tmp_path / "double.tar", a.ten_python(TEST) | {"other/test_batch": b"x"})
-    for source, said in (
-        (f"cifar10:{tmp_path}/nothing", r"nothing is not there. Expected cifar10:PATH"),
-        ("cifar10", "needs a path"),
-        (f"cifar10:{double}", "in several folders"),
-    ):
-        a.refuses(source, said)
+    a.tar(tmp_path / "double.tar", a.ten_python(TEST) | {"other/test_batch": b"x"})
+    a.refuses(f"cifar10:{tmp_path / 'double.tar'}", "in several folders")
+    a.refuses(f"cifar10:{tmp_path}/nothing", r"nothing is not there. Expected cifar10:PATH")
+    a.refuses("cifar10", "needs a path")

@@ -13,10 +13,10 @@ import pytest
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
-SORTED = sorted(a.WNIDS)
+SORTED, OF_IMAGES = sorted(a.WNIDS), [a.WNIDS[k - 1] for k in a.truth()]
 EXPECTED = [
-    (name.removesuffix(".JPEG"), SORTED.index(a.WNIDS[k - 1]), None, "sha256:" + hashlib.sha256(data).hexdigest())
-    for k, (name, data) in zip(a.truth(), a.val_images().items(), strict=True)
+    (name.removesuffix(".JPEG"), SORTED.index(wnid), None, "sha256:" + hashlib.sha256(data).hexdigest())
+    for wnid, (name, data) in zip(OF_IMAGES, a.val_images().items(), strict=True)
 ]
 KIT = "ILSVRC2012_devkit_t12.tar.gz"
 
@@ -29,25 +29,16 @@ def root(tmp_path):
     a.write(tmp_path, a.devkit())
     a.tar(tmp_path / "ILSVRC2012_img_val.tar", images, format=tarfile.GNU_FORMAT)
     # as GNU tar walks a folder: in no order, each name with ./ in front
-    a.tar(
-        tmp_path / "folders.tar",
-        {f"./{name}": data for name, data in reversed(folders.items())},
-        format=tarfile.PAX_FORMAT,
-    )
+    walked = {f"./{name}": data for name, data in reversed(folders.items())}
+    a.tar(tmp_path / "folders.tar", walked, format=tarfile.PAX_FORMAT)
     a.tar(tmp_path / "val.tar", {f"val/{name}": data for name, data in folders.items()})
-    a.write(tmp_path / "flat", images)
-    a.write(tmp_path / "folders", folders)
-    a.write(tmp_path / "around" / "val", folders)
-    wnids = [a.WNIDS[k - 1] for k in a.truth()]
-    stems = [name.removesuffix(".JPEG") for name in images]
-    (tmp_path / "synsets.txt").write_text("".join(f"{w}\n" for w in wnids))
-    (tmp_path / "LOC_val_solution.csv").write_text(
-        "ImageId,PredictionString\n"
-        + "".join(f"{s},{w} 85 1 499 272 {w} 1 1 2 2 \n" for s, w in reversed(list(zip(stems, wnids, strict=True))))
-    )
-    (tmp_path / "labels.csv").write_text(
-        "file,label\n" + "".join(f"{s}.JPEG,{w}\n" for s, w in zip(stems, wnids, strict=True))
-    )
+    for place, files in (("flat", images), ("folders", folders), ("around/val", folders)):
+        a.write(tmp_path / place, files)
+    (tmp_path / "synsets.txt").write_text("".join(f"{w}\n" for w in OF_IMAGES))
+    boxes = [f"{s},{w} 85 1 499 272 {w} 1 1 2 2 " for (s, *_), w in zip(EXPECTED, OF_IMAGES, strict=True)]
+    (tmp_path / "LOC_val_solution.csv").write_text("\n".join(["ImageId,PredictionString", *reversed(boxes), ""]))
+    rows = [f"{name},{wnid}" for name, wnid in zip(images, OF_IMAGES, strict=True)]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", *rows, ""]))
     return tmp_path
 
 
@@ -86,26 +77,23 @@ def test_the_tar_is_read_in_place_with_the_odd_ones_in_it(root):
     with (root / "ILSVRC2012_img_val.tar").open("r+b") as f:
         f.truncate(2000)
     found = check(source, source.samples)
-    assert len(found.bad) == 7
-    assert "cannot be read any more" in found.bad[3][1]
+    assert (len(found.bad), "cannot be read any more" in found.bad[3][1]) == (7, True)
 
 
 def test_devkits_that_are_not_the_right_one(tmp_path):
-    right = a.devkit()
-    meta, truth = (next(n for n in right if n.endswith(end)) for end in ("meta.mat", "truth.txt"))
+    right, other = a.devkit(), a.devkit(year="2011")
+    _, meta, truth = right
+    truths = a.truth()
     for i, (files, said) in enumerate(
         (
+            (a.devkit(year="2010"), r"no data/ILSVRC2012_validation_ground_truth.txt; is it .* another year\?"),
             (
-                a.devkit(year="2010"),
-                r"no data/ILSVRC2012_validation_ground_truth.txt; is it the devkit of another year\?",
-            ),
-            (
-                right | {meta: a.devkit(year="2011")["ILSVRC2011_devkit_t12/data/meta.mat"]},
+                right | {meta: other["ILSVRC2011_devkit_t12/data/meta.mat"]},
                 "cannot be read as a MATLAB file with the synsets of ILSVRC2012.*ILSVRC2012_ID",
             ),
-            (a.devkit(a.truth()[:-1]), "has no line for it"),
-            (a.devkit([*a.truth(), 1]), "holds 7 images, and .* says the classes of 8"),
-            (a.devkit([*a.truth()[:-1], 4]), "lines that are no ids from 1 to 3:\n  line 7: '4'"),
+            (a.devkit(truths[:-1]), "has no line for it"),
+            (a.devkit([*truths, 1]), "holds 7 images, and .* says the classes of 8"),
+            (a.devkit([*truths[:-1], 4]), "lines that are no ids from 1 to 3:\n  line 7: '4'"),
             (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
             (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "does not give every class a wnid .* of its own"),
             ({truth: right[truth]}, "has no data/meta.mat"),
@@ -118,19 +106,14 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
 
 
 def test_labels_that_do_not_fit(root):
-    good = (root / "labels.csv").read_text()
-    swap = {a.WNIDS[0]: a.WNIDS[1], a.WNIDS[1]: a.WNIDS[0]}
-    swapped = "".join(f"{name},{swap.get(wnid, wnid)}\n" for name, wnid in (line.split(",") for line in good.split()))
+    good, first, second = (root / "labels.csv").read_text(), *a.WNIDS[:2]
+    swapped = good.replace(first, "x").replace(second, first).replace("x", second)
     for text, path, said in (
         ("\n".join(good.split("\n")[:-2]), "flat", "ILSVRC2012_val_00000007.JPEG: "),
         (good.replace("00000007", "00000001"), "flat", "line 8: ILSVRC2012_val_00000001 was given before"),
-        (good.replace(a.WNIDS[1], "cat"), "flat", "line 4: 'cat' is no wnid"),
-        (
-            good.replace("file,label", "image,class"),
-            "flat",
-            "line 1: 'class' is no wnid(.|\n)*header line",
-        ),
-        (swapped, "folders", f"mine.csv says {a.WNIDS[1]}"),
+        (good.replace(second, "cat"), "flat", "line 4: 'cat' is no wnid"),
+        (good.replace("file,label", "image,class"), "flat", "line 1: 'class' is no wnid(.|\n)*header line"),
+        (swapped, "folders", f"mine.csv says {second}"),
     ):
         (root / "mine.csv").write_text(text)
         a.refuses(f"imagenet:{root / path}", said, labels=root / "mine.csv")
@@ -142,11 +125,15 @@ def test_labels_that_do_not_fit(root):
 
 
 def test_paths_that_are_something_else(root):
-    a.write(root / "bare" / "flat", a.val_images())
-    a.write(root / "mixed", a.val_images() | a.wnid_folders())
-    a.write(root / "year", {name.replace("2012", "2010"): data for name, data in a.val_images().items()} | a.devkit())
-    a.write(root / "named", {"cat/1.JPEG": a.jpeg(np.zeros((9, 9, 3), np.uint8)), "dog/1.JPEG": b""})
-    a.write(root / "empty", {"n01440764/readme.txt": b""})
+    images = a.val_images()
+    for place, files in (
+        ("bare/flat", images),
+        ("mixed", images | a.wnid_folders()),
+        ("year", {name.replace("2012", "2010"): data for name, data in images.items()} | a.devkit()),
+        ("named", {"cat/1.JPEG": images["ILSVRC2012_val_00000001.JPEG"], "dog/1.JPEG": b""}),
+        ("empty", {"n01440764/readme.txt": b""}),
+    ):
+        a.write(root / place, files)
     for path, said in (
         ("nothing", "is not there"),
         ("bare/flat", "holds images without class folders, so their labels must come from elsewhere. Put the devkit"),
@@ -163,10 +150,7 @@ def test_paths_that_are_something_else(root):
 
 
 def test_an_image_that_lies_in_two_folders_is_said(root):
-    twice = root / "folders" / "n99999999" / "ILSVRC2012_val_00000001.JPEG"
-    twice.parent.mkdir()
-    twice.write_bytes(b"x")
+    a.write(root / "folders", {"n99999999/ILSVRC2012_val_00000001.JPEG": b"x"})
     source = open_source(f"imagenet:{root / 'folders'}")
-    assert len(source.notes) == 2
-    assert all("has the same id as" in reason for _, reason in source.notes)
+    assert ["has the same id as" in reason for _, reason in source.notes] == [True, True]
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]

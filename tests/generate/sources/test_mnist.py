@@ -13,15 +13,13 @@ from sklearn.datasets import load_digits
 from corruptset.generate.sources.source import open_source
 
 DIGITS = load_digits()
-IMAGES = np.pad(
-    np.kron((DIGITS.images * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2))
-)
+IMAGES = np.pad(np.kron((DIGITS.images[:100] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), 2)[2:-2]
 """Real digits of 8x8, each pixel three times, within a border: 28x28."""
-LABELS = DIGITS.target
+LABELS = DIGITS.target[:100]
 TEST, TRAIN = slice(0, 40), slice(40, 100)
 
 
-def files(suffix=".gz", prefix="", names=("t10k", "train"), labels=LABELS):
+def files(suffix="", prefix="", names=("t10k", "train"), labels=LABELS):
     pack = a.zipped if suffix else bytes
     return {
         f"{prefix}{name}-{kind}-idx{dims}-ubyte{suffix}": pack(a.idx(array[part]))
@@ -37,27 +35,22 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
         for row, (image, label) in enumerate(zip(IMAGES[part], LABELS[part], strict=True))
     ]
     for folder, made in {
-        "zipped": files(),
-        "plain": files(""),
-        "torchvision/MNIST/raw": files() | files(""),
-        "dotted/raw": {name.replace("-idx", ".idx"): data for name, data in files("").items()},
+        "zipped": files(".gz"),
+        "plain": files(),
+        "torchvision/MNIST/raw": files(".gz") | files(),
+        "dotted/raw": {name.replace("-idx", ".idx"): data for name, data in files().items()},
     }.items():
         a.write(tmp_path / folder, made)
         source = open_source(f"mnist:{tmp_path / folder.partition('/')[0]}", split="all")
         assert a.facts(source) == expected, folder
         assert len(pickle.dumps(source)) < 10_000
-    few = {name: data for name, data in files("").items() if "t10k" in name}
+        for i in (50, 7, 99, 0):
+            assert np.array_equal(source.load(source.samples[i]).image, IMAGES[i][..., None])
+    few = {name: data for name, data in files().items() if "t10k" in name}
     source = open_source(f"mnist:{a.write(tmp_path / 'few', few)}")
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), str(i)) for i in range(10)]
-    loaded = source.load(source.samples[7])
-    assert np.array_equal(loaded.image, IMAGES[7][..., None])
-    assert loaded.image.flags.writeable
-    assert source.probe(source.samples[7]) == (loaded.sha256, 28, 28, 1)
-    a.refuses(
-        f"mnist:{tmp_path / 'few'}",
-        r"has no files of train labels \(it has test",
-        split="train",
-    )
+    assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1)
+    a.refuses(f"mnist:{tmp_path / 'few'}", r"has no files of train labels \(it has test", split="train")
 
 
 def test_the_classes_of_emnist(tmp_path):
@@ -72,13 +65,13 @@ def test_the_classes_of_emnist(tmp_path):
             ("digits", LABELS, 10),
         )
     ):
-        root = a.write(tmp_path / str(i), files(prefix=f"emnist-{name}-", names=("test", "train"), labels=labels))
+        root = a.write(tmp_path / str(i), files("", f"emnist-{name}-", ("test", "train"), labels))
         for split in ("test", "train", "all"):
             classes = open_source(f"mnist:{root}", split=split).classes
             assert [c.index for c in classes] == list(range(count)), (name, split)
             assert sorted(c.folder for c in classes) == [c.folder for c in classes]
-    two = [files(prefix=f"emnist-{name}-", names=("test", "train")) for name in ("digits", "mnist")]
-    several = a.write(tmp_path / "gzip", two[0] | two[1])
+    for name in ("digits", "mnist"):
+        several = a.write(tmp_path / "gzip", files("", f"emnist-{name}-", ("test", "train")))
     a.refuses(f"mnist:{several}", "holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
     said = "emnist-letters is no folder with IDX files, nor do names of IDX files begin so"
@@ -93,9 +86,7 @@ def test_files_that_are_not_as_published(tmp_path):
             ({"images": images + b"\0"}, "it is cut, or its head is wrong"),
             ({"labels": labels[:4] + b"\0\0\0\x29" + labels[8:]}, r"says that it holds 41 bytes"),
             ({"images": a.idx(IMAGES[:39])}, "t10k-labels-idx1-ubyte.gz has 40 labels for 39 images"),
-            ({"images": a.idx(IMAGES[:41])}, "t10k-labels-idx1-ubyte.gz has 40 labels for 41 images"),
             ({"labels": images}, "begins with the magic number 2051; expected .* 2049"),
-            ({"images": a.idx(np.zeros((40, 4, 28)))}, "H and W at least 8"),
             ({"labels": a.idx(np.full(40, 62))}, r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
             ({"labels": None}, "has no files of test labels"),
             ({"images": gzip.compress(images)[:-9]}, "is cut: it ends in the middle"),
@@ -103,10 +94,10 @@ def test_files_that_are_not_as_published(tmp_path):
             ({"images": None, "labels": None}, "is no folder with IDX files"),
         )
     ):
-        root = tmp_path / str(i)
-        made = {"t10k-images-idx3-ubyte.gz": images, "t10k-labels-idx1-ubyte.gz": labels, "x.txt": b""}
-        made |= {next(name for name in made if kind in name): data for kind, data in change.items()}
-        a.write(root, {name: data for name, data in made.items() if data is not None})
+        made = {"images": images, "labels": labels} | change
+        names = {"images": "t10k-images-idx3-ubyte.gz", "labels": "t10k-labels-idx1-ubyte.gz"}
+        present = {names[kind]: data for kind, data in made.items() if data is not None}
+        root = a.write(tmp_path / str(i), present | {"x.txt": b""})
         a.refuses(f"mnist:{root}", said)
     a.refuses("mnist", "needs a path")
     a.refuses(f"mnist:{root}/nothing/x", "is no folder with IDX files")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import resource
@@ -110,15 +111,10 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
     assert load_fields(b"\x80\x02}r\xff\xff\xff\xff.") == {}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # arrays as text are not written by anybody
 def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
-    plain = {"n": [0, 255, 65536, -300, 2**31, -(2**40)], "t": TEXTS, "b": True, "none": None, "f": {"x": [[]]}}
-    fields = load_fields(pickle.dumps(plain, protocol))
-    assert (numbers(fields["n"]).tolist(), texts(fields["t"], 9)) == (plain["n"], TEXTS)
-    assert (fields["b"], fields["none"], fields["f"]["x"]) == (True, None, [[]])
-    if protocol == 0:  # arrays as text are not written by anybody
-        return
     columns = {
+        "list": TEXTS,
         "unicode": np.array(TEXTS * 30),
         "swapped": np.array(TEXTS).astype(">U90"),
         "bytes": np.array([b"a", b"bcd"]),
@@ -127,20 +123,19 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     }
     whole = {
         **{str(dtype): (np.arange(300) % 251).astype(dtype) for dtype in ("u1", "<i8", ">i4", "<u2")},
-        "few": np.arange(5, dtype=np.uint8),
+        "n": [0, 255, 65536, -300, 2**31, -(2**40)],
         "scalar numbers": [np.int64(7), np.uint8(8)],
         "object numbers": np.array([4, 5], dtype=object),
     }
     image = np.arange(4000, dtype=np.uint8).reshape(10, 400)
-    fields = load_saved_fields(a.saved({**columns, **whole, "image": image, "same": image}, protocol))
+    more = {"image": image, "same": image, "b": True, "none": None, "f": {"x": [[]]}}
+    fields = load_saved_fields(a.saved({**columns, **whole, **more}, protocol))
     for name, column in columns.items():
-        assert texts(fields[name], 999) == [
-            v.decode() if isinstance(v, bytes) else v for v in np.array(column).tolist()
-        ], name
+        assert texts(fields[name], 999) == np.array(column).astype(str).tolist(), name
     for name, column in whole.items():
         assert numbers(fields[name]).tolist() == np.array(column).tolist(), name
-    assert np.array_equal(fields["image"], image)
-    assert np.array_equal(fields["same"], image)
+    assert (fields["b"], fields["none"], fields["f"]["x"]) == (True, None, [[]])
+    assert np.array_equal([fields["image"], fields["same"]], [image, image])
 
 
 def test_batches_are_views_of_their_bytes_where_they_have_them():
@@ -154,20 +149,18 @@ def test_batches_are_views_of_their_bytes_where_they_have_them():
     again = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
     assert np.array_equal(again[b"data"], rows)
     assert again[b"labels"] == [0, 1, 2, 3, 4]
-    names = pickle.loads(a.protocol0_meta(a.TEN, 5), encoding="bytes")
-    assert (names[b"label_names"][9], names[b"num_cases_per_batch"]) == (b"truck", 5)
+    assert pickle.loads(a.protocol0_meta(a.TEN, 5), encoding="bytes")[b"label_names"][9] == b"truck"
 
 
-def test_what_is_no_saved_dictionary(tmp_path):
-    np.save(tmp_path / "own.npy", {"a": ["b"]}, allow_pickle=True)
-    assert load_saved_fields((tmp_path / "own.npy").read_bytes()) == {"a": ["b"]}
-    np.save(tmp_path / "array.npy", np.zeros((5, 4)))
+def test_what_is_no_saved_dictionary():
+    array = io.BytesIO()
+    np.save(array, np.zeros((5, 4)))
     for data, said in (
         (a.saved([1, 2]), "holds no dictionary"),
         (a.saved({"a": 1})[:-20], "is cut"),
         (b"", "is no .npy file of a dictionary"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is no .npy file of a dictionary"),
-        ((tmp_path / "array.npy").read_bytes(), "is no .npy file of a dictionary"),
+        (array.getvalue(), "is no .npy file of a dictionary"),
     ):
         with pytest.raises(Refused, match=said):
             load_saved_fields(data)
@@ -181,11 +174,8 @@ def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
     for _ in range(30):  # each list holds the one before it ten times
         nested = [nested] * 10
     for bad, said in (
-        (3, "int where a column"),
         ({"a": "b"}, "_Fields where a column"),
         (nested, "list where a short string"),
-        ([3], "int where a short string"),
-        ([b"y" * 300], "memoryview where a short string"),
         (["y" * 300], "bytes where a short string"),
         (np.zeros((2, 3), "<U2"), r"has \(2, 3\) where"),
         (["a"] * 1000, "list where a column"),
@@ -197,16 +187,11 @@ def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
             numbers(fields(bad))
     with pytest.raises(ValueError, match="code point not in range"):
         texts(fields(np.array(["é"]), b"\xe9\0\0\0", b"\xff\xff\xff\xff"), 9)
-    for value, change in (
-        (np.arange(300), (b"M\x2c\x01\x85", b"M\x2d\x01\x85")),  # another size than its shape says
-        ([np.str_("x" * 500)], ()),
-    ):
-        with pytest.raises(Refused):
-            fields(value, *change)
+    with pytest.raises(Refused):  # another size than its shape says
+        fields(np.arange(300), b"M\x2c\x01\x85", b"M\x2d\x01\x85")
     monkeypatch.setattr(pickles, "MOST_HELD", 10_000)
     for data in (b"]", b"]\x94", b"(", b"U\xff" + b"x" * 255, b"S'" + b"x" * 240 + b"'\n"):
         with pytest.raises(Refused, match="has more than 10,000 bytes beside its long strings"):
             load_fields(b"\x80\x04" + data * 9999 + b".")
-    for line in (b"V", b"I", b"S'"):  # longer than any that such a file has
-        with pytest.raises(Refused, match="is no pickle"):
-            load_fields(line + b"1" * 300 + b"'\n.")
+    with pytest.raises(Refused, match="is no pickle"):  # a line longer than any that such a file has
+        load_fields(b"V" + b"1" * 300 + b"'\n.")

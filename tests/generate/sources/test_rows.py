@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import pickle
-import random
 import subprocess
 import sys
 
@@ -15,7 +14,6 @@ import archives as a
 import numpy as np
 import pytest
 
-from corruptset.errors import SourceError
 from corruptset.generate.build import build
 from corruptset.generate.planning import plan
 from corruptset.generate.sources.check import check
@@ -24,66 +22,40 @@ from corruptset.generate.sources.source import BadSample, open_source
 TEST, TRAIN = a.crops(12), [a.crops(8, seed) for seed in range(1, 6)]
 EXPECTED = np.concatenate([TEST[0], *(images for images, _ in TRAIN)])
 SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in EXPECTED]
-
-
-def sources(root):
-    """CIFAR-10 in all forms, archives in another order of files, and MNIST."""
-    for name, files in (
-        ("plain", a.ten_python(TEST, TRAIN)),
-        ("text", a.ten_python(TEST, TRAIN, dump=a.modern_batch(2))),
-        ("binary", a.ten_binary(TEST, TRAIN)),
-    ):
-        yield f"cifar10:{a.write(root / name, files) / next(iter(files)).partition('/')[0]}", EXPECTED
-        names = random.Random(1).sample(sorted(files), len(files))
-        yield f"cifar10:{a.tar(root / f'{name}.tar.gz', {n: files[n] for n in names}, 'w:gz')}", EXPECTED
-    grey = EXPECTED[..., :1]
-    files = {f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[part]))
-             for name, part in (("t10k", slice(12)), ("train", slice(12, 52)))
-             for kind, array in (("images-idx3", grey[..., 0]), ("labels-idx1", np.arange(52) % 10))}  # fmt: skip
-    yield f"mnist:{a.write(root / 'mnist', files)}", grey
-
-
-def test_any_order_of_loads_gives_the_same_rows(tmp_path):
-    for text, expected in sources(tmp_path):
-        source = open_source(text, split="all")
-        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(12)] + [
-            f"train/{i:05d}" for i in range(40)
-        ]
-        readers = source, pickle.loads(pickle.dumps(source))
-        for i in random.Random(2).choices(range(52), k=80):
-            loaded = readers[i % 2].load(source.samples[i])
-            assert np.array_equal(loaded.image, expected[i]), (text, i)
-            assert loaded.sha256 == "sha256:" + hashlib.sha256(expected[i].tobytes()).hexdigest()
-            loaded.image[:] = 0  # memory of its own
-        assert len({tuple(map(reader.fingerprint, source.samples)) for reader in readers}) == 1
+OPTIONS = {"sets": ["contrast/1"], "format": "hdf5", "metrics": 0, "page": False, "jobs": 1}
 
 
 def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):
     path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST, TRAIN), "w:gz")
     size = len(gzip.decompress(path.read_bytes()))
-    taken = a.unpacked_bytes(monkeypatch)
+    taken, read = [], gzip._GzipReader.read
+
+    def counted(self, size=-1):
+        data = read(self, size)
+        taken.append(len(data))
+        return data
+
+    monkeypatch.setattr(gzip._GzipReader, "read", counted)
     source = open_source(f"cifar10:{path}", split="all")
     for sample in source.samples:
         source.load(sample)
     found = check(source, source.samples)
     assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
     assert sum(taken) <= size
-    options = {"sets": ["contrast/1"], "split": "all", "format": "hdf5", "metrics": 0, "jobs": 1}
-    build("cifar10-c", f"cifar10:{path}", tmp_path / "out", **options)
+    build("cifar10-c", f"cifar10:{path}", tmp_path / "out", split="all", **OPTIONS)
     assert sum(taken) <= 2 * size
 
 
 def test_a_source_that_changed_since_it_was_listed(tmp_path):
     """Another edition takes as many bytes: what was read before is not its own."""
     images, labels = TEST
-    names = {"batches.meta.txt": "\n".join(a.TEN).encode()}
 
     def folder(pixels):
-        a.write(tmp_path / "x", names | {"test_batch.bin": a.binary(pixels, labels[:, None])})
-        return tmp_path / "x", tmp_path / "x/test_batch.bin"
+        files = {"batches.meta.txt": "\n".join(a.TEN).encode(), "test_batch.bin": a.binary(pixels, labels[:, None])}
+        return a.write(tmp_path / "x", files), tmp_path / "x/test_batch.bin"
 
     def archive(pixels):
-        plain = a.tar(tmp_path / "x.tar", names | {"test_batch.bin": a.binary(pixels, labels[:, None])}).read_bytes()
+        plain = a.tar(tmp_path / "x.tar", a.ten_binary((pixels, labels))).read_bytes()
         path = tmp_path / "x.tar.gz"
         path.write_bytes(gzip.compress(plain, compresslevel=0, mtime=0))  # stored, so that its size says nothing
         return path, path
@@ -104,20 +76,6 @@ def test_a_source_that_changed_since_it_was_listed(tmp_path):
         for function in (source.fingerprint, source.probe, source.load):
             with pytest.raises(BadSample, match="cannot be read any more"):
                 function(sample)
-
-
-def test_an_archive_that_changes_after_the_check_stops_the_build(tmp_path):
-    path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST), "w:gz")
-
-    def swap(event):
-        if event.phase == "building" and not event.parts_done:
-            a.tar(path, a.ten_python((255 - TEST[0], TEST[1])), "w:gz")
-            os.utime(path, ns=(1, 1))
-
-    options = {"sets": ["contrast/1"], "format": "hdf5", "jobs": 1}
-    with pytest.raises(SourceError, match=r"test/00000 has changed since the source was checked \(sha256:"):
-        build("cifar10-c", f"cifar10:{path}", tmp_path / "out", progress=swap, **options)
-    assert not list(tmp_path.glob("out/*/manifest.json"))
 
 
 PEAK = """
@@ -145,9 +103,7 @@ def test_a_batch_is_held_once(tmp_path):
     for count in (200, 12_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))
         files = a.ten_python((images, np.arange(count) % 10), dump=a.modern_batch(4))
-        plain = a.tar(tmp_path / "plain.tar", files)
-        paths.append(f"cifar10:{tmp_path / f'{count}.tar.gz'}")
-        (tmp_path / f"{count}.tar.gz").write_bytes(gzip.compress(plain.read_bytes(), compresslevel=1))
+        paths.append(f"cifar10:{a.tar(tmp_path / f'{count}.tar.gz', files, 'w:gz', compresslevel=1)}")
     done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
     good, grown = json.loads(done.stdout)
     assert good == 12_000
@@ -156,13 +112,10 @@ def test_a_batch_is_held_once(tmp_path):
 
 def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
     images, labels = a.crops(40)
-    a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python((images, labels)), "w:gz")
-    source = open_source(f"cifar10:{tmp_path}/cifar-10-python.tar.gz")
+    a.tar(tmp_path / "x.tar.gz", a.ten_python((images, labels)), "w:gz")
+    source = open_source(f"cifar10:{tmp_path}/x.tar.gz")
     assert source.held_bytes == images.nbytes
     asked = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
     more = plan("cifar10-c", source, **asked).memory_per_worker
     source.held_bytes = 0
     assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes
-    np.save(tmp_path / "images.npy", images)
-    np.save(tmp_path / "labels.npy", labels)
-    assert open_source(f"npy:{tmp_path}/images.npy,{tmp_path}/labels.npy").held_bytes == 0  # it is mapped

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import tarfile
+from pathlib import Path
 
 import archives as a
-import h5py
 import numpy as np
 import pytest
 import stores
@@ -22,30 +21,20 @@ pytestmark = pytest.mark.ci
 def test_a_source_in_a_store_is_the_one_on_the_disk(tmp_path, crops, monkeypatch):
     with stores.s3() as proxy:
         system = stores.bucket("data")
-        for path in crops.rglob("*.png"):
-            system.put_file(str(path), f"data/crops/{path.relative_to(crops)}")
-        system.pipe_file("data/crops/README.md", b"text")
-        with tarfile.open(tmp_path / "crops.tar", "w") as tar:
-            tar.add(crops, "crops")
-        images, labels = np.random.default_rng(0).integers(0, 256, (6, 32, 32, 3), np.uint8), np.arange(6)
-        np.save(tmp_path / "x.npy", images)
-        np.save(tmp_path / "y.npy", labels)
-        with h5py.File(tmp_path / "set.h5", "w") as file:
-            file["images"], file["labels"] = images, labels
-        for path in tmp_path.iterdir():
-            system.put_file(str(path), f"data/{path.name}")
-        for near_text, far_text in (
-            (f"folder:{crops}", "folder:s3://data/crops/"),
-            (f"folder:{tmp_path}/crops.tar", "folder:s3://data/crops.tar"),
-            (f"npy:{tmp_path}/x.npy,{tmp_path}/y.npy", "npy:s3://data/x.npy,s3://data/y.npy"),
-            (f"hdf5:{tmp_path}/set.h5", "hdf5:s3://data/set.h5"),
-        ):
-            near, far = open_source(near_text), open_source(far_text)
+        files = {path.relative_to(crops).as_posix(): path.read_bytes() for path in crops.rglob("*.png")}
+        a.write(tmp_path / "crops", files | {"README.md": b"text"})
+        a.tar(tmp_path / "crops.tar", files)
+        np.save(tmp_path / "x.npy", np.random.default_rng(0).integers(0, 256, (6, 32, 32, 3), np.uint8))
+        np.save(tmp_path / "y.npy", np.arange(6))
+        for path in filter(Path.is_file, tmp_path.rglob("*")):
+            system.put_file(str(path), f"data/{path.relative_to(tmp_path)}")
+        for text in ("folder:{0}/crops/", "folder:{0}/crops.tar", "npy:{0}/x.npy,{0}/y.npy"):
+            near, far = open_source(text.format(tmp_path)), open_source(text.format("s3://data"))
             assert far.samples
             assert [s.path for s in far.samples] == [s.path for s in near.samples]
-            assert (a.facts(far), far.classes) == (a.facts(near), near.classes), far_text
+            assert (a.facts(far), far.classes) == (a.facts(near), near.classes), text
             proxy.reset()
-            open_source(far_text)
+            open_source(text.format("s3://data"))
             # it looks what is there, and fetches nothing again
             assert not {path for method, path in proxy.requests if method == "GET" and "list-type" not in path}
         # another object is another copy; failing requests are tried again
