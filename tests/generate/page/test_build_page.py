@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import layouts
@@ -66,21 +65,15 @@ def test_every_set_and_what_one_needs_to_know_is_there(name: str, request: pytes
     known += [parameter for s in manifest.sets for stage in s.stages for parameter in stage.parameters]
     assert [part for part in known if part not in tree.text] == []
     assert tree.one("h1").text == manifest.recipe["title"]
-    # headings go down one by one, ids are there once, and links lead somewhere
-    depths = [int(node.tag[1]) for node in tree.all("h1", "h2", "h3", "h4")]
-    assert (depths[0], depths.count(1)) == (1, 1)
-    assert all(after <= before + 1 for before, after in pairwise(depths))
+    # links lead somewhere, and pictures say what is seen; what else a screen reader needs is axe's to find
     ids = [node.attributes["id"] for node in tree.all() if "id" in node.attributes]
-    assert len(ids) == len(set(ids))
     links = {node.attributes["href"][1:] for node in tree.all("a", "use") if node.attributes["href"].startswith("#")}
-    named = {one for node in tree.all() for one in node.attributes.get("aria-describedby", "").split()}
-    assert links | named <= set(ids)
-    # pictures say what is seen
+    assert links <= set(ids)
+    assert len(ids) == len(set(ids))
     for set_id, node in figures(tree).items():
         alt = node.one("img").attributes["alt"]
         assert alt.startswith(f"{set_id}: ")
         assert any(c.name in alt for c in manifest.classes)
-    assert all(n.attributes.get("aria-hidden") == "true" or n.attributes["aria-label"] for n in tree.all("svg"))
     assert_inert(tree)
 
 
