@@ -86,14 +86,13 @@ def stored(
 
 
 def same(virtual_data: DataSet, stored_data: DataSet) -> None:
-    """Compare all images, in a random order over sets and samples, then set by set, and whatever else a set says."""
+    """Compare images in a random order over sets and samples, then all, set by set, and whatever else a set says."""
     assert list(virtual_data) == list(stored_data)
     assert (virtual_data.aliases, virtual_data.absent) == (stored_data.aliases, [])
     assert virtual_data.digest == stored_data.digest
     places = [(s, i) for s in stored_data for i in range(len(stored_data[s]))]
-    random.Random(3).shuffle(places)
     sets = {s: (virtual_data[s], stored_data[s]) for s in stored_data}
-    for set_id, index in places:
+    for set_id, index in random.Random(3).sample(places, min(40, len(places))):
         (image, label), (expected, expected_label) = (one[index] for one in sets[set_id])
         np.testing.assert_array_equal(image, expected)
         assert (label, image.flags.writeable) == (expected_label, True)

@@ -101,6 +101,7 @@ WRONG = {
     f'{FILES}\nremarks = [{{text = "{{id}}"}}]': "has {id}; the words known there",
     "container =": "is not TOML",
     FILES.replace("{set}", "{top}").replace("{image}", "{class}/{image}"): TWICE,
+    FILES.replace("{image}", "{label}"): TWICE,
     'container = "tars"\nplace = "all.tar"\nimage = "{set}/{image}.{ext}"': TWICE,
 }
 

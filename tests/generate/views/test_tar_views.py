@@ -90,7 +90,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
         "it": (png, crops, {}), "seed": (png, crops, {"seed": 1}), "source": (png, others, {}),
         "jpeg": (jpeg, crops, {}), "it again": (png, crops, {}),
     }  # fmt: skip
-    packs: list[dict[str, Any]] = [{}, {"by": "set"}, {"max_bytes": 90_000}, {"manifest_only": True}]
+    packs: list[dict[str, Any]] = [{}, {"by": "set"}, {"manifest_only": True}]
     urls: dict[str, set[str]] = {}
     for name, (recipe, source, more) in builds.items():
         directory = layouts.make(recipe, source, tmp_path / name, **more)
