@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -146,18 +144,6 @@ def test_mistakes_are_told_without_a_traceback(run: Any, regions: DataSet, built
         assert (done.code, done.out) == (2, "")
         assert said in done.err
     assert not list(tmp_path.iterdir())
-
-
-def test_help_loads_nothing_heavy() -> None:
-    code = (
-        "import sys; from corruptset.cli.app import run\n"
-        "try: run()\n"
-        "finally: print([name for name in 'numba numpy PIL cv2 scipy'.split() if name in sys.modules])"
-    )
-    for arguments in ([], ["pairs-sheet"], ["pairs-score"]):
-        done = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], capture_output=True, text=True)
-        assert "pairs-s" in done.stdout
-        assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_the_categories_of_the_selection_are_the_answers_where_they_come_with_the_package() -> None:

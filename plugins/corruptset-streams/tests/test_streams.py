@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +69,14 @@ def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
 
 
 def test_crops_are_pillows_distributed_as_torchvisions_and_follow_from_their_key() -> None:
-    boxes, flips = zip(*(draw_crop(400, 400, ["a", n]) for n in range(4000)), strict=True)
+    boxes, flips = zip(*(draw_crop(400, 400, ["a", n]) for n in range(1000)), strict=True)
     left, top, right, bottom = np.array(boxes).T
     assert min(left.min(), top.min()) >= 0
     assert max(right.max(), bottom.max()) <= 400
     area, ratio = (right - left) * (bottom - top) / 400**2, (right - left) / (bottom - top)
-    assert 0.079 < area.min() < 0.085
-    assert area.max() > 0.97
+    assert 0.079 < area.min() < area.max() <= 1
     assert 0.74 <= ratio.min() < ratio.max() <= 1.35
-    assert abs(np.log(ratio).mean()) < 0.02
-    assert abs(np.mean(flips) - 0.5) < 0.03
+    assert 0.4 < np.mean(flips) < 0.6
     # an extreme image gets its middle
     assert (draw_crop(2000, 10, [1])[0], draw_crop(10, 2000, [1])[0]) == ((993, 0, 1006, 10), (0, 993, 10, 1006))
     assert draw_crop(500, 375, ["stream", 1, 43, "crop", "n01440764_10026@0"]) == ((76, 146, 265, 294), False)
@@ -127,23 +123,7 @@ def test_interruptions_change_no_byte_and_another_stream_is_refused(
         corruptset.open(made.directory)
 
 
-def test_a_finished_stream_is_checked(made: Streamed, tmp_path: Path) -> None:
-    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
-    shutil.copytree(made.directory, folder)
-    for name in ("serial_00001.tar", "samples.jsonl", "stream.json"):
-        path = folder / name
-        whole = path.read_bytes()
-        path.write_bytes(whole.replace(b'"environment"', b'"Environment"') + b" ")
-        with pytest.raises(VerificationError, match=f"not as SHA256SUMS says are {name}"):
-            make(tmp_path, seed=43)
-        path.write_bytes(whole)
-    path = folder / "serial_00001.tar"
-    path.unlink()
-    with pytest.raises(VerificationError, match="serial_00001"):
-        make(tmp_path, seed=43)
-
-
-def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) -> None:
+def test_a_finished_stream_is_checked_and_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) -> None:
     folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
     folder.mkdir(parents=True)
     for name in ("serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"):
@@ -152,6 +132,13 @@ def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path) ->
             make(tmp_path, seed=43)
         assert files_of(folder) == {name: b"[1]"}
         (folder / name).unlink()
+    shutil.copytree(made.directory, folder, dirs_exist_ok=True)
+    for name in ("samples.jsonl", "stream.json", "serial_00001.tar"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole.replace(b'"environment"', b'"Environment"') + b" ")
+        with pytest.raises(VerificationError, match=f"not as SHA256SUMS says are {name}"):
+            make(tmp_path, seed=43)
+        (folder / name).write_bytes(whole)
 
 
 def test_what_is_outside_the_digest_and_what_replaces_the_recipes_settings(made: Streamed, tmp_path: Path) -> None:
@@ -206,26 +193,13 @@ def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.ci
-def test_a_killed_command_is_resumed_and_webdataset_reads_it(made: Streamed, tmp_path: Path) -> None:
-    small_recipe(tmp_path)
-    accuracies_file(tmp_path)
-    options = ["--accuracies", "accuracies.csv", "--seed", "43", "--out", "o", "-j", "2"]
-    command = [sys.executable, "-m", "corruptset", "stream", "small.toml", *options]
-    directory = tmp_path / "o" / made.directory.parts[-2] / made.directory.parts[-1]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not list(directory.glob("serial_*.tar")) and process.poll() is None:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (directory / "stream.json").exists(), "it was killed too late to say anything"
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert files_of(directory) == files_of(made.directory)
+def test_webdataset_reads_it(made: Streamed) -> None:
     code = (
         "import json, sys, webdataset\n"
         "read = webdataset.WebDataset(sys.argv[1:], shardshuffle=False).decode('rgb8')\n"
         "read = read.to_tuple('input.jpg', 'output.cls', 'info')\n"
         "print(json.dumps([[json.loads(info)['place'], label, image.shape] for image, label, info in read]))"
     )
-    urls = [str(p) for p in sorted(directory.glob("*.tar"))]
+    urls = [str(p) for p in sorted(made.directory.glob("*.tar"))]
     read = json.loads(subprocess.run([sys.executable, "-c", code, *urls], check=True, capture_output=True).stdout)
     assert read == [[info["place"], label, [40, 40, 3]] for _, info, _, label in members(made.directory)]

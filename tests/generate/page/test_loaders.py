@@ -10,6 +10,13 @@ from corruptset.generate.page.loaders import Loader, filled, fitting_loaders, lo
 from corruptset.manifests.reader import DataSet
 
 
+def loaders(directory: Path, **changes: object) -> dict[str, Loader]:
+    data = DataSet(directory)
+    manifest = data.manifest.model_copy(update=changes)
+    shape = data[data.set_ids[0]].image(0).shape
+    return {loader.id: loader for loader in fitting_loaders(manifest, [data.sample(0)], shape)}
+
+
 def test_the_docs_have_these_very_lines() -> None:
     python = [block for kind, block in doc_pages.BLOCKS if kind == "python"]
     for entry in loader_table():
@@ -18,40 +25,27 @@ def test_the_docs_have_these_very_lines() -> None:
             assert text in doc_pages.LINES if step["kind"] == "sh" else f"{text}\n" in python, entry["id"]
 
 
-def loaders(directory: Path, **changes: object) -> dict[str, Loader]:
-    data = DataSet(directory)
-    manifest = data.manifest.model_copy(update=changes)
-    shape = data[data.set_ids[0]].image(0).shape
-    return {loader.id: loader for loader in fitting_loaders(manifest, [data.sample(0)], shape)}
-
-
-def test_lines_have_the_names_of_the_data_set(plain: Path) -> None:
-    python = loaders(plain)["python"].steps[0]["text"]
-    assert f'corruptset.open("{plain.name}")' in python
+def test_lines_have_the_names_of_the_data_set_and_run(plain: Path) -> None:
+    python, shards = (loaders(plain)[name].steps[0]["text"] for name in ("python", "h5py"))
     assert 'data["brightness/1"][0]' in python
-    exec(python.replace(f'"{plain.name}"', repr(str(plain))), {})
-    shards = loaders(plain)["h5py"].steps[0]["text"]
     assert "(n, 32, 32, 3)" in shards
     names: dict[str, object] = {}
-    exec(shards.replace(f'"{plain.name}/', f'"{plain}/'), names)
+    for lines in (python, shards):
+        exec(lines.replace(f'"{plain.name}', f'"{plain}'), names)
     assert len(names["labels"]) == len(DataSet(plain)["brightness/1"])  # type: ignore[arg-type]
-
-
-def test_what_fits_is_shown(plain: Path, levels: Path) -> None:
-    assert {"python", "h5py", "webdataset", "datasets", "openood", "croissant"} <= set(loaders(plain))
-    assert not {"h5py-jpeg", "torchvision", "timm", "mnist-c", "robustbench"} & set(loaders(plain))
-    assert not {"numpy", "datasets", "mnist-c"} & set(loaders(levels))
-
-
-def test_sets_that_a_view_has_no_place_for_are_left_out_by_a_glob(plain: Path) -> None:
     export, load = (step["text"] for step in loaders(plain)["numpy"].steps)
+    # sets that a view has no place for are left out by a glob
     assert export == f"corruptset export cifar-c {plain.name} --out data --sets '*/*'"
     assert 'np.load("data/CIFAR-10-C/brightness.npy")' in load
     only = [s for s in DataSet(plain).manifest.sets if "/" in s.id]
     assert loaders(plain, sets=only)["numpy"].steps[0]["text"] == f"corruptset export cifar-c {plain.name} --out data"
 
 
-def test_containers_and_formats_decide(plain: Path) -> None:
+def test_what_fits_is_shown(plain: Path, levels: Path) -> None:
+    assert {"python", "h5py", "webdataset", "datasets", "openood", "croissant"} <= set(loaders(plain))
+    assert not {"h5py-jpeg", "torchvision", "timm", "mnist-c", "robustbench"} & set(loaders(plain))
+    assert not {"numpy", "datasets", "mnist-c"} & set(loaders(levels))
+    # containers, formats and numbers decide
     encoding = DataSet(plain).manifest.encoding
     assert "h5py" not in loaders(plain, encoding=encoding | {"containers": ["folder"]})
     jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["hdf5"]}

@@ -1,10 +1,12 @@
-"""Quality: means, deviations, what is missing and why."""
+"""Quality: means, deviations, what is missing and why; and what the page says of every corruption."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from corruptset.corruptions.registry import corruption_names, get_corruption
+from corruptset.generate.page.known import known_corruption
 from corruptset.generate.page.quality import METRICS, about_metrics, aimed_rows, curves_of, most_psnr, rises_of
 from corruptset.generate.pixels.matrix import blocks_of
 from corruptset.manifests.reader import DataSet
@@ -12,6 +14,7 @@ from corruptset.manifests.records.models import Manifest, Metrics, Spread
 from corruptset.pages.charts import metric_chart
 
 SPREAD = Spread(psnr=1.0, ssim=0.1, changed=0.5, ms_ssim=0.2)
+MULTISCALE: dict[str, Any] = {"ms_ssim": 1.0, "ms_ssim_images": 16, "spread": SPREAD}
 
 
 def manifest_with(directory: Path, **metrics: Any) -> Manifest:
@@ -19,47 +22,52 @@ def manifest_with(directory: Path, **metrics: Any) -> Manifest:
     manifest = DataSet(directory).manifest
     sets = []
     for s in manifest.sets:
-        severity = s.stages[0].severity if s.stages else 0
         values = {"images": 64, "psnr": 20.0, "ssim": 0.5, "changed": 0.25, **metrics}
-        if values.get("ms_ssim"):
-            values["ms_ssim"] = 0.95 - 0.1 * (severity or 0)
+        if "ms_ssim" in values:
+            values["ms_ssim"] = 0.95 - 0.1 * (s.stages[0].severity or 0 if s.stages else 0)
         sets.append(s.model_copy(update={"metrics": Metrics(**values) if s.stages else None}))
     return manifest.model_copy(update={"sets": sets})
 
 
 def test_cells_curves_and_aims(plain: Path) -> None:
-    records = {s.id: s for s in manifest_with(plain, ms_ssim=1.0, ms_ssim_images=16, spread=SPREAD).sets}
+    records, bare = (
+        {s.id: s for s in manifest_with(plain, **metrics).sets} for metrics in (MULTISCALE, {"psnr": None})
+    )
     blocks = blocks_of(records)
-    curves = {curve.title: curve for curve in curves_of(blocks[0], records, most_psnr(records.values()))}
-    assert list(curves) == ["PSNR (dB)", "SSIM", "MS-SSIM", "changed pixels (%)"]
+    curves, few = (
+        {curve.title: curve for curve in curves_of(blocks[0], some, most_psnr(some.values()))}
+        for some in (records, bare)
+    )
+    assert [*few] == ["SSIM", "changed pixels (%)"]
+    assert [*curves] == ["PSNR (dB)", "SSIM", "MS-SSIM", "changed pixels (%)"]
     assert curves["PSNR (dB)"].y_range == (0.0, 21.0)
     assert [point[1:3] for point in curves["changed pixels (%)"].lines[0].points] == [(25.0, (-25.0, 75.0))] * 5
     assert [[mark.value for mark in curve.marks] for curve in curves.values()] == [[], [], [0.9, 0.5], []]
-    assert [metric.cell(records["contrast/1"]) for metric in METRICS] == [
-        "20.00 ± 1.00", "0.500 ± 0.100", "0.850 ± 0.200", "25.0 ± 50.0",
-    ]  # fmt: skip
-    assert aimed_rows(blocks, records) == [
-        [name, "0.850", "0.750", "0.650", "0.550", "0.450", "-0.050", "-0.050"] for name in ("brightness", "contrast")
-    ]
-    bare = {s.id: s for s in manifest_with(plain, psnr=None).sets}
-    assert [metric.cell(bare["contrast/1"]) for metric in METRICS] == ["–", "0.500", "–", "25.0"]
-    assert [curve.title for curve in curves_of(blocks[0], bare, most_psnr(bare.values()))] == [
-        "SSIM", "changed pixels (%)",
-    ]  # fmt: skip
+    cells = [[metric.cell(some["contrast/1"]) for metric in METRICS] for some in (records, bare)]
+    assert cells == [["20.00 ± 1.00", "0.500 ± 0.100", "0.850 ± 0.200", "25.0 ± 50.0"], ["–", "0.500", "–", "25.0"]]
+    aims = ["0.850", "0.750", "0.650", "0.550", "0.450", "-0.050", "-0.050"]
+    assert aimed_rows(blocks, records) == [[name, *aims] for name in ("brightness", "contrast")]
     assert aimed_rows(blocks, bare) == []
 
 
-def test_a_curve_that_rises_is_told() -> None:
+def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two_orders: Path) -> None:
     for y, words in (
         ([0.9, 0.7, 0.701, None, 0.5], ""),
         ([0.9, 0.7, 0.8, 0.6, 0.65], "MS-SSIM rises from severity 2 to 3, 4 to 5."),
         ([0.1, 0.2, 0.3, 0.4, 0.5], "MS-SSIM rises from severity 1 to 2, 2 to 3, 3 to 4 and on."),
     ):
         assert rises_of(metric_chart("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5, (0, 1))) == words
-
-
-def test_why_metrics_are_missing(plain: Path, two_orders: Path) -> None:
-    measured = manifest_with(plain, ms_ssim=0.9, ms_ssim_images=16, spread=SPREAD)
-    assert "MS-SSIM is over the first 16 of them" in about_metrics(measured)[1]
+    assert "MS-SSIM is over the first 16 of them" in about_metrics(manifest_with(plain, **MULTISCALE))[1]
     assert "MS-SSIM needs images of at least 176 pixels a side" in about_metrics(manifest_with(plain, spread=SPREAD))[1]
     assert about_metrics(DataSet(two_orders).manifest) == ["Nothing was measured (--metrics 0)."]
+
+
+def test_what_is_known_of_every_corruption() -> None:
+    for name in corruption_names():
+        known = known_corruption(name)
+        assert known.family == get_corruption(name).family
+        assert known.summary
+        assert known.drawn
+        assert "`" not in known.summary + "".join(known.notes)
+    assert any("drifts" in note for note in known_corruption("glass_blur").notes)
+    assert known_corruption("unheard_of").family == "other"

@@ -1,50 +1,89 @@
-"""Parts: runs from image size and number of samples alone; groups that fit into memory."""
+"""Parts: runs from image size and number of samples alone, groups that fit into memory, shares for an array's jobs."""
 
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 
-from corruptset.generate.plan.parts import ROWS_BYTES, RUN_BYTES, groups, parts, runs
+import pytest
+
+from corruptset.errors import BuildError
+from corruptset.generate.plan.parts import (
+    ROWS_BYTES,
+    RUN_BYTES,
+    WHOLE_RUNS,
+    Part,
+    check_share,
+    groups,
+    parts,
+    runs,
+    shares,
+)
 from corruptset.generate.sinks.sink import Run
+
+PHOTO, SMALL = 224 * 224 * 3, 32 * 32 * 3
 
 
 def test_runs_cover_all_samples_once_and_fit_into_memory() -> None:
-    for count, image_bytes in product((1, 7, 8, 9, 100, 50000), (784, 3072, 150528, 3 * 6000 * 4000)):
+    for count, image_bytes in product((1, 7, 8, 9, 100, 50000), (784, SMALL, PHOTO, 3 * 6000 * 4000)):
         found = runs(count, image_bytes)
         assert [i for r in found for i in range(r.first, r.stop)] == list(range(count))
         assert [r.number for r in found] == list(range(len(found)))
         assert max(r.count for r in found) * image_bytes <= max(RUN_BYTES, image_bytes)
-
-
-def test_where_runs_begin_is_pinned() -> None:
-    """Shards are cut there: another number of runs is other files for the same build."""
-    assert [len(runs(n, 224 * 224 * 3)) for n in (1, 8, 9, 64, 65, 1000, 1001, 50_000)] == [1, 1, 2, 8, 8, 8, 8, 113]
-    assert [(r.first, r.stop) for r in runs(65, 3072)] == [(i, min(i + 9, 65)) for i in range(0, 65, 9)]
+    # pinned, for shards are cut there: another number of runs is other files for the same build
+    assert [len(runs(n, PHOTO)) for n in (1, 8, 9, 64, 65, 1000, 1001, 50_000)] == [1, 1, 2, 8, 8, 8, 8, 113]
+    assert [(r.first, r.stop) for r in runs(65, SMALL)] == [(i, min(i + 9, 65)) for i in range(0, 65, 9)]
     assert [r.count for r in runs(20_000, 784)] == [2048] * 9 + [1568]
 
 
-def test_groups_keep_order_and_fit_into_memory() -> None:
-    names = [f"s{i:03d}" for i in range(95)]
-    for run_count, length, stored in ((1, 8, 15000), (113, 445, 30000), (113, 445, 150528), (8, 1250, 3072)):
-        cut = groups(names, run_count=run_count, run_length=length, stored_bytes=stored)
-        assert [n for g in cut for n in g] == names
-        assert all(len(g) * length * stored <= ROWS_BYTES or len(g) == 1 for g in cut)
-        assert max(map(len, cut)) - min(map(len, cut)) <= 1
-    assert groups(["a"], run_count=1, run_length=8, stored_bytes=1) == [("a",)]
-
-
-def test_cuts_move_to_where_a_branch_begins() -> None:
+def test_groups_keep_order_fit_into_memory_and_begin_where_a_branch_does() -> None:
     names = [f"s{i:03d}" for i in range(100)]
-    cut = groups(names, run_count=8, run_length=10, stored_bytes=1000, branches=[0, 30, 60, 90])
-    assert [len(g) for g in cut] == [30, 30, 30, 10]
-    small = groups(names, run_count=8, run_length=10, stored_bytes=ROWS_BYTES // 10 // 25, branches=[0, 30, 60, 90])
-    assert [n for g in small for n in g] == names
-    assert max(map(len, small)) <= 25
+
+    def cut(runs_there: int, length: int, stored: int, branches: Sequence[int] = ()) -> list[int]:
+        found = groups(names, run_count=runs_there, run_length=length, stored_bytes=stored, branches=branches)
+        assert [name for group in found for name in group] == names
+        assert all(len(group) * length * stored <= ROWS_BYTES or len(group) == 1 for group in found)
+        return [*map(len, found)]
+
+    for sizes in (cut(1, 8, 15000), cut(113, 445, 30000), cut(113, 445, PHOTO), cut(8, 1250, SMALL)):
+        assert max(sizes) - min(sizes) <= 1
+    assert cut(8, 10, 1000, [0, 30, 60, 90]) == [30, 30, 30, 10]
+    assert max(cut(8, 10, ROWS_BYTES // 10 // 25, [0, 30, 60, 90])) <= 25
     # for the sake of workers alone no branch is cut
-    assert [len(g) for g in groups(names, run_count=1, run_length=10, stored_bytes=1000, branches=[0, 2])] == [2, 98]
+    assert cut(1, 10, 1000, [0, 2]) == [2, 98]
 
 
 def test_committed_sets_are_left_out_and_names_tell_parts_apart() -> None:
-    all_runs = [Run(0, 0, 8), Run(1, 8, 16)]
-    todo = parts(all_runs, [("a", "b"), ("c",)], committed={("a", 0), ("c", 1)})
-    assert [(p.run.number, p.sets) for p in todo] == [(0, ("b",)), (0, ("c",)), (1, ("a", "b"))]
+    todo = parts([Run(0, 0, 8), Run(1, 8, 16)], [("a", "b"), ("c",)], committed={("a", 0), ("c", 1)})
+    assert [(p.run.number, p.sets, p.images) for p in todo] == [(0, ("b",), 8), (0, ("c",), 8), (1, ("a", "b"), 16)]
     assert len({p.name for p in todo}) == 3
-    assert [p.images for p in todo] == [8, 8, 16]
+
+
+def dealt_plainly(all_parts: list[Part], jobs: int) -> list[list[Part]]:
+    """Deal as the documentation has it: neighbouring runs, or neighbouring parts where a share has few runs."""
+    units = [[p] for p in all_parts]
+    runs_there = sorted({p.run.number for p in all_parts})
+    if len(runs_there) >= WHOLE_RUNS * jobs:
+        units = [[p for p in all_parts if p.run.number == run] for run in runs_there]
+    owners = [int(Fraction(k * jobs, len(units))) for k in range(len(units))]
+    return [[p for owner, unit in zip(owners, units, strict=True) if owner == job for p in unit] for job in range(jobs)]
+
+
+def test_every_part_is_in_one_share_and_shares_are_equal() -> None:
+    rng = random.Random(0)
+    for _ in range(40):
+        sets = [("a", "b", "c"), ("d",), ("e", "f")][: rng.randrange(1, 4)]
+        all_parts = parts(runs(rng.choice([rng.randrange(1, 900), 50_000]), rng.choice([SMALL, PHOTO])), sets)
+        jobs = rng.choice([1, 2, 3, 7, 16, 100])
+        dealt = shares(all_parts, jobs)
+        assert [part for share in dealt for part in share] == all_parts
+        assert dealt == dealt_plainly(all_parts, jobs)
+        sizes = [sum(p.images for p in share) for share in dealt]
+        assert max(sizes) - min(sizes) <= max(2 * max(p.images for p in all_parts), sum(sizes) / jobs / 4)
+    assert shares([], 3) == [[], [], []]
+    assert check_share([0, 1]) == (0, 1)
+    for wrong in ((7, 7), (-1, 3), (0, 0), (0, 10**7), "2/7", (True, 2), (1,), 3):
+        with pytest.raises(BuildError, match="expected job i of n"):
+            check_share(wrong)

@@ -17,7 +17,7 @@ from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import builds, tree
 from corruptset.generate.reproduction import rebuild as rebuilding
-from corruptset.generate.reproduction.rebuild import rebuild
+from corruptset.generate.reproduction.rebuild import Rebuilt, rebuild
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
 from corruptset.manifests.verify.ladder import verify_directory
@@ -34,31 +34,30 @@ def release(whole: Built, tmp_path: Path) -> Path:
     return release_of(whole.directory, tmp_path / "release")
 
 
-@pytest.mark.parametrize("kind", ["whole", "lossless"])
+@pytest.fixture
+def again(release: Path, tmp_path: Path) -> Callable[[], Rebuilt]:
+    """Rebuild the release into one folder."""
+    return lambda: rebuild(release, out=tmp_path / "out", jobs=1)
+
+
+def parts_of(out: Path) -> list[Path]:
+    return list((out / "out").glob("*/.corruptset/parts/*.json"))
+
+
 def test_the_same_bytes_come_back_at_once_or_set_by_set(
-    request: pytest.FixtureRequest, kind: str, tmp_path: Path, files: Files
+    release: Path, whole: Built, lossless: Built, tmp_path: Path, files: Files
 ) -> None:
-    built: Built = request.getfixturevalue(kind)
-    release = release_of(built.directory, tmp_path / "release")
-    made = rebuild(release / "manifest.json", out=tmp_path / "out", jobs=1)
-    assert files(made.built.directory) == files(built.directory)
-    assert (made.whole, made.identical, made.built.digest) == (True, True, built.digest)
-    again = rebuild(release, out=tmp_path / "out", jobs=1)
+    made, again = (rebuild(place, out=tmp_path / "out", jobs=1) for place in (release / "manifest.json", release))
+    assert files(made.built.directory) == files(whole.directory)
+    assert (made.whole, made.identical, made.built.digest) == (True, True, whole.digest)
     assert (again.built.images, again.identical) == (0, True)
-    for some_of in (release, small_release_of(built.directory, tmp_path)):
-        out = tmp_path / f"of-{some_of.parent.name}"
-        some = rebuild(some_of, out=out, sets=["contrast/*"], jobs=1)
-        assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
-        assert (some.whole, some.identical) == (False, True)
-        rest = rebuild(some_of, out=out, jobs=1)
-        assert (rest.whole, rest.identical) == (True, True)
-        assert rest.built.images == 8 * (len(built.manifest.sets) - 2)
-        assert files(rest.built.directory) == files(built.directory)
-
-
-@pytest.mark.ci
-def test_with_workers(release: Path, whole: Built, tmp_path: Path, files: Files) -> None:
-    assert files(rebuild(release, out=tmp_path / "out", jobs=2).built.directory) == files(whole.directory)
+    small = small_release_of(lossless.directory, tmp_path)
+    some = rebuild(small, out=tmp_path / "some", sets=["contrast/*"], jobs=1)
+    assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
+    rest = rebuild(small, out=tmp_path / "some", jobs=1)
+    assert [(part.whole, part.identical) for part in (some, rest)] == [(False, True), (True, True)]
+    assert rest.built.images == 8 * (len(lossless.manifest.sets) - 2)
+    assert files(rest.built.directory) == files(lossless.directory)
 
 
 def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path, tmp_path: Path, files: Files) -> None:
@@ -76,53 +75,74 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
 
 def test_views_and_sets_of_several_runs_come_back(shared: layouts.Shared, tmp_path: Path, files: Files) -> None:
     """In a build of more samples than a part takes, what a part calls its first image is not the set's first."""
-    source = f"folder:{shared.crops(classes=3, each=4)}"
-    five = ["contrast/*", "brightness/*"]
+    crops, five = {"classes": 3, "each": 4}, ["contrast/*", "brightness/*"]
     for number, options in enumerate(
         ({"view": "cifar-c", "sets": five}, {"view": "openood", "sets": five}, {"sets": ["contrast/1"]})
     ):
-        built = shared.build(crops={"classes": 3, "each": 4}, **options)
-        for of in (release_of, small_release_of):
-            out = tmp_path / f"{number}-{of.__name__}"
-            made = rebuild(of(built, out / "release"), source, out, jobs=1)
-            assert files(made.built.directory) == files(built), options
+        built = shared.build(crops=crops, **options)
+        of, out = (release_of, small_release_of)[number % 2], tmp_path / f"{number}"
+        made = rebuild(of(built, out / "release"), f"folder:{shared.crops(**crops)}", out, jobs=1)
+        assert files(made.built.directory) == files(built), options
     assert len(list(built.glob("hdf5/contrast/1-*.h5"))) == 2
     assert verify_directory(built).ok
 
 
-def test_it_resumes(release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_resumes_and_compares_what_an_earlier_call_made(
+    again: Callable[[], Rebuilt], whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another
+    machine.
+    """
     real, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
-        calls.append(arguments[1])
-        if len(calls) == 3:
-            raise Killed
         real(*arguments)
+        calls.append(arguments[1])
+        if len(calls) in (1, 3):
+            raise Killed
 
     monkeypatch.setattr(worker, "write_sidecar", commit)
+    with other_pixels(), pytest.raises(Killed):
+        again()
+    assert len(parts_of(tmp_path)) == 1
     with pytest.raises(Killed):
-        rebuild(release, out=tmp_path / "out", jobs=1)
-    stopped = list(calls)
-    made = rebuild(release, out=tmp_path / "out", jobs=1)
-    assert files(made.built.directory) == files(whole.directory)
-    assert set(calls[3:]).isdisjoint(stopped[:2])
+        again()
+    compared = r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "
+    with pytest.raises(VerificationError, match=compared):
+        again()
+    assert not list((tmp_path / "out").glob("*/manifest.json"))
+    assert files(again().built.directory) == files(whole.directory)
+    # all but the wrong part were made once
+    assert sorted(calls) == sorted([*set(calls), calls[0]])
 
 
-def test_other_decoding_and_the_release_itself_are_refused(
-    release: Path, whole: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_other_decoding_the_release_itself_and_a_build_of_other_pixels_are_refused(
+    again: Callable[[], Rebuilt], whole: Built, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = builds.load_clean
-    monkeypatch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
     decoded = r"the image of clean is blake3:\w+, made again; .* decoded or resized otherwise here"
-    with pytest.raises(VerificationError, match=decoded):
-        rebuild(release, out=tmp_path / "out", jobs=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(builds, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
+        with pytest.raises(VerificationError, match=decoded):
+            again()
     assert not (tmp_path / "out").exists()
     with pytest.raises(BuildError, match="is the release itself"):
-        rebuild(release_of(whole.directory, tmp_path / "out" / "small-1.0.0"), out=tmp_path / "out")
+        rebuild(release_of(whole.directory, tmp_path / "self" / "small-1.0.0"), out=tmp_path / "self")
+    with other_pixels("contrast/1"):
+        made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
+    other = r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
+    with pytest.raises(VerificationError, match=other):
+        again()
+    assert (made.directory / "manifest.json").exists()
 
 
 def test_where_a_difference_begins(
-    release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+    release: Path,
+    again: Callable[[], Rebuilt],
+    whole: Built,
+    tmp_path: Path,
+    files: Files,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One sample decodes otherwise, and one image of another sample is corrupted otherwise: both are said, each at its
     own step.
@@ -130,82 +150,44 @@ def test_where_a_difference_begins(
     real_load, real_walk = worker.load_clean, tree.walk
 
     def load(source: Any, chosen: Any, preprocessing: Any) -> Any:
-        image = real_load(source, chosen, preprocessing)
-        return image ^ np.uint8(1) if chosen.sample.index == 2 else image
+        return real_load(source, chosen, preprocessing) ^ np.uint8(chosen.sample.index == 2)
 
     def walk(*arguments: Any, **options: Any) -> Any:
         for set_id, images in real_walk(*arguments, **options):
             changed = images.copy()
-            if set_id == "contrast/3":
-                changed[5, 0, 0, 0] ^= 4
+            changed[5, 0, 0, 0] ^= 4 * (set_id == "contrast/3")
             yield set_id, changed
 
     with monkeypatch.context() as patch:
         patch.setattr(worker, "load_clean", load)
         patch.setattr(tree, "walk", walk)
         with pytest.raises(VerificationError) as caught:
-            rebuild(release, out=tmp_path / "out", jobs=1)
+            again()
     said = str(caught.value)
     ids = [json.loads(line)["id"] for line in (release / "samples.jsonl").read_text("utf-8").splitlines()]
     assert f"decoding or preprocessing: 1 ({ids[2]})" in said
     assert f"corruption, contrast/3: 1 ({ids[5]})" in said
     assert said.count("corruption, ") == 1
-    assert not (tmp_path / "out" / "small-1.0.0" / "manifest.json").exists()
-    # nothing that came out otherwise was kept, so the same call ends well
-    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
-
-
-def test_a_part_without_differences_is_kept(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # parts that came out otherwise are not kept, and others are, so the same call ends well
     with other_pixels("contrast/1"):
         with pytest.raises(VerificationError, match="corruption, contrast/1: 8 "):
-            rebuild(release, out=tmp_path / "out", jobs=1)
-        kept = list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))
+            again()
+        kept = [path.read_text() for path in parts_of(tmp_path)]
         monkeypatch.setattr(rebuilding, "ENOUGH", 8)
         with pytest.raises(VerificationError, match=r"contrast/1: 8 \("):
-            rebuild(release, out=tmp_path / "out", jobs=1)
+            again()
     assert kept
-    assert all('"contrast/1"' not in path.read_text() for path in kept)
-
-
-def test_parts_of_an_earlier_call_are_compared_too(
-    release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another
-    machine.
-    """
-    real = worker.write_sidecar
-
-    def commit(*arguments: Any) -> None:
-        real(*arguments)
-        raise Killed
-
-    with other_pixels(), monkeypatch.context() as patch:
-        patch.setattr(worker, "write_sidecar", commit)
-        with pytest.raises(Killed):
-            rebuild(release, out=tmp_path / "out", jobs=1)
-    assert len(list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))) == 1
-    compared = r"(?s)images differ from those of .* \(\d+ were compared\).*corruption, .*: 8 "
-    with pytest.raises(VerificationError, match=compared):
-        rebuild(release, out=tmp_path / "out", jobs=1)
-    assert not list((tmp_path / "out").glob("*/manifest.json"))
-    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
-
-
-def test_a_finished_build_of_other_pixels_is_no_result(release: Path, small_recipe: Path, tmp_path: Path) -> None:
-    with other_pixels("contrast/1"):
-        made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
-    other = r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
-    with pytest.raises(VerificationError, match=other):
-        rebuild(release, out=tmp_path / "out", jobs=1)
-    assert (made.directory / "manifest.json").exists()
+    assert not any('"contrast/1"' in part for part in kept)
+    assert not (tmp_path / "out" / "small-1.0.0" / "manifest.json").exists()
+    assert files(again().built.directory) == files(whole.directory)
 
 
 def test_other_encoded_bytes_are_said_and_are_no_failure(
-    release: Path, whole: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    again: Callable[[], Rebuilt], whole: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = ImageEncoding.encode
     monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
-    made = rebuild(release, out=tmp_path / "out", jobs=1)
+    made = again()
     assert (made.built.digest, made.identical) == (whole.digest, False)
     assert made.other_images == 8 * len(whole.manifest.sets)
     assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
@@ -218,38 +200,37 @@ def _edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), "utf-8")
 
 
+def _other_rows(release: Path) -> None:
+    """Other rows with a matching hash still do not give the set's digest."""
+    rows = release / "sets/contrast/1.jsonl"
+    lines = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
+    lines[0]["pixels"] = "blake3:" + "0" * 64
+    data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+    _edit(release / "manifest.json", sha256_file(rows), sha256_bytes(data))
+    rows.write_bytes(data)
+
+
 def test_a_release_that_contradicts_itself_is_refused(whole: Built, tmp_path: Path) -> None:
-    manifest, rows = "manifest.json", "sets/contrast/1.jsonl"
-
-    def other_rows(release: Path) -> None:
-        """Other rows with a matching hash still do not give the set's digest."""
-        lines = [json.loads(line) for line in (release / rows).read_text("utf-8").splitlines()]
-        lines[0]["pixels"] = "blake3:" + "0" * 64
-        data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-        _edit(release / manifest, sha256_file(release / rows), sha256_bytes(data))
-        (release / rows).write_bytes(data)
-
-    damages: dict[str, Callable[[Path], Any]] = {
-        "row": lambda r: _edit(r / rows, "0", "1"),
-        "rows": lambda r: (r / rows).unlink(),
-        "samples": lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'),
-        "sums": lambda r: _edit(r / manifest, '"license": "', '"license": "x'),
-        "seed": lambda r: _edit(r / manifest, '"seed": 0', '"seed": 1'),
-        "parameter": lambda r: _edit(r / manifest, '"sigma": 0.3', '"sigma": -0.3'),
-        "resealed": other_rows,
-    }
-    for name, damage in damages.items():
-        release = release_of(whole.directory, tmp_path / name)
+    rows, said = "sets/contrast/1.jsonl", "is not a release that images can be made from"
+    damages: list[tuple[Callable[[Path], Any], bool, str]] = [
+        (lambda r: _edit(r / rows, "0", "1"), True, said),
+        (lambda r: (r / rows).unlink(), True, said),
+        (lambda r: _edit(r / "samples.jsonl", '"label": 0', '"label": 1'), True, said),
+        (lambda r: _edit(r / "manifest.json", '"license": "', '"license": "x'), True, said),
+        (lambda r: _edit(r / "manifest.json", '"seed": 0', '"seed": 1'), False, said),
+        (lambda r: _edit(r / "manifest.json", '"sigma": 0.3', '"sigma": -0.3'), False, said),
+        (_other_rows, False, "the rows give blake3:"),
+    ]
+    for number, (damage, sums, match) in enumerate(damages):
+        release = release_of(whole.directory, tmp_path / f"{number}")
         damage(release)
-        if name in ("seed", "parameter", "resealed"):
+        if not sums:
             (release / "SHA256SUMS").unlink()
-        said = "the rows give blake3:" if name == "resealed" else "is not a release that images can be made from"
-        with pytest.raises(VerificationError, match=said):
+        with pytest.raises(VerificationError, match=match):
             rebuild(release, out=tmp_path / "out", jobs=1)
     small = small_release_of(whole.directory, tmp_path)
     (small / "PARTIAL.json").unlink()
-    gone = r"sets/contrast/1\.jsonl: unreadable: No such file"
-    with pytest.raises(VerificationError, match=gone):
+    with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: unreadable: No such file"):
         rebuild(small, out=tmp_path / "out", jobs=1)
     assert not (tmp_path / "out").exists()
 

@@ -19,26 +19,26 @@ import corruptset
 from corruptset.generate.views import view
 from corruptset.manifests.release.pack import pack
 
-NOISE = '[[sets]]\ncorruptions = ["gaussian_noise"]\nseverities = [3]\n'
-KINDS: dict[str, dict[str, Any]] = {
-    "": {}, " by set": {"by": "set"}, " split": {"max_bytes": 90_000}, " records": {"manifest_only": True},
-}  # fmt: skip
-"""Ways to pack."""
+
+def record_of(folder: Path) -> Any:
+    return json.loads((folder / "croissant.json").read_bytes())
 
 
 def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
     png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(view, "SHARD", 8)
-    done = export("webdataset", png, tmp_path / "a")
+    sets = ["clean", "contrast/3", "contrast-3+brightness-2"]
+    done = export("webdataset", png, tmp_path / "a", sets=sets)
     monkeypatch.setattr("time.time", lambda: 12345.0)
-    export("webdataset", png, tmp_path / "b")
+    export("webdataset", png, tmp_path / "b", sets=sets)
     assert layouts.files_of(tmp_path / "a") == layouts.files_of(tmp_path / "b")
-    data = corruptset.open(png)
     said = json.loads((tmp_path / "a/VIEW.json").read_text("utf-8"))["sets"]
-    tops = [(set_id, f"small-c-1.0.0/{set_id}/{k:06d}.tar") for set_id in data.set_ids for k in range(3)]
-    assert sorted((s["id"], s["path"]) for s in said) == sorted(tops)
-    for set_id in data.set_ids:
+    assert {(s["id"], s["path"]) for s in said} == {
+        (set_id, f"small-c-1.0.0/{set_id}/{k:06d}.tar") for set_id in sets for k in range(3)
+    }
+    data = corruptset.open(png)
+    for set_id in sets:
         index = 0
         for tar in sorted((done.top / set_id).glob("*.tar")):
             with tarfile.open(tar) as archive:
@@ -48,8 +48,8 @@ def test_webdatasets_tars_are_deterministic_and_their_keys_have_no_dots(
             assert {name.count(".") for name in contents} == {1}
             for key in dict.fromkeys(name.partition(".")[0] for name in contents):
                 np.testing.assert_array_equal(pixels(contents[f"{key}.png"]), data[set_id].image(index))
-                assert int(contents[f"{key}.cls"]) == data.samples[index].label
-                assert json.loads(contents[f"{key}.json"])["id"] == data.samples[index].id
+                sample, about = data.samples[index], json.loads(contents[f"{key}.json"])
+                assert (int(contents[f"{key}.cls"]), about["id"]) == (sample.label, sample.id)
                 index += 1
         assert index == 20
 
@@ -58,7 +58,7 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
     named: Path, named_views: Callable[[str], Path]
 ) -> None:
     data, top = corruptset.open(named), named_views("croissant") / "small-c-1.0.0"
-    record = json.loads((top / "croissant.json").read_text("utf-8"))
+    record = record_of(top)
     assert record["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     objects = [o for o in record["distribution"] if o["@type"] == "cr:FileObject"]
     assert {o["contentUrl"]: o["sha256"] for o in objects} == {
@@ -66,13 +66,13 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
     }
     assert [r["@id"] for r in record["recordSet"]] == data.set_ids
     tars = {o["@id"]: o["contentUrl"] for o in objects}
+    folders = [data.classes[s.class_index].folder for s in data.samples]
     for one in record["recordSet"]:
         regexes = {f["name"].rpartition("/")[2]: f["source"].get("transform", {}).get("regex") for f in one["field"]}
         assert list(regexes) == ["image", "index", "label", "class", "path"]
         files = members(top / tars[f"{one['@id']}.tar"])
         # mlcroissant sorts what it extracted by path, and matches from a path's beginning
         found = [{n: re.match(r, name)[1] for n, r in regexes.items() if r} for name in sorted(files)]  # type: ignore[index]
-        folders = [data.classes[s.class_index].folder for s in data.samples]
         assert found == [
             {"index": f"{s.index:02d}", "label": str(s.label), "class": folder, "path": f"{folder}/{s.id}.JPEG"}
             for s, folder in zip(data.samples, folders, strict=True)
@@ -81,37 +81,29 @@ def test_croissant_names_every_tar_with_its_hash_and_reads_a_members_path_in_the
             assert content == (named / row.files[0].path).read_bytes()
 
 
-def urls(croissant: Path) -> set[str]:
-    record = json.loads(croissant.read_bytes())
-    return {o["contentUrl"] for o in record["distribution"] if o["encodingFormat"] == "application/x-tar"}
-
-
 def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     """mlcroissant looks up what it extracted by `contentUrl` alone."""
+    noise = '[[sets]]\ncorruptions = ["gaussian_noise"]\nseverities = [3]\n'
     crops, others = (layouts.write_crops(tmp_path / f"{side}", classes=4, each=1, side=side) for side in (32, 40))
-    png, jpeg = (layouts.write_recipe(tmp_path, encoding=e, more=NOISE) for e in ("png", "jpeg"))
-    worse = tmp_path / "worse.toml"
-    worse.write_text(jpeg.read_text("utf-8").replace('format = "jpeg"', 'format = "jpeg"\nquality = 40'))
+    png, jpeg = (layouts.write_recipe(tmp_path, encoding=e, more=noise) for e in ("png", "jpeg"))
     builds: dict[str, tuple[Path, Path, dict[str, Any]]] = {
-        "it": (png, crops, {}),
-        "seed": (png, crops, {"seed": 1}),
-        "source": (png, others, {}),
-        "jpeg": (jpeg, crops, {}),
-        "quality": (worse, crops, {}),
-        "it again": (png, crops, {}),
-    }
-    made: dict[str, set[str]] = {}
+        "it": (png, crops, {}), "seed": (png, crops, {"seed": 1}), "source": (png, others, {}),
+        "jpeg": (jpeg, crops, {}), "it again": (png, crops, {}),
+    }  # fmt: skip
+    packs: list[dict[str, Any]] = [{}, {"by": "set"}, {"manifest_only": True}]
+    urls: dict[str, set[str]] = {}
     for name, (recipe, source, more) in builds.items():
         directory = layouts.make(recipe, source, tmp_path / name, **more)
-        made[f"view {name}"] = urls(export("croissant", directory, tmp_path / f"view-{name}").top / "croissant.json")
-        for kind, options in KINDS.items():
-            pack(directory, out := tmp_path / f"pack-{name}{kind}", family_of=lambda name: name, **options)
-            made[f"pack {name}{kind}"] = urls(out / "croissant.json")
+        folders = [export("croissant", directory, tmp_path / f"view-{name}").top]
+        folders += [pack(directory, tmp_path / f"{name}-{o}", family_of=lambda name: name, **o).path for o in packs]
+        for number, folder in enumerate(folders):
+            objects = [o for o in record_of(folder)["distribution"] if o["encodingFormat"] == "application/x-tar"]
+            urls[f"{name} {number}"] = {o["contentUrl"] for o in objects}
     # the same again has the same names, wherever and whenever
-    again = {name.replace(" again", ""): made.pop(name) for name in [*made] if "again" in name}
-    assert again.items() <= made.items()
-    listed = [u for found in made.values() for u in found]
-    assert len(listed) == len(set(listed)), made
+    again = {name.replace(" again", ""): urls.pop(name) for name in [*urls] if "again" in name}
+    assert again.items() <= urls.items()
+    listed = [url for found in urls.values() for url in found]
+    assert len(listed) == len(set(listed)), urls
 
 
 def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> None:
@@ -120,10 +112,9 @@ def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> No
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")
     built = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
-    pack(built, tmp_path / "packed", family_of=lambda name: name)
-    record = json.loads((tmp_path / "packed/croissant.json").read_bytes())
-    samples = next(r for r in record["recordSet"] if r["@id"] == "samples")
-    table = json.loads((tmp_path / "packed/croissant-samples.json").read_bytes())
+    packed = pack(built, tmp_path / "packed", family_of=lambda name: name).path
+    samples = next(r for r in record_of(packed)["recordSet"] if r["@id"] == "samples")
+    table = json.loads((packed / "croissant-samples.json").read_bytes())
     assert {f["source"]["extract"]["jsonPath"] for f in samples["field"]} == {f"$.{name}[*]" for name in table}
     assert (table["class"], table["folder"]) == (["00", "00", "01", "01"],) * 2
     assert (table["id"], table["label"]) == ([s.id for s in corruptset.open(built).samples], [0, 0, 1, 1])

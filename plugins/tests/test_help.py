@@ -1,0 +1,21 @@
+"""The help of add-ons' commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+CODE = (
+    "import sys; from corruptset.cli.app import run\n"
+    "for words in ([], ['pairs-sheet'], ['pairs-score'], ['stream'], ['schedule'], ['calibrate']):\n"
+    "    sys.argv[1:] = [*words, '--help']\n"
+    "    try: run()\n"
+    "    except SystemExit: pass\n"
+    "print([name for name in 'numba numpy PIL cv2 scipy'.split() if name in sys.modules])"
+)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    told = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout
+    assert all(f"corruptset {name} " in told for name in "pairs-sheet pairs-score stream schedule calibrate".split())
+    assert told.splitlines()[-1] == "[]"
