@@ -95,18 +95,15 @@ def test_lines_of_a_sheet() -> None:
 
 
 def test_the_sheets_of_large_recipes_are_bounded_and_whole() -> None:
-    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128), ("imagenet-c-all", 128)):
+    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128)):
         pictures = {one.id: flat(7, 224, 224) for one in load_recipe(recipe).resolve().sets}
-        lines = sheet_lines(pictures)
-        assert sum(cell is not None for line in lines for _, cell in line.cells) == len(pictures.keys() - {"clean"}), (
-            recipe
-        )
-        drawn = contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
-        sheet = np.asarray(Image.open(io.BytesIO(drawn)))
+        cells = [cell for line in sheet_lines(pictures) for _, cell in line.cells if cell is not None]
+        assert len(cells) == len(pictures.keys() - {"clean"}), recipe
+        sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe))))
         assert sheet.shape[0] * sheet.shape[1] <= MOST_PIXELS, recipe
         assert (sheet == 9).all(axis=2).sum() >= least**2, recipe
-        assert drawn == contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
-        assert drawn != contact_sheet(pictures, clean=flat(9, 224, 224), title="another")
+    drawn, again, another = (contact_sheet({"fog/1": flat(7)}, clean=flat(9), title=title) for title in "aab")
+    assert drawn == again != another
 
 
 def test_thinning_keeps_a_grid_whole() -> None:
