@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import io
 import pickle
-import random
 import struct
 import tarfile
-from collections.abc import Sequence
-from typing import Any
 
 import archives
 import h5py
@@ -27,7 +24,7 @@ from corruptset.generate.sources.tarred import list_tar
 class TarFolder(Target):
     """``folder:x.tar``."""
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         kinds = [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
         pictures = {f"{c}/{i}.{s}": save(k, which=i % 2) for i, (c, k, s) in enumerate(kinds)}
         made = []
@@ -36,11 +33,11 @@ class TarFolder(Target):
             made.append(archives.tar(self.folder / "made.tar", pictures | long, format=form).read_bytes())
         return made
 
-    def mutated(self, rng: random.Random) -> bytes:
+    def mutated(self, rng):
         data = super().mutated(rng)
         return sealed_tar(data) if rng.random() < 0.6 else data
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         path = self.put("x.tar", data)
         source = open_source(f"folder:{path}")
         held = {}
@@ -81,7 +78,7 @@ class Lettered(Target):
 
     text_letters = b""
 
-    def mutated(self, rng: random.Random) -> bytes:
+    def mutated(self, rng):
         data = rng.choice(self.files)
         text = data[:1] in self.text_letters
         return data[:1] + mutate(data[1:], rng, others=[f[1:] for f in self.files], text=text)
@@ -90,12 +87,12 @@ class Lettered(Target):
 class Idx(Lettered):
     """``mnist:FOLDER``: the file of images or of labels is mutated, the other one is whole."""
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         images = archives.idx(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
         self.whole = {b"I": images, b"L": archives.idx([3, 9])}
         return [letter + content for letter, content in self.whole.items()]
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         images, labels = (self.whole | {data[:1]: data[1:]}).values()
         self.put("m/t10k-images-idx3-ubyte", images)
         self.put("m/t10k-labels-idx1-ubyte", labels)
@@ -119,7 +116,7 @@ class Cifar(Lettered):
     names = ("test_batch", "batches.meta")
     text_letters = b"\1"
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         rows = archives.crops(3, seed=5)
         dumps = [archives.python2_batch, *(archives.modern_batch(p) for p in (2, 3, 4, 5))]
         made = [archives.ten_python(rows, dump=dump) for dump in dumps]
@@ -127,7 +124,7 @@ class Cifar(Lettered):
         self.whole = whole[0]
         return [bytes([k]) + one[name] for one in whole for k, name in enumerate(self.names)]
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         given = {**self.whole, self.names[data[0]]: data[1:]}
         for name, content in given.items():
             self.put(f"c/{name}", content)
@@ -141,7 +138,7 @@ class Icons(Target):
     reader as an oracle: it would run what a mutation names.
     """
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         lists = icons.fields(12)
         arrays, objects = (
             {name: values if name == "image" else np.array(values, kind) for name, values in lists.items()}
@@ -152,12 +149,12 @@ class Icons(Target):
         np.lib.format.write_array_header_1_0(head, {"descr": "|O", "fortran_order": False, "shape": ()})
         made = []
         for value in (lists, arrays, objects, last):
-            whole: Any = np.empty((), object)
+            whole = np.empty((), object)
             whole[()] = value
             made += [head.getvalue() + pickle.dumps(whole, protocol) for protocol in (2, 4, 5)]
         return made
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         path = self.put("Icons-50.npy", data)
         for groups in ("style", "subtype"):
             source = open_source(f"icons50:{path}", groups=groups)
@@ -172,7 +169,7 @@ class Icons(Target):
 class Npy(Lettered):
     text_letters = b"IL"
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         made = []
         for letter, values in (
             (b"I", RGB),
@@ -186,7 +183,7 @@ class Npy(Lettered):
                 made.append(letter + out.getvalue())
         return made
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         whole = {b"I": self.files[0][1:], b"L": self.files[4][1:], data[:1]: data[1:]}
         images, labels = (self.put(f"{letter.decode()}.npy", content) for letter, content in whole.items())
         source = open_source(f"npy:{images},{labels}")
@@ -200,7 +197,7 @@ class Npy(Lettered):
 class Hdf5(Target):
     """``hdf5:FILE``: pixels, compressed pixels, encoded images."""
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         made = []
         for options in ({}, {"compression": "gzip"}, {"fletcher32": True}, None):
             path = self.folder / "made.h5"
@@ -215,7 +212,7 @@ class Hdf5(Target):
             made.append(path.read_bytes())
         return made
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         source = open_source(f"hdf5:{self.put('x.h5', data)}")
         with h5py.File(self.folder / "x.h5", "r", locking=False) as file:
             labels, rows = file["labels"][()].tolist(), file["images"]

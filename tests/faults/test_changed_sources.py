@@ -10,7 +10,6 @@ import pytest
 from layouts import files_of
 
 from corruptset.errors import BuildError, Interrupted, SourceError
-from corruptset.generate.build import ProgressEvent
 
 SETS = ["contrast/*", "brightness/*"]
 FILE, ID = "03_class/im.1.png", "source: 03_class/im.1: label 3, sha256:"
@@ -32,12 +31,10 @@ def change(source: Path, how: str) -> None:
         ("replaced", True, [ID]),
     ],
 )
-def test_a_source_that_has_changed_is_refused_with_the_list(
-    tmp_path: Path, recipe: Path, how: str, finished: bool, lines: list[str]
-) -> None:
+def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path, recipe, how, finished, lines):
     source, out = layouts.write_crops(tmp_path / "source"), tmp_path / "out"
 
-    def stop(event: ProgressEvent) -> None:
+    def stop(event):
         if event.phase == "building" and event.parts_done == 2:
             raise KeyboardInterrupt
 
@@ -63,10 +60,10 @@ def test_a_source_that_has_changed_is_refused_with_the_list(
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
-def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path: Path, recipe: Path, how: str) -> None:
+def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path, recipe, how):
     source, done = layouts.write_crops(tmp_path / "source"), list[str]()
 
-    def progress(event: ProgressEvent) -> None:
+    def progress(event):
         if event.phase == "preparing" and not done:
             done.append(how)
             change(source, how)

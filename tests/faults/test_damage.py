@@ -13,7 +13,7 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,10 @@ UNDERIVABLE = {
 
 
 @pytest.fixture
-def copy(shared: layouts.Shared, tmp_path: Path) -> Callable[[str], Path]:
+def copy(shared, tmp_path):
     """Return a copy of a small build of this kind."""
 
-    def copied(name: str) -> Path:
+    def copied(name):
         recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
         options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"format": "both", "sets": SETS}
         root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, **options)
@@ -96,7 +96,7 @@ def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[
 
 @pytest.mark.parametrize("count", [14, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", BUILDS)
-def test_each_flipped_byte_is_found_and_its_file_named(copy: Callable[[str], Path], name: str, count: int) -> None:
+def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
     root, rng = copy(name), random.Random(f"{name} {count}")
     good, tried = layouts.files_of(root), Counter[str]()
     kinds = sorted({kind_of(path) for path in good})
@@ -121,9 +121,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(copy: Callable[[str], Pat
         *(pytest.param(way, "jpeg", 12, marks=pytest.mark.long) for way in WAYS[1:]),
     ],
 )
-def test_damage_is_named_and_mended(
-    copy: Callable[[str], Path], shared: layouts.Shared, way: str, name: str, times: int
-) -> None:
+def test_damage_is_named_and_mended(copy, shared, way, name, times):
     root = copy(name)
     good = layouts.files_of(root)
     # without its manifest a directory is an incomplete build, and nothing else of it is looked at
@@ -143,7 +141,7 @@ def test_damage_is_named_and_mended(
         assert layouts.files_of(root) == good
 
 
-def test_a_manifest_cannot_be_mended_and_that_is_said(copy: Callable[[str], Path], shared: layouts.Shared) -> None:
+def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared):
     root = copy("jpeg")
     for seed in range(3):
         good = (root / "manifest.json").read_bytes()
@@ -175,12 +173,12 @@ def other(value: Any) -> Any:
 
 @pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("sealed", [False, True])
-def test_every_edited_field_of_a_manifest_is_found(copy: Callable[[str], Path], sealed: bool, most: int) -> None:
+def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
     """At once, and mostly also if its hash is put right."""
     root = copy("jpeg")
     text, sums = (root / "manifest.json").read_bytes(), (root / "SHA256SUMS").read_bytes()
     every = list(leaves(json.loads(text)))
-    missed: set[str] = set()
+    missed = set()
     for path in random.Random(1).sample(every, min(most, len(every))):
         manifest = inner = json.loads(text)
         for key in path[:-1]:

@@ -20,7 +20,7 @@ import targets
         *(pytest.param(target, 150, marks=pytest.mark.ci) for target in targets.TARGETS if target != "broken"),
     ],
 )
-def test_mutations(target: str, count: int) -> None:
+def test_mutations(target, count):
     counts = fuzzing.run(target, count, seed=count)
     print(counts)
     assert counts.outcomes.total() == count
@@ -33,7 +33,7 @@ def test_mutations(target: str, count: int) -> None:
     assert counts.memory < fuzzing.MEMORY
 
 
-def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of() -> None:
+def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of():
     data = bytes(range(256)) * 4
     made, again = (
         [mutating.mutate(data, random.Random(f"x/0/{i}"), others=[data[::-1]], text=True) for i in range(200)]
@@ -44,7 +44,7 @@ def test_a_mutation_is_the_same_each_time_and_differs_from_what_it_was_made_of()
     assert len(set(made)) > 190
 
 
-def test_the_harness_finds_exceptions_memory_crashes_and_hangs() -> None:
+def test_the_harness_finds_exceptions_memory_crashes_and_hangs():
     counts = fuzzing.run("broken", 5, hang=0.5)
     said = dict(counts.failed)
     assert counts.outcomes == {"right": 1, "failed": 4}

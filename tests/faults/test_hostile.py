@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gzip
-import hashlib
 import io
-import json
 import os
 import re
 import resource
@@ -24,7 +22,7 @@ import archives
 import layouts
 import numpy as np
 import pytest
-from damage import edit_lines
+from damage import edit_lines, edit_manifest
 from PIL import Image
 
 import corruptset
@@ -68,7 +66,7 @@ for path in sys.argv[1:]:
 """
 
 
-def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(tmp_path: Path) -> None:
+def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(tmp_path):
     for bomb in (png_bomb, tiff_bomb):
         (tmp_path / bomb.__name__).write_bytes(bomb())
         assert (tmp_path / bomb.__name__).stat().st_size < 200_000
@@ -80,7 +78,7 @@ def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_de
         assert int(line.split()[0]) < 20_000  # KiB
 
 
-def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path, monkeypatch):
     """The limit is lowered here: to expand eight gigabytes takes half a minute."""
     monkeypatch.setattr(tarred, "MOST_BYTES", 8 << 20)
     head = struct.pack(">IIII", 0x803, 1 << 20, 28, 28)
@@ -96,7 +94,7 @@ def test_a_gzipped_file_that_expands_a_thousandfold(tmp_path: Path, monkeypatch:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000  # KiB
 
 
-def test_names_in_a_tar(tmp_path: Path) -> None:
+def test_names_in_a_tar(tmp_path):
     out = io.BytesIO()
     Image.fromarray(archives.crops(1)[0][0]).save(out, "PNG")
     path, data = tmp_path / "x.tar", out.getvalue()
@@ -138,20 +136,10 @@ def test_names_in_a_tar(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def stranger(shared: layouts.Shared, tmp_path: Path) -> Callable[[str], Path]:
+def stranger(shared, tmp_path):
     """Return a copy of a data set in a folder of its own."""
     built = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], format="both")
     return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
-
-
-def resealed(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the manifest and make SHA256SUMS agree, as whoever means harm would."""
-    path, sums = root / "manifest.json", root / "SHA256SUMS"
-    record = json.loads(path.read_text())
-    old = hashlib.sha256(path.read_bytes()).hexdigest()
-    change(record)
-    path.write_text(json.dumps(record))
-    sums.write_text(sums.read_text().replace(old, hashlib.sha256(path.read_bytes()).hexdigest()))
 
 
 UP = "../../../../evil"
@@ -168,12 +156,10 @@ EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 @pytest.mark.parametrize("edit", [*EDITS, "id", "path"])
-def test_records_of_a_stranger_write_nothing_outside(
-    stranger: Callable[[str], Path], tmp_path: Path, edit: str
-) -> None:
+def test_records_of_a_stranger_write_nothing_outside(stranger, tmp_path, edit):
     root = stranger("x")
     if edit in EDITS:
-        resealed(root, EDITS[edit])
+        edit_manifest(root, EDITS[edit], reseal=True)
     else:
         edit_lines(root / "samples.jsonl", lambda rows: rows[0].update({edit: UP}))
     for view in ("imagenet-c", "webdataset"):
@@ -190,11 +176,11 @@ def test_records_of_a_stranger_write_nothing_outside(
     assert not Path("/tmp/evil").exists()
 
 
-def test_links_that_lead_out_are_not_followed(stranger: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+def test_links_that_lead_out_are_not_followed(stranger, monkeypatch):
+    opened = []
     real = builtins.open
 
-    def watched(file: Any, *arguments: Any, **options: Any) -> Any:
+    def watched(file, *arguments, **options):
         opened.append(os.path.realpath(file) if isinstance(file, (str, os.PathLike)) else "")
         return real(file, *arguments, **options)
 
@@ -207,7 +193,7 @@ def test_links_that_lead_out_are_not_followed(stranger: Callable[[str], Path], m
         with monkeypatch.context() as patch:
             patch.setattr(builtins, "open", watched)
             patch.setattr(io, "open", watched)
-            prefer: Any = "hdf5" if "hdf5" in name else "folder"
+            prefer = "hdf5" if "hdf5" in name else "folder"
             with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
                 list(corruptset.open(root, prefer=prefer)["contrast/1"])
             if prefer == "folder":
@@ -218,7 +204,7 @@ def test_links_that_lead_out_are_not_followed(stranger: Callable[[str], Path], m
         assert not any(o.startswith(str(elsewhere)) for o in opened)
 
 
-def test_a_link_that_stays_inside_is_followed_by_open(stranger: Callable[[str], Path]) -> None:
+def test_a_link_that_stays_inside_is_followed_by_open(stranger):
     """A data set may be kept in pieces by its owner; `verify` still names the link."""
     root = stranger("x")
     expected = corruptset.open(root, prefer="folder")["contrast/1"].array()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from pathlib import Path
 
 import interrupting
 import layouts
@@ -19,7 +18,7 @@ from corruptset.interruption import Interruption
 BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 --any-shape --json --out"
 
 
-def test_six_times_while_workers_start(tmp_path: Path) -> None:
+def test_six_times_while_workers_start(tmp_path):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: "build: checking" in running.err())
     done = running.press()
@@ -28,7 +27,7 @@ def test_six_times_while_workers_start(tmp_path: Path) -> None:
     assert '"exit_code": 130' in done.out
 
 
-def test_sigterm_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path: Path) -> None:
+def test_sigterm_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path):
     picture = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
     running = interrupting.Running(["corrupt", str(picture), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
@@ -36,21 +35,19 @@ def test_sigterm_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path: Path)
     assert (done.code, done.err) == (130, "Interrupted.\n")
 
 
-def test_one_that_comes_while_one_of_a_destructor_is_sent_again_is_not_printed(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_one_that_comes_while_one_of_a_destructor_is_sent_again_is_not_printed(monkeypatch, capfd):
     """Seen once in 88 moments: Python printed the KeyboardInterrupt of the hook that it had called."""
 
     class Slow(threading.Timer):
-        def start(self) -> None:
+        def start(self):
             signal.raise_signal(signal.SIGINT)
             super().start()
 
     class Deaf:
-        def __del__(self) -> None:
+        def __del__(self):
             signal.raise_signal(signal.SIGINT)
 
-    def work() -> None:
+    def work():
         Deaf()
         threading.Event().wait(20)
 
@@ -65,7 +62,7 @@ def test_one_that_comes_while_one_of_a_destructor_is_sent_again_is_not_printed(
     assert capfd.readouterr().err == ""
 
 
-def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path: Path) -> None:
+def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path):
     good = "build: checking\nInterrupted. What was committed stands:\n  corruptset build x\n"
     for code, err, alone, right in (
         (130, good, True, True),
@@ -88,6 +85,6 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path: Path
         pytest.param(8, "", marks=pytest.mark.long),
     ],
 )
-def test_moments_of_commands(moments: int, names: str) -> None:
+def test_moments_of_commands(moments, names):
     said = run_script(interrupting, "--moments", str(moments), "--commands", names)
     assert said.endswith(f"\n{moments * (names.count(',') + 1 if names else 11)} moments, 0 wrong\n")

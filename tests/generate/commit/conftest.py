@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import layouts
 import pytest
 
 import corruptset
 from corruptset.errors import Interrupted
-from corruptset.generate.build import ProgressEvent
 
 
 @pytest.fixture
-def make(shared: layouts.Shared, tmp_path: Path) -> Callable[..., Any]:
+def make(shared, tmp_path):
     """Build crops, as JPEG and by this process, into a folder of this test."""
     recipe, crops = shared.recipe(encoding="jpeg"), shared.crops(each=1)
 
-    def run(out: str = "out", **options: Any) -> Any:
+    def run(out="out", **options):
         given = {"jobs": 1, "metrics": 0, "sets": ["*"], "format": "both", "page": False, "any_shape": True, **options}
         if "view" in given:
             del given["format"]
@@ -29,11 +24,11 @@ def make(shared: layouts.Shared, tmp_path: Path) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def stopped(make: Callable[..., Any]) -> Callable[..., None]:
+def stopped(make):
     """Build, and press Ctrl-C when so many parts are done."""
 
-    def run(parts: int, **options: Any) -> None:
-        def stop(event: ProgressEvent) -> None:
+    def run(parts, **options):
+        def stop(event):
             if event.phase == "building" and event.parts_done == parts:
                 raise KeyboardInterrupt
 
@@ -45,10 +40,10 @@ def stopped(make: Callable[..., Any]) -> Callable[..., None]:
 
 
 @pytest.fixture
-def whole(shared: layouts.Shared) -> Callable[..., layouts.Files]:
+def whole(shared):
     """Return the files of a build that nothing happened to."""
 
-    def files(**options: Any) -> layouts.Files:
+    def files(**options):
         given = {"format": "both", **options}
         if "view" in given:
             del given["format"]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import random
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import layouts
 import pytest
@@ -14,44 +11,38 @@ from layouts import files_of
 
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, MissingParts, SourceError
-from corruptset.generate.build import PartBuilt, ProgressEvent
 from corruptset.generate.commit import array_jobs
 from corruptset.generate.work import worker
 
 SETS = ["contrast/*", "brightness/*"]
-Make = Callable[..., Any]
 
 
 @pytest.mark.parametrize("sink", [{"format": "folder"}, {"format": "hdf5"}, {"view": "cifar-c"}])
-def test_seven_jobs_in_any_order_make_what_one_process_makes(
-    make: Make, shared: layouts.Shared, sink: dict[str, Any]
-) -> None:
+def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink):
     options = {"sets": SETS, "metrics": 8, "recipe": shared.recipe(), **sink}
     whole = make("whole", **options)
     order = list(range(7))
     random.Random(str(sink)).shuffle(order)
-    made: list[PartBuilt] = [make(part=(i, 7), **options) for i in order[:4]]
+    made = [make(part=(i, 7), **options) for i in order[:4]]
     with pytest.raises(MissingParts) as caught:
         make(finish=True, **options)
     assert caught.value.of == 7
     assert set(caught.value.jobs) == set(order[4:])
     assert f"part=({order[4]}, 7)" in str(caught.value)
     made += [make(part=(i, 7), **options) for i in caught.value.jobs]
-    again: PartBuilt = make(part=(order[0], 7), **options)
+    again = make(part=(order[0], 7), **options)
     assert (again.made, again.images, again.parts) == (0, 0, made[0].parts)
     finished = make(finish=True, **options)
     assert finished.images == 0
     assert sum(one.images for one in made) == sum(s.count for s in finished.manifest.sets)
     assert all(one.parts == one.made > 0 for one in made)
     assert files_of(finished.directory) == files_of(whole.directory)
-    late: PartBuilt = make(part=(1, 7), **options)
+    late = make(part=(1, 7), **options)
     assert (late.parts, late.images) == (0, 0)
     assert make(finish=True, **options).digest == whole.digest
 
 
-def test_an_extension_and_a_resume_are_shared_too(
-    make: Make, stopped: Make, whole: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_extension_and_a_resume_are_shared_too(make, stopped, whole, monkeypatch):
     """What was committed by a build that was stopped counts, also in other groups, and the finished build stays as it
     is until the end.
     """
@@ -65,7 +56,7 @@ def test_an_extension_and_a_resume_are_shared_too(
     assert sum(one.images for one in made) == 7 * 10 - 5 * 8  # a run of five sets stood
 
 
-def test_arrays_of_several_sizes_and_a_build_of_the_rest(make: Make, whole: Make) -> None:
+def test_arrays_of_several_sizes_and_a_build_of_the_rest(make, whole):
     make(part=(0, 3))
     make(part=(4, 5))
     with pytest.raises(MissingParts) as caught:
@@ -76,9 +67,7 @@ def test_arrays_of_several_sizes_and_a_build_of_the_rest(make: Make, whole: Make
     assert files_of(make().directory) == whole()
 
 
-def test_what_is_no_job_of_the_same_build_is_refused_by_name_and_what_was_begun_is_taken_back(
-    make: Make, tmp_path: Path
-) -> None:
+def test_what_is_no_job_of_the_same_build_is_refused_by_name_and_what_was_begun_is_taken_back(make, tmp_path):
     with pytest.raises(IncompleteBuild, match="holds no parts: make them first, with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
@@ -97,10 +86,10 @@ def test_what_is_no_job_of_the_same_build_is_refused_by_name_and_what_was_begun_
     assert not (tmp_path / "out/small-c-1.0.0").exists()
 
 
-def test_only_jobs_of_an_array_work_beside_each_other(make: Make, tmp_path: Path) -> None:
-    seen: list[str] = []
+def test_only_jobs_of_an_array_work_beside_each_other(make, tmp_path):
+    seen = []
 
-    def others(event: ProgressEvent) -> None:
+    def others(event):
         if event.phase == "building" and event.parts_done == 1 and not seen:
             for refused in (
                 make,
@@ -112,7 +101,7 @@ def test_only_jobs_of_an_array_work_beside_each_other(make: Make, tmp_path: Path
             seen.append("jobs")
             assert make(part=(2, 3)).made > 0
 
-    def beside(event: ProgressEvent) -> None:
+    def beside(event):
         if event.phase == "building" and len(seen) == 1:
             with pytest.raises(BuildError, match="it is no job of an array"):
                 make(part=(1, 3))
@@ -123,9 +112,7 @@ def test_only_jobs_of_an_array_work_beside_each_other(make: Make, tmp_path: Path
     assert seen == ["jobs", "build"]
 
 
-def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(
-    make: Make, whole: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(make, whole, tmp_path, monkeypatch):
     make(part=(0, 2), sets=["contrast/*"])
     monkeypatch.setattr(array_jobs, "WORKERS_WAIT_S", 0.1)
     monkeypatch.setattr(array_jobs, "LOOK_AGAIN_S", 0.1)
@@ -139,16 +126,14 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(
     assert files_of(make(finish=True).directory) == whole()
 
 
-def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(make, tmp_path, monkeypatch):
     """Both jobs saw that it was missing; an image that is written again would be half for a moment, in a part that is
     committed.
     """
     make(part=(0, 2))
     real, twice = worker.process, []
 
-    def late(job: Any, part: Any, *made: Any) -> Any:
+    def late(job, part, *made):
         if twice:
             return real(job, part)
         twice.append(real(job, part))
@@ -163,18 +148,16 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
     assert built.made == built.parts - 1
 
 
-def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(
-    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(recipe, tmp_path, monkeypatch):
     source, looked_at, real = layouts.write_crops(tmp_path / "source", classes=3, each=4), list[str](), array_jobs.check
     bad = source / "01_class/im.2.png"
     good = bad.read_bytes()
 
-    def check(source: Any, chosen: Any, **options: Any) -> Any:
+    def check(source, chosen, **options):
         looked_at.extend(sample.path for sample in chosen)
         return real(source, chosen, **options)
 
-    def make(out: str, **options: Any) -> Any:
+    def make(out, **options):
         given = {"jobs": 1, "metrics": 0, "sets": ["contrast/*"], "page": False, "any_shape": True, "format": "folder"}
         return corruptset.build(recipe, f"folder:{source}", tmp_path / out, **given | options)
 

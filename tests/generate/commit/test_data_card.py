@@ -5,8 +5,6 @@ they name.
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import layouts
 import numpy as np
@@ -19,9 +17,7 @@ PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
-def test_the_lines_of_the_card_read_whole_sets(
-    shared: layouts.Shared, monkeypatch: pytest.MonkeyPatch, encoding: str
-) -> None:
+def test_the_lines_of_the_card_read_whole_sets(shared, monkeypatch, encoding):
     built = shared.build(recipe={"encoding": encoding, "more": PLAIN}, format="both")
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
@@ -29,8 +25,8 @@ def test_the_lines_of_the_card_read_whole_sets(
     assert f"each set lies in {len(shards)} shards" in card
     monkeypatch.chdir(built)
     blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    own: dict[str, Any] = {}
-    h5: dict[str, Any] = {}
+    own = {}
+    h5 = {}
     exec(next(text for text in blocks if "corruptset" in text), own)
     np.testing.assert_array_equal(own["image"], next(data.images()))
     assert own["label"] == data.labels[0]
@@ -40,7 +36,7 @@ def test_the_lines_of_the_card_read_whole_sets(
     assert h5["labels"] == data.labels.tolist()
 
 
-def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_strangers(tmp_path: Path) -> None:
+def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_strangers(tmp_path):
     crops = layouts.write_crops(tmp_path / "crops", classes=2, each=1)
     for old, new in (("00_class", "10_eel"), ("01_class", "2_dog")):
         (crops / old).rename(crops / new)

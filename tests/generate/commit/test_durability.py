@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import layouts
 import pytest
 
 from corruptset.generate import build as building
@@ -17,26 +14,26 @@ SETS = ["contrast/*", "brightness/*"]
 
 @pytest.mark.parametrize("where", [{"format": "hdf5"}, {"view": "cifar-c"}])
 def test_everything_is_on_disk_before_what_speaks_for_it(
-    make: Callable[..., Any],
-    shared: layouts.Shared,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    where: dict[str, Any],
-) -> None:
-    synced: set[str] = set()
-    unnamed: dict[str, str] = {}  # what was put in place, and whose name may not be on disk yet -> its folder
-    sidecars: list[str] = []
+    make,
+    shared,
+    tmp_path,
+    monkeypatch,
+    where,
+):
+    synced = set()
+    unnamed = {}  # what was put in place, and whose name may not be on disk yet -> its folder
+    sidecars = []
     last = [""]
     real_fsync, real_replace = os.fsync, os.replace
 
-    def fsync(fd: int) -> None:
+    def fsync(fd):
         last[0] = path = os.readlink(f"/proc/self/fd/{fd}")
         synced.add(path)
         for target in [target for target, folder in unnamed.items() if folder == path]:
             del unnamed[target]
         real_fsync(fd)
 
-    def replace(source: Any, target: Any) -> None:
+    def replace(source, target):
         if tmp_path in Path(target).parents:  # and not a kernel that is compiled meanwhile
             source, target = os.fspath(source), os.fspath(target)
             assert source in synced, f"{target} is put in place before it is on disk"
@@ -60,10 +57,8 @@ def test_everything_is_on_disk_before_what_speaks_for_it(
     assert last == [os.fspath(root)]
 
 
-def test_the_space_that_is_asked_for_is_that_of_what_is_left(
-    make: Callable[..., Any], stopped: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needed: list[int] = []
+def test_the_space_that_is_asked_for_is_that_of_what_is_left(make, stopped, monkeypatch):
+    needed = []
     monkeypatch.setattr(building, "check_space", lambda directory, estimate, *_: needed.append(estimate))
     stopped(2, sets=SETS)
     make(sets=SETS)

@@ -1,11 +1,9 @@
 """More sets extend a finished build to what one build of all would be; anything else that differs is refused."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
 from layouts import files_of
 from PIL import Image
@@ -22,14 +20,13 @@ from corruptset.manifests.unfinished import read_unfinished, write_unfinished
 from corruptset.manifests.verify import ladder as verifying
 
 CONTRAST = [f"contrast/{s}" for s in range(1, 6)]
-Make = Callable[..., Any]
 
 
 def stamps(root: Path) -> dict[Path, int]:
     return {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()}
 
 
-def test_an_extension_equals_the_union_and_makes_nothing_again(make: Make, whole: Make) -> None:
+def test_an_extension_equals_the_union_and_makes_nothing_again(make, whole):
     first = make(sets=["contrast/*"])
     assert first.images == 50
     before = stamps(first.directory)
@@ -59,9 +56,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("state", ["finished", "interrupted"])
-def test_another_build_is_refused_with_the_difference(
-    make: Make, stopped: Make, shared: layouts.Shared, tmp_path: Path, state: str
-) -> None:
+def test_another_build_is_refused_with_the_difference(make, stopped, shared, tmp_path, state):
     stopped(1, sets=["contrast/1"]) if state == "interrupted" else make(sets=["contrast/1"])
     before = files_of(tmp_path)
     other = shared.recipe(encoding="jpeg", channels="keep")
@@ -73,11 +68,11 @@ def test_another_build_is_refused_with_the_difference(
     assert files_of(tmp_path) == before
 
 
-def test_another_revision_of_a_corruption_is_another_build(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_revision_of_a_corruption_is_another_build(make, monkeypatch):
     make(sets=["contrast/1"])
     real = committing.identity_of
 
-    def older(manifest: Any) -> Any:
+    def older(manifest):
         record = real(manifest)
         record["recipe"]["sets"][0]["stages"][0]["revision"] = 99
         return record
@@ -96,9 +91,7 @@ def kill(*_: Any, **__: Any) -> Any:
 
 
 @pytest.mark.parametrize("moment", ["begun", "files aside", "files in place", "manifest in place"])
-def test_an_extension_killed_at_its_ends_goes_on(
-    make: Make, whole: Make, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_an_extension_killed_at_its_ends_goes_on(make, whole, monkeypatch, moment):
     before = make(sets=["contrast/*"])
     directory = before.directory
     with monkeypatch.context() as patch:
@@ -131,9 +124,7 @@ def test_an_extension_killed_at_its_ends_goes_on(
     assert files_of(make().directory) == whole()
 
 
-def test_a_data_set_under_extension_is_what_its_manifest_says(
-    make: Make, stopped: Make, whole: Make, shared: layouts.Shared
-) -> None:
+def test_a_data_set_under_extension_is_what_its_manifest_says(make, stopped, whole, shared):
     first = make(sets=["contrast/*"])
     root, parts = first.directory, first.directory / ".corruptset/parts"
     stopped(4)
@@ -164,9 +155,7 @@ def test_a_data_set_under_extension_is_what_its_manifest_says(
     assert files_of(make(sets=["brightness/1"]).directory) == whole()
 
 
-def test_an_extension_is_taken_back(
-    make: Make, stopped: Make, whole: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_extension_is_taken_back(make, stopped, whole, tmp_path, monkeypatch):
     first = make(sets=["contrast/*"])
     root, before = first.directory, files_of(first.directory)
     stopped(4)
@@ -186,7 +175,7 @@ def test_an_extension_is_taken_back(
     assert files_of(make().directory) == whole()
 
 
-def test_what_a_manifest_names_is_never_taken_back(make: Make, stopped: Make, tmp_path: Path) -> None:
+def test_what_a_manifest_names_is_never_taken_back(make, stopped, tmp_path):
     """Not even where build.json says so, nor what a link leads to."""
     root = make(sets=["contrast/*"]).directory
     before = files_of(root)
@@ -208,7 +197,7 @@ def test_what_a_manifest_names_is_never_taken_back(make: Make, stopped: Make, tm
     assert mine.read_bytes() == b"mine"
 
 
-def test_a_build_that_was_never_finished_is_taken_back_whole(make: Make, stopped: Make, tmp_path: Path) -> None:
+def test_a_build_that_was_never_finished_is_taken_back_whole(make, stopped, tmp_path):
     stopped(2, sets=["contrast/*"])
     root = tmp_path / "out/small-c-1.0.0"
     assert list(root.rglob("*.JPEG"))
@@ -221,7 +210,7 @@ def test_a_build_that_was_never_finished_is_taken_back_whole(make: Make, stopped
     assert not (root / ".corruptset").exists()
 
 
-def test_an_array_that_was_damaged_is_not_recorded_anew(make: Make, shared: layouts.Shared) -> None:
+def test_an_array_that_was_damaged_is_not_recorded_anew(make, shared):
     options = {"view": "cifar-c", "recipe": shared.recipe()}
     root = make(sets=["contrast/*"], **options).directory
     array = next(root.glob("*/contrast.npy"))
@@ -230,11 +219,11 @@ def test_an_array_that_was_damaged_is_not_recorded_anew(make: Make, shared: layo
     assert ("CIFAR-10-C/contrast.npy", "hash") in {(p.path, p.kind) for p in verifying.verify_directory(root).problems}
 
 
-def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make, monkeypatch):
     first = make(sets=["contrast/1"])
     real = verifying.manifest_problems
 
-    def extended(manifest: Any) -> Any:
+    def extended(manifest):
         if manifest == first.manifest:
             make(sets=["brightness/1"])
         return real(manifest)
@@ -246,13 +235,11 @@ def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Make, mo
     assert verifying.verify_directory(first.directory).ok
 
 
-def test_parts_of_other_clean_pixels_are_refused(
-    make: Make, stopped: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_parts_of_other_clean_pixels_are_refused(make, stopped, monkeypatch, tmp_path):
     """As another release of Pillow makes them: within a build, and between a finished one and its extension."""
     real = jobs.preprocess
 
-    def other(image: Any, how: Any) -> Any:
+    def other(image, how):
         made = real(image, how).copy()
         made[0, 0] ^= 1
         return made
@@ -271,8 +258,8 @@ def test_parts_of_other_clean_pixels_are_refused(
         make(sets=["brightness/*"])
 
 
-def test_textures_count_only_where_sets_have_them(tmp_path: Path) -> None:
-    def made(out: str, *sets: str, **more: Any) -> Any:
+def test_textures_count_only_where_sets_have_them(tmp_path):
+    def made(out, *sets, **more):
         return build("imagenet-c", "sample", tmp_path / out, sets=sets, jobs=1, samples=1, metrics=0, **more)
 
     made("a", "contrast/1")

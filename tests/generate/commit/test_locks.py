@@ -1,21 +1,17 @@
 """One build at a time works in a directory; a dead one holds nothing (the killing sweeps resume many)."""
 
 import fcntl
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from corruptset.errors import BuildError
-from corruptset.generate.build import ProgressEvent
 from corruptset.generate.commit.locks import locked
 
 
-def test_a_second_build_is_refused_while_one_runs(make: Callable[..., Any]) -> None:
-    refused: list[BuildError] = []
+def test_a_second_build_is_refused_while_one_runs(make):
+    refused = []
 
-    def second(event: ProgressEvent) -> None:
+    def second(event):
         if event.phase == "building" and not refused:
             with pytest.raises(BuildError, match="Another build is working in") as caught:
                 make(sets=["contrast/1"])
@@ -25,9 +21,7 @@ def test_a_second_build_is_refused_while_one_runs(make: Callable[..., Any]) -> N
     assert refused[0].exit_code == 2
 
 
-def test_workers_of_a_dead_build_are_waited_for(
-    make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_of_a_dead_build_are_waited_for(make, tmp_path, monkeypatch):
     monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
     folder = tmp_path / "out/small-c-1.0.0/.corruptset"
     folder.mkdir(parents=True)
@@ -38,11 +32,11 @@ def test_workers_of_a_dead_build_are_waited_for(
     assert make(sets=["contrast/1"]).images == 10
 
 
-def test_a_lock_on_a_removed_file_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
     """A build that ends removes its folder while another waits to open the lock."""
     real, removed = fcntl.flock, []
 
-    def late(fd: int, how: int) -> None:
+    def late(fd, how):
         real(fd, how)
         if not removed:
             removed.append(fd)

@@ -4,11 +4,9 @@ Real kills are those of tests/faults.
 """
 
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,18 +18,14 @@ from corruptset.generate import build as building
 from corruptset.generate.work import worker
 from corruptset.workers import Workers
 
-Make = Callable[..., Any]
 
-
-def test_committed_parts_are_never_made_again_and_others_are_made_whole(
-    make: Make, tmp_path: Path, whole: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tmp_path, whole, monkeypatch):
     class Killed(BaseException):
         pass
 
     real, calls = worker.write_sidecar, []
 
-    def commit(*arguments: Any) -> None:
+    def commit(*arguments):
         calls.append(arguments[1])
         if len(calls) == 4:
             raise Killed
@@ -53,22 +47,20 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(
     assert files_of(directory) == whole()
 
 
-def test_a_resume_with_other_sets_ends_with_both(make: Make, stopped: Make, whole: Make) -> None:
+def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
     stopped(3, sets=["contrast*", "clean"])
     assert files_of(make(sets=["brightness/*"]).directory) == whole()
 
 
-def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(
-    make: Make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(make, monkeypatch, capfd):
     """Loky's own thread then finds a task that it has just forgotten."""
     real = ProcessPoolExecutor.shutdown
 
-    def shutdown(pool: Any, *arguments: Any, **options: Any) -> None:
+    def shutdown(pool, *arguments, **options):
         pool._work_ids.put(10**6)
         real(pool, *arguments, **options)
 
-    def stop(event: Any) -> None:
+    def stop(event):
         if event.phase == "building" and event.parts_done == 2:
             monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
             raise KeyboardInterrupt
@@ -79,14 +71,14 @@ def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(
     assert "Traceback" not in said.out + said.err
 
 
-def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
+def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make, monkeypatch):
+    tried = []
 
-    def start(workers: Workers, wanted: int, *_: Any) -> int:
+    def start(workers, wanted, *_):
         workers.count = min(workers.most, wanted)
         return workers.count
 
-    def broken(workers: Workers, *_: Any) -> None:
+    def broken(workers, *_):
         tried.append(workers.count)
         raise BrokenProcessPool
 
@@ -124,14 +116,12 @@ class Released(ThreadPoolExecutor):
         ("background", signal.SIGTERM, True),
     ],
 )
-def test_signals_of_a_build(
-    make: Make, whole: Make, monkeypatch: pytest.MonkeyPatch, where: str, number: signal.Signals, stops: bool
-) -> None:
+def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
     """A background job ignores Ctrl-C, and so does a build there; SIGTERM stops it all the same."""
-    handler: Any = signal.SIG_IGN if where == "background" else signal.default_int_handler
+    handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
 
-    def progress(event: Any) -> None:
+    def progress(event):
         if event.phase == "building" and "lock" not in where:
             signal.raise_signal(number)
 
@@ -146,7 +136,7 @@ def test_signals_of_a_build(
     assert files_of(make().directory) == whole()
 
 
-def test_an_error_without_a_signal_stays_what_it_is(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
     monkeypatch.setattr(Released, "signal", False)
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Released)
     with pytest.raises(RuntimeError, match="release unlocked lock"):

@@ -49,7 +49,7 @@ def pair(shape: tuple[int, int, int], noise: float, seed: int = 7) -> tuple[Imag
     return clean.astype(np.uint8), np.clip(clean + rng.normal(0, noise, shape), 0, 255).astype(np.uint8)
 
 
-def test_equal_to_a_plain_version() -> None:
+def test_equal_to_a_plain_version():
     for shape, noise in (((176, 240, 1), 120.0), ((177, 301, 3), 30.0)):
         clean, image = pair(shape, noise)
         assert ms_ssim(clean, image) == pytest.approx(plain(clean, image), abs=1e-6), shape
@@ -67,14 +67,14 @@ doubles.
 """
 
 
-def test_equal_to_what_pytorch_msssim_said() -> None:
+def test_equal_to_what_pytorch_msssim_said():
     clean = _photographs()[1][0]
     for (corruption, severity), wanted in STORED.items():
         image = corrupt(clean, corruption, severity=severity, key="0")
         assert ms_ssim(clean, image) == pytest.approx(wanted, abs=1e-5), corruption
 
 
-def test_of_equal_images_and_of_what_it_cannot_compare() -> None:
+def test_of_equal_images_and_of_what_it_cannot_compare():
     clean, image = pair((176, 200, 3), 30.0)
     assert ms_ssim(clean, clean.copy()) == pytest.approx(1.0, abs=1e-6)
     assert ms_ssim(clean, image) == pytest.approx(ms_ssim(image, clean), abs=1e-6)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import archives as a
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import corruptset
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError
-from corruptset.generate.build import Built, build
+from corruptset.generate.build import build
 from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.two_factor import with_severities
@@ -26,7 +24,7 @@ OPTIONS: dict[str, Any] = {"jobs": 1, "format": "hdf5", "metrics": 0}
 
 
 @pytest.fixture(scope="module")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
+def crops(tmp_path_factory):
     """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
     root = tmp_path_factory.mktemp("cifar")
     a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
@@ -34,11 +32,11 @@ def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(crops: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(crops, tmp_path_factory):
     return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, **OPTIONS)
 
 
-def test_table_4_is_numbered_as_published() -> None:
+def test_table_4_is_numbered_as_published():
     """A few numbers of each block of the paper's Table 4."""
     sets = load_recipe("two-factor-69").resolve().sets
     by_alias = {alias: s.id for s in sets for alias in s.aliases}
@@ -62,25 +60,20 @@ def test_table_4_is_numbered_as_published() -> None:
     assert all(s.stages == test[s.id] for s in training)
 
 
-def test_69_names_53_conditions(built: Built, tmp_path: Path) -> None:
-    digits = load_digits()
-    images = np.kron((digits.images[:COUNT] * 15).astype(np.uint8), np.ones((1, 4, 4), np.uint8))[:, 2:30, 2:30]
-    files = {"t10k-images-idx3-ubyte": a.idx(images), "t10k-labels-idx1-ubyte": a.idx(digits.target[:COUNT])}
-    mnist = f"mnist:{a.write(tmp_path / 'mnist', files)}"
-    for made in (built, build("two-factor-69", mnist, tmp_path, **OPTIONS)):
-        sets = {s.id: s for s in made.manifest.sets}
-        known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
-        types = [n for n in known if re.fullmatch(r"type \d+", n)]
-        assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
-        assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
-        assert {s.count for s in sets.values()} == {COUNT}
-        assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
-        assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
-        aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
-        assert sets["ga010"].aliases == aliases
+def test_69_names_53_conditions(built):
+    sets = {s.id: s for s in built.manifest.sets}
+    known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
+    types = [n for n in known if re.fullmatch(r"type \d+", n)]
+    assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
+    assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
+    assert {s.count for s in sets.values()} == {COUNT}
+    assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
+    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+    aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
+    assert sets["ga010"].aliases == aliases
 
 
-def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built: Built, crops: str) -> None:
+def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
     """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
     beneath.
     """
@@ -101,7 +94,7 @@ def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built: Built, c
             assert np.array_equal(both[kept], stored[kept])
 
 
-def test_a_part_of_the_69_is_the_same_alone(built: Built, crops: str, tmp_path: Path) -> None:
+def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
     known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
     alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
@@ -116,12 +109,12 @@ def test_a_part_of_the_69_is_the_same_alone(built: Built, crops: str, tmp_path: 
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
-def test_training_samples_must_not_be_test_samples(built: Built, tmp_path: Path) -> None:
+def test_training_samples_must_not_be_test_samples(built, tmp_path):
     test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
     a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
-    options: Any = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
+    options = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
     said = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
@@ -132,7 +125,7 @@ def test_training_samples_must_not_be_test_samples(built: Built, tmp_path: Path)
     assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
 
 
-def test_imagenet_c_in_pairs() -> None:
+def test_imagenet_c_in_pairs():
     recipe = load_recipe("two-factor-imagenet-c")
     sets = recipe.resolve().sets
     fifteen = {t.corruption for s in load_recipe("imagenet-c").resolve().sets for t in s.stages}
@@ -144,6 +137,6 @@ def test_imagenet_c_in_pairs() -> None:
     assert len(every) == len({s.id for s in every}) == 5250
 
 
-def test_photographs_of_several_sizes_go_into_folders() -> None:
+def test_photographs_of_several_sizes_go_into_folders():
     """The recipe keeps the source's sizes, and an array holds one: nobody should have to know."""
     assert plan("two-factor-69", "sample", samples=3, jobs=1).format == "folder"

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,17 @@ from commands import COMMAND
 
 import corruptset
 from corruptset.errors import BuildError, MachineError, SourceError
-from corruptset.generate.build import Built, build
+from corruptset.generate.build import build
 from corruptset.generate.work import dask_workers
 from corruptset.progress import ProgressEvent
 
 pytestmark = pytest.mark.ci
 
 SETS = '[[sets]]\ncorruptions = ["contrast", "brightness", "gaussian_noise"]\n'
-Make = Callable[..., Built]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dealt")
     layouts.write_crops(folder / "source", each=3)
     layouts.write_recipe(folder, more=SETS).rename(folder / "recipe.toml")
@@ -40,14 +39,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> dict[str, bytes]:
+def whole(folder):
     """What one process builds."""
     source = f"folder:{folder}/source"
     return layouts.files_of(build(folder / "recipe.toml", source, folder / "whole", jobs=1).directory)
 
 
 @pytest.fixture(scope="module")
-def cluster(folder: Path, whole: dict[str, bytes]) -> Iterator[Cluster]:
+def cluster(folder, whole):
     # kernels are loaded once
     given = f"{str(folder / 'recipe.toml')!r}, 'folder:{folder}/source', {str(folder / 'first')!r}, jobs=1"
     with Cluster(folder / "cluster", f"corruptset.generate.build.build({given})") as cluster:
@@ -55,7 +54,7 @@ def cluster(folder: Path, whole: dict[str, bytes]) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
+def script(tmp_path):
     """What workers do when they load a sample: at first they take their time."""
     path = tmp_path / "script"
     path.write_text("sleep 0.02")
@@ -63,8 +62,8 @@ def script(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(folder: Path, cluster: Cluster, tmp_path: Path, script: Path) -> Make:
-    def run(out: Path | str = "out", **options: Any) -> Built:
+def make(folder, cluster, tmp_path, script):
+    def run(out="out", **options):
         given = {"scheduler": cluster.address, "jobs": 1, **options}
         return build(folder / "recipe.toml", LedSource(folder / "source", script), tmp_path / out, **given)
 
@@ -72,7 +71,7 @@ def make(folder: Path, cluster: Cluster, tmp_path: Path, script: Path) -> Make:
 
 
 @pytest.fixture
-def two(cluster: Cluster) -> list[int]:
+def two(cluster):
     """The processes of two workers, and no others."""
     cluster.kill(*[pid for pid in cluster.pids if pid != cluster.scheduler])
     return [cluster.add(name="one"), cluster.add(name="two")]
@@ -94,9 +93,7 @@ def committed(out: Path) -> int:
     return len(list(out.glob("*/.corruptset/parts/*.json")))
 
 
-def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_stands(
-    folder: Path, cluster: Cluster, two: list[int], whole: dict[str, bytes]
-) -> None:
+def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_stands(folder, cluster, two, whole):
     """Neither the scheduler, which has no corruptset, nor the workers stand in that folder."""
     arguments = ["recipe.toml", "--source", "folder:source", "--out", "by-dask", "--scheduler", cluster.address]
     done = subprocess.run([COMMAND, "build", *arguments], cwd=folder, capture_output=True, text=True)
@@ -104,7 +101,7 @@ def test_the_command_builds_the_same_in_a_folder_that_it_names_from_where_it_sta
     assert layouts.files_of(folder / "by-dask/small-c-1.0.0") == whole
 
 
-def test_a_client_is_taken_and_left_open(make: Make, cluster: Cluster, two: list[int], whole: Any) -> None:
+def test_a_client_is_taken_and_left_open(make, cluster, two, whole):
     from distributed import Client
 
     with Client(cluster.address, set_as_default=False) as client:
@@ -123,10 +120,8 @@ tasks.sources_digest = lambda: "0000"
 """
 
 
-def test_unfit_workers_are_refused_by_name(
-    make: Make, cluster: Cluster, two: list[int], script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refusal(out: Path | str = "out") -> str:
+def test_unfit_workers_are_refused_by_name(make, cluster, two, script, tmp_path, monkeypatch):
+    def refusal(out="out"):
         with pytest.raises(BuildError, match="of the scheduler's workers cannot make parts of this build:") as refused:
             make(out)
         return str(refused.value)
@@ -154,9 +149,7 @@ def test_unfit_workers_are_refused_by_name(
     assert not committed(tmp_path / "out")
 
 
-def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(
-    make: Make, cluster: Cluster, two: list[int], whole: Any
-) -> None:
+def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(make, cluster, two, whole):
     """Only the one that joined later is left to end it. Dask's own worker-ttl takes what hangs from the list of
     workers: after 6 s here, and 5 min by default.
     """
@@ -164,7 +157,7 @@ def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(
 
     hangs = cluster.add(name="hangs")
 
-    def change() -> None:
+    def change():
         os.kill(two[0], signal.SIGKILL)
         os.kill(hangs, signal.SIGSTOP)
         with Client(cluster.address, set_as_default=False) as client:
@@ -179,9 +172,7 @@ def test_one_killed_one_that_hangs_one_retired_one_that_joined_later(
     assert layouts.files_of(built.directory) == whole
 
 
-def test_workers_that_cannot_go_on_end_the_build_by_name(
-    make: Make, folder: Path, cluster: Cluster, two: list[int], script: Path, whole: Any, tmp_path: Path
-) -> None:
+def test_workers_that_cannot_go_on_end_the_build_by_name(make, folder, cluster, two, script, whole, tmp_path):
     victim, other = (folder / f"source/09_class/im.{i}.png" for i in (2, 1))
     image = victim.read_bytes()
     with pytest.raises(SourceError, match="has changed since the source was checked"):
@@ -191,7 +182,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(
         make(progress=at(3, lambda: script.write_text("fail all")))
     script.write_text("sleep 0.02")
 
-    def change() -> None:
+    def change():
         cluster.add(clusters.HIDDEN, name="bare")
         os.kill(two[0], signal.SIGKILL)
         os.kill(two[1], signal.SIGKILL)
@@ -211,9 +202,7 @@ def test_workers_that_cannot_go_on_end_the_build_by_name(
     assert layouts.files_of(make().directory) == whole
 
 
-def test_a_scheduler_that_is_none_or_has_no_workers(
-    make: Make, cluster: Cluster, two: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_is_none_or_has_no_workers(make, cluster, two, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(dask_workers, "CONNECT_S", 0.5)
         for given, said in (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from layouts import files_of
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate.build import ProgressEvent
 from corruptset.generate.plan.job import Origin
 from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
@@ -27,11 +25,11 @@ def make(shared: layouts.Shared, out: Path, **options: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def begun(shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def begun(shared, tmp_path_factory):
     """A build of which every part is committed, and nothing else is done."""
     out = tmp_path_factory.mktemp("begun")
 
-    def stop(event: ProgressEvent) -> None:
+    def stop(event):
         if event.phase == "finishing":
             raise KeyboardInterrupt
 
@@ -41,7 +39,7 @@ def begun(shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def whole(shared: layouts.Shared) -> Callable[[], dict[str, bytes]]:
+def whole(shared):
     return lambda: files_of(shared.build(crops={"each": 1}, sets=SETS, format="both"))
 
 
@@ -50,9 +48,7 @@ def flip(path: Path) -> None:
     path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_as_if_they_were_not_there(
-    begun: Path, shared: layouts.Shared, tmp_path: Path, whole: Callable[[], dict[str, bytes]]
-) -> None:
+def test_damaged_records_are_as_if_they_were_not_there(begun, shared, tmp_path, whole):
     """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are."""
     root = shutil.copytree(begun, tmp_path / "out") / NAME
     parts = sorted((root / ".corruptset/parts").iterdir())
@@ -60,9 +56,9 @@ def test_damaged_records_are_as_if_they_were_not_there(
     record = root / ".corruptset/build.json"
     record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
     (root / ".corruptset/source.json").write_bytes(b"")
-    done: list[int] = []
+    done = []
 
-    def look(event: ProgressEvent) -> None:
+    def look(event):
         done.extend([event.parts_done] * (event.phase == "building"))
 
     make(shared, tmp_path / "out", progress=look)
@@ -71,9 +67,7 @@ def test_damaged_records_are_as_if_they_were_not_there(
 
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
-def test_parts_of_two_builds_are_never_mixed(
-    begun: Path, shared: layouts.Shared, tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_parts_of_two_builds_are_never_mixed(begun, shared, tmp_path, options):
     """Where build.json is gone the parts themselves say that they are another build's."""
     shutil.copytree(begun, tmp_path / "out")
     (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
@@ -81,10 +75,8 @@ def test_parts_of_two_builds_are_never_mixed(
         make(shared, tmp_path / "out", **options)
 
 
-def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(
-    shared: layouts.Shared, tmp_path: Path, whole: Callable[[], dict[str, bytes]]
-) -> None:
-    def stop(event: ProgressEvent) -> None:
+def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(shared, tmp_path, whole):
+    def stop(event):
         if event.phase == "finishing":
             raise KeyboardInterrupt
 
@@ -98,12 +90,10 @@ def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(
     assert files_of(root) == whole()
 
 
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(
-    begun: Path, shared: layouts.Shared, tmp_path: Path
-) -> None:
+def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared, tmp_path):
     root = shutil.copytree(begun, tmp_path / "out") / NAME
 
-    def damage(event: ProgressEvent) -> None:
+    def damage(event):
         if event.phase == "finishing":
             flip(min((root / ".corruptset/parts").iterdir()))
 
@@ -112,7 +102,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(
     assert not (root / "manifest.json").exists()
 
 
-def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tmp_path: Path) -> None:
+def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tmp_path):
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
     metrics = [[0, 1.5, None, 0.25]]
     entry = PartSet(pixels="ab" * 32, lines="ü\nx\n".encode(), files=1, bytes=7, shard=None, metrics=metrics)

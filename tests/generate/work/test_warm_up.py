@@ -57,7 +57,7 @@ def warmed(folder: Path, jobs: int) -> Any:
 
 
 @pytest.mark.ci
-def test_processes_fill_the_same_cache_as_one_and_prepare_nothing_again(tmp_path: Path) -> None:
+def test_processes_fill_the_same_cache_as_one_and_prepare_nothing_again(tmp_path):
     (alone, again, more), kernels = warmed(tmp_path, 1)
     (shared, again_shared, more_shared), same = warmed(tmp_path, 2)
     assert kernels == same != []

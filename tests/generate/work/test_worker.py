@@ -6,18 +6,14 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from corruptset.errors import BuildError
 from corruptset.generate.build import build
 from corruptset.generate.commit.locks import locked, wait_for_workers
-from corruptset.generate.plan.job import Job
 from corruptset.generate.plan.parts import Part, parts, runs_of
 from corruptset.generate.sinks.set_writer import write_file
 from corruptset.generate.sinks.sink import Run
@@ -28,11 +24,11 @@ PART = Part(Run(0, 0, 2), ("contrast/1",))
 
 
 @pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def job(tmp_path, monkeypatch):
     """The job of a build that was stopped before its first part, in a worker's file."""
-    jobs: list[Job] = []
+    jobs = []
 
-    def stop(job: Job, *given: Any, **options: Any) -> None:
+    def stop(job, *given, **options):
         jobs.append(job)
         raise BuildError("stopped")
 
@@ -45,8 +41,8 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return replace(jobs[0], file=file)
 
 
-def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Any) -> None:
-    def problems(**other: str) -> list[str]:
+def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
+    def problems(**other):
         worker.job_of.cache_clear()
         return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
 
@@ -66,11 +62,11 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job: Any) -> N
     assert f"does not see {job.directory} as this machine does (No such file or directory)" in away
 
 
-def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_makes_its_part_only_while_its_file_is_there(job, monkeypatch):
     """The next command takes it away before it waits for the worker, which holds the lock while it makes the part."""
     waiting = threading.Thread(target=wait_for_workers, args=[job.directory])
 
-    def made(images: int) -> None:
+    def made(images):
         waiting.start()
         ends = time.monotonic() + 5
         while job.file.exists() and time.monotonic() < ends:
@@ -89,7 +85,7 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Any, monkeypa
     job.file.touch()
     real = worker.make_part
 
-    def last(job: Any, *given: Any) -> Any:
+    def last(job, *given):
         sidecar = real(job, *given)
         job.file.unlink()
         return sidecar
@@ -99,18 +95,18 @@ def test_a_worker_makes_its_part_only_while_its_file_is_there(job: Any, monkeypa
         with pytest.raises(FileNotFoundError, match="lease"):
             worker.process(job, PART)
     assert not list(job.directory.glob(".corruptset/parts/*.json"))
-    told: list[int] = []
+    told = []
     pool.run(replace(job, file=None), [PART], Workers(1), done=lambda record: None, made=told.append)
     assert [p.stem for p in job.directory.glob(".corruptset/parts/*.json")] == [PART.name]
     assert told == [2]
 
 
-def test_an_image_that_is_written_again_is_never_half_there(tmp_path: Path) -> None:
+def test_an_image_that_is_written_again_is_never_half_there(tmp_path):
     path, seen = tmp_path / "image", []
     path.write_bytes(b"twelve bytes")
 
     class Watched(bytes):
-        def __len__(self) -> int:
+        def __len__(self):
             seen.append(path.stat().st_size)
             return super().__len__()
 
@@ -120,7 +116,7 @@ def test_an_image_that_is_written_again_is_never_half_there(tmp_path: Path) -> N
     assert 0 not in seen
 
 
-def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     for given, said in (
         ("tcp://127.0.0.1:8786", r"A scheduler needs Dask.*pip install 'corruptset\[dask\]'"),
@@ -131,7 +127,7 @@ def test_a_scheduler_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.iterdir())
 
 
-def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part() -> None:
+def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part():
     for runs, jobs, whole in [(10, 2, 8), (3, 2, 1), (2, 2, 0), (1, 4, 0), (30, 3, 27)]:
         every = parts(runs_of(8 * runs, 8), [(f"set/{g}",) for g in range(4)])
         tasks = pool.whole_runs(every, jobs)
@@ -140,16 +136,16 @@ def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part() -
         assert all(len({p.run.number for p in task}) == 1 for task in tasks)
 
 
-def test_images_of_parts_that_workers_have_not_finished_are_counted(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_of_parts_that_workers_have_not_finished_are_counted(job, monkeypatch):
     seen, counts = threading.Event(), list[int]()
 
-    def process(job: Job, part: Part, made: Callable[[int], object]) -> worker.PartDone:
+    def process(job, part, made):
         made(5)
         assert seen.wait(30)
         made(3)
         return worker.PartDone(part.name, 8)
 
-    def told(images: int) -> None:
+    def told(images):
         counts.append(images)
         if images == 10:
             seen.set()
