@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,21 +35,6 @@ SIDE = 10_000
 """A hundred megapixels."""
 
 
-def png_bomb() -> bytes:
-    """A hundred megapixels of nothing, in some 100 kB."""
-    head = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 0, 0, 0, 0)
-    made = b"\x89PNG\r\n\x1a\n"
-    for kind, data in ((b"IHDR", head), (b"IDAT", zlib.compress(bytes((SIDE + 1) * SIDE), 9)), (b"IEND", b"")):
-        made += struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    return made
-
-
-def tiff_bomb() -> bytes:
-    out = io.BytesIO()
-    Image.new("1", (SIDE, SIDE)).save(out, "TIFF", compression="group4")
-    return out.getvalue()
-
-
 WITHIN = """
 import resource, sys
 from corruptset.generate.sources.decoding import decode
@@ -67,9 +51,9 @@ for path in sys.argv[1:]:
 
 
 def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_decoded(tmp_path):
-    for bomb in (png_bomb, tiff_bomb):
-        (tmp_path / bomb.__name__).write_bytes(bomb())
-        assert (tmp_path / bomb.__name__).stat().st_size < 200_000
+    for kind, options in (("PNG", {"optimize": True}), ("TIFF", {"compression": "group4"})):
+        Image.new("1", (SIDE, SIDE)).save(tmp_path / kind, kind, **options)
+        assert (tmp_path / kind).stat().st_size < 200_000
     command = [sys.executable, "-c", WITHIN, *map(str, tmp_path.iterdir())]
     lines = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout.splitlines()
     assert len(lines) == 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 
 import interrupting
 import layouts
@@ -21,6 +22,7 @@ BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 
 def test_six_times_while_workers_start(tmp_path):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: "build: checking" in running.err())
+    time.sleep(0.2)
     done = running.press()
     assert done.code == 130
     assert interrupting.problem("build-2", done, tmp_path / "out") is None
