@@ -50,9 +50,10 @@ def pair(shape: tuple[int, int, int], noise: float, seed: int = 7) -> tuple[Imag
 
 
 def test_equal_to_a_plain_version():
-    for shape, noise in (((176, 240, 1), 120.0), ((177, 301, 3), 30.0)):
+    # the last column of an odd side is worth 2e-6
+    for shape, noise in (((176, 193, 3), 60.0), ((179, 181, 1), 30.0)):
         clean, image = pair(shape, noise)
-        assert ms_ssim(clean, image) == pytest.approx(plain(clean, image), abs=1e-6), shape
+        assert ms_ssim(clean, image) == pytest.approx(plain(clean, image), abs=2e-7), shape
 
 
 STORED = {
