@@ -119,7 +119,10 @@ class Interruption:
         if self.came is None:
             self._hooks[0](failure)
         elif isinstance(failure.exc_value, KeyboardInterrupt):
+            self.hold()  # what comes while the thread starts would be raised here, and printed
             threading.Timer(AGAIN_S, os.kill, [os.getpid(), next(iter(self._before))]).start()
+            self._held -= 1
+            self._pending &= bool(self._held)  # the one that is sent again is enough
 
     def _in_thread(self, failure: threading.ExceptHookArgs) -> None:
         """Print what a thread raises, unless it is stopped."""

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -162,6 +163,13 @@ class LedSource:
                 time.sleep(float(about))
             elif deed == "die" and about == sample.id:
                 os.kill(os.getpid(), signal.SIGKILL)
+            elif deed == "exhaust" and about == sample.id:  # as a machine that is out of memory
+                now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.setrlimit(resource.RLIMIT_AS, (now + (1 << 20), resource.RLIM_INFINITY))
+                try:
+                    bytearray(1 << 33)
+                finally:
+                    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             elif deed == "fail" and about in (str(os.getpid()), "all"):
                 raise FileNotFoundError(2, "No such file or directory", sample.path)
         found: Loaded = self._inner.load(sample)

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Sequence
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from corruptset.manifests.verify.ladder import verify_directory
 class Recipe(Target):
     text = True
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         folder = resources("corruptset.generate") / "recipes"
         return [
             f.read_bytes()
@@ -35,7 +34,7 @@ class Recipe(Target):
             if f.name.endswith(".toml") and len(f.read_bytes()) < 6000
         ]
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         path = self.put("x.toml", data)
         recipe = corruptset.generate.recipes.recipe.load_recipe(path)
         given = tomllib.loads(data.decode("utf-8"))
@@ -54,12 +53,12 @@ class Built(Target):
     text = True
     name = MANIFEST
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         self.directory = tiny_build(self.folder / "made")
         (self.folder / "secret.png").write_bytes(save("PNG"))
         return [(self.directory / self.name).read_bytes()]
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         path = self.directory / self.name
         replace_file(path, data)
         try:
@@ -70,10 +69,10 @@ class Built(Target):
         assert same or report is None or not report.ok, "verify did not find it"
         self.read()
 
-    def equal(self, data: bytes) -> bool:
+    def equal(self, data):
         return False
 
-    def read(self) -> None:
+    def read(self):
         found = corruptset.open(self.directory)
         for set_id in found.set_ids:
             for image, label in found[set_id]:
@@ -83,7 +82,7 @@ class Built(Target):
 
 
 class ManifestJson(Built):
-    def read(self) -> None:
+    def read(self):
         super().read()
         data = (self.directory / self.name).read_bytes()
         assert parse_manifest(data).as_json() == json.loads(data)
@@ -96,7 +95,7 @@ class SetRows(Built):
 class Sums(Built):
     name = SHA256SUMS
 
-    def read(self) -> None:
+    def read(self):
         sums, mistakes = parse_sha256sums((self.directory / self.name).read_bytes())
         if mistakes:
             raise VerificationError("\n".join(mistakes))
@@ -109,12 +108,12 @@ class Shard(Built):
 
     text = False
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         super().make()
         self.name = "hdf5/contrast/1-00000.h5"
         return [(self.directory / self.name).read_bytes()]
 
-    def read(self) -> None:
+    def read(self):
         super().read()
         source = open_source(f"hdf5:{self.directory / self.name}")
         for sample in source.samples:

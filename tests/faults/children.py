@@ -1,27 +1,48 @@
-"""Processes that are stopped, and what they leave behind."""
+"""Forked processes that are stopped, what they leave behind, and small builds in them."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import layouts
+
 LIMIT_S = 120.0
+RECIPE = """
+name = "kill"
+version = "1.0.0"
+title = "To be killed"
+calibration = "cifar"
 
+[preprocessing]
+kind = "none"
+channels = "rgb"
 
-def difference(files: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> str | None:
-    """Return what is wrong with files; None where they are those that are wanted: a temporary one or a lock is one too
-    many.
-    """
-    wrong = sorted(path for path in files.keys() | wanted.keys() if files.get(path) != wanted.get(path))
-    return f"other bytes, missing or left over: {wrong[:5]}" if wrong else None
+[encoding]
+format = "png"
+
+[[sets]]
+corruptions = ["contrast", "brightness", "gaussian_noise"]
+"""
+SINKS: dict[str, dict[str, Any]] = {
+    **{name: {"format": name} for name in ("folder", "hdf5", "both")},
+    "view": {"view": "cifar-c"},
+    "files": {"view": "imagefolder"},
+}
 
 
 def run_script(module: Any, *arguments: str) -> str:
@@ -34,34 +55,59 @@ def run_script(module: Any, *arguments: str) -> str:
     return done.stdout
 
 
+def parsed(doc: str | None, moments: int, **more: Any) -> argparse.Namespace:
+    """Return the options of a script: ``--moments``, ``--seed`` and others, by their defaults."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in {"moments": moments, "seed": 0, **more}.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def memory_folder() -> Iterator[Path]:
+    """Yield a folder, in memory where the system has that: the order of writes is tested, not the disk's speed."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
 class Child:
     """A forked process that leads a group."""
 
-    def __init__(self, work: Callable[[], int], said: Path) -> None:
+    def __init__(self, work: Callable[[], object], said: Path) -> None:
         self._said = said
         self._code: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             code = 1
             try:
+                from corruptset.errors import CorruptsetError
+
                 os.setpgid(0, 0)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, 1)
                 os.dup2(file, 2)
-                code = work()
-            except KeyboardInterrupt:
-                code = 130  # before or after the build itself
-                print("the same command again to resume")
+                try:
+                    work()
+                    code = 0
+                except CorruptsetError as e:
+                    os.write(2, str(e).encode())  # pytest keeps what is printed
+                    code = e.exit_code
+            except KeyboardInterrupt:  # before or after the build itself
+                os.write(2, b"the same command again to resume")
+                code = 130
+            except SystemExit as e:
+                code = int(e.code or 0)
             except BaseException:
-                traceback.print_exc()
+                os.write(2, traceback.format_exc().encode())
             finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
+                with contextlib.suppress(BaseException):
+                    sys.stdout.flush()
+                    sys.stderr.flush()
                 os._exit(code)
         with contextlib.suppress(OSError):
             os.setpgid(self.pid, self.pid)
-        self.group = self.pid
 
     def poll(self) -> int | None:
         if self._code is None:
@@ -70,43 +116,119 @@ class Child:
                 self._code = os.waitstatus_to_exitcode(status)
         return self._code
 
-    def wait(self) -> int:
+    def wait(self, until: Callable[[], object] = lambda: False) -> int | None:
+        """Wait for the end, or for something else; return the exit code."""
         deadline = time.monotonic() + LIMIT_S
-        while self.poll() is None:
+        while self.poll() is None and not until():
             if time.monotonic() > deadline:
-                os.killpg(self.group, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
                 self._code = -999  # a hang: no way of stopping allows this code
-                break
-            time.sleep(0.003)
-        assert self._code is not None
+            time.sleep(0.001)
         return self._code
 
     def said(self) -> str:
         return self._said.read_text(errors="replace")[-2000:] if self._said.exists() else ""
 
 
-class Noting:
-    """Writes down which phase a build is in."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._parts = 0
-
-    def __call__(self, event: Any) -> None:
-        self._parts = max(self._parts, event.parts_total if event.phase == "building" else 0)
-        self._path.write_text(f"{event.phase} {self._parts}")
-
-
 def committed(out: Path) -> dict[str, list[int]] | None:
     """Return sidecar -> (inode, mtime); None where nothing was begun, empty where the manifest stands."""
     if next(out.glob("*/manifest.json"), None) is not None:
         return {}
-    stamps = {}
-    for path in sorted(out.glob("*/.corruptset/parts/*.json")):
-        status = path.stat()
-        stamps[path.name] = [status.st_ino, status.st_mtime_ns]
-    return stamps or None
+    stamps = {p.name: p.stat() for p in sorted(out.glob("*/.corruptset/parts/*.json"))}
+    return {name: [s.st_ino, s.st_mtime_ns] for name, s in stamps.items()} or None
+
+
+def difference(files: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> list[str]:
+    """Return what is wrong with files: a temporary one or a lock is one too many."""
+    wrong = sorted(path for path in files.keys() | wanted.keys() if files.get(path) != wanted.get(path))
+    return [f"other bytes, missing or left over: {wrong[:5]}"] if wrong else []
+
+
+class Builds:
+    """Builds of one small source in forked children, which inherit what is imported and compiled here.
+
+    Parameters
+    ----------
+    folder : Path
+        Where everything goes.
+    each : int
+        Images of each of the ten classes.
+    """
+
+    def __init__(self, folder: Path, *, each: int = 3) -> None:
+        from corruptset.generate.recipes.recipe import parse_recipe
+
+        self.folder, self.out, self.notes = folder, folder / "out", folder / "notes"
+        self.source: Any = f"folder:{layouts.write_crops(folder / 'source', each=each)}"
+        self.recipe = parse_recipe(RECIPE, "kill")
+        self.whole: dict[str, dict[str, bytes]] = {}
+        self.counts: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self._children = 0
+
+    def make(self, sink: str, out: Path, **options: Any) -> Path:
+        """Build in this process; return the data set."""
+        from corruptset.generate.build import build
+
+        given = {"jobs": 1, "metrics": 8, "progress": False, **SINKS[sink], **options}
+        return build(self.recipe, self.source, out, **given).directory
+
+    def child(self, sink: str, **options: Any) -> Child:
+        """Build into `out` in a process group of its own, which notes its phase and how many parts there are."""
+
+        parts = 0
+
+        def note(event: Any) -> None:
+            nonlocal parts
+            parts = max(parts, event.parts_total if event.phase == "building" else 0)
+            self.notes.write_text(f"{event.phase} {parts}")
+
+        return self.start(lambda: self.make(sink, self.out, **{"progress": note, **options}))
+
+    def start(self, work: Callable[[], object]) -> Child:
+        """Do something in a process group of its own."""
+        self._children += 1
+        return Child(work, self.folder / f"said-{self._children}")
+
+    def phase(self) -> str:
+        """Return the phase that the last child was in."""
+        return (self.notes.read_text() if self.notes.exists() else "").partition(" ")[0] or "starting"
+
+    def resume(self, where: str, sink: str, **options: Any) -> None:
+        """Build the same again, and note what is wrong: a failure, a committed part made anew, other files."""
+        before, seen = committed(self.out), self.folder / "seen.json"
+        settled = before == {} or any(self.out.glob("*/.corruptset/finish.json"))
+        seen.unlink(missing_ok=True)
+
+        def look(event: Any) -> None:
+            if event.phase == "finishing":
+                seen.write_text(json.dumps(committed(self.out)))
+
+        child = self.child(sink, **options, progress=look)
+        if child.wait() != 0:
+            self.wrong.append(f"{where}: the resume failed: {child.said()}")
+            return
+        after = json.loads(seen.read_text()) if seen.exists() else None
+        if after is None and not settled:
+            self.wrong.append(f"{where}: the resume had nothing to finish, with {before} committed")
+        redone = [part for part, stamp in (before or {}).items() if after is not None and after.get(part) != stamp]
+        self.wrong += [f"{where}: made again though committed: {redone}"] * bool(redone)
+        self.counts["committed parts found again untouched"] += len(before or {}) - len(redone)
+        self.compare(where, self.whole[sink])
+
+    def compare(self, where: str, wanted: Mapping[str, bytes]) -> None:
+        """Note where `out` has other files."""
+        files = layouts.files_of(self.out)
+        self.counts["files compared"] += len(files)
+        self.wrong += [f"{where}: {problem}" for problem in difference(files, wanted)]
+
+    def told(self, what: str, moments: int) -> int:
+        """Print what was counted and what was wrong; return an exit code."""
+        for name, count in sorted(self.counts.items()):
+            print(f"{name}: {count}")
+        print("\n".join([f"{moments} {what}, {len(self.wrong)} wrong", *self.wrong]))
+        return bool(self.wrong)
 
 
 def _processes() -> list[tuple[int, int, int, str]]:
@@ -116,16 +238,14 @@ def _processes() -> list[tuple[int, int, int, str]]:
         with contextlib.suppress(OSError):
             fields = path.read_text().rpartition(")")[2].split()
             command = (path.parent / "cmdline").read_bytes().decode(errors="replace")
-            if fields[0] != "Z":
+            if fields[0] != "Z" and "tracker" not in command:
                 found.append((int(path.parent.name), int(fields[1]), int(fields[2]), command))
     return found
 
 
 def workers_of(pid: int) -> list[int]:
     """Return the loky workers of a process."""
-    return [
-        p for p, parent, _, command in _processes() if parent == pid and "loky" in command and "tracker" not in command
-    ]
+    return [p for p, parent, _, command in _processes() if parent == pid and "loky" in command]
 
 
 def wait_for_end(group: int) -> bool:
@@ -133,7 +253,7 @@ def wait_for_end(group: int) -> bool:
     were there.
     """
     deadline = time.monotonic() + 20
-    while any(g == group and "tracker" not in command for _, _, g, command in _processes()):
+    while any(g == group for _, _, g, _ in _processes()):
         if time.monotonic() > deadline:
             os.killpg(group, signal.SIGKILL)
             return False

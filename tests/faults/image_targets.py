@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -18,12 +17,12 @@ from corruptset.generate.sources.decoding import decode
 class Images(Target):
     """`decode`."""
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         return [save(kind, **options) for kind, options in self.variants]
 
     variants: Sequence[tuple[str, dict[str, Any]]] = ()
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         pixels = decode(data)
         expected = strict(data)
         if expected is not None:
@@ -35,18 +34,13 @@ def strict(data: bytes) -> np.ndarray | None:
     assert not ImageFile.LOAD_TRUNCATED_IMAGES
     picture = Image.open(io.BytesIO(data))
     picture.load()
-    array = np.asarray(picture)
-    plain = {
-        "L": lambda: array[..., None],
-        "RGB": lambda: array,
-        "RGBA": lambda: array[..., :3],
-        "LA": lambda: array[..., :1],
-    }
-    plain["1"] = lambda: array.astype(np.uint8)[..., None] * 255
-    plain["P"] = lambda: np.asarray(picture.convert("RGBA"))[..., :3]
-    plain["CMYK"] = plain["YCbCr"] = lambda: np.asarray(picture.convert("RGB"))
-    plain["I;16"] = plain["I;16B"] = lambda: np.rint(array.astype(np.float64) / 257).astype(np.uint8)[..., None]
-    return plain[picture.mode]() if picture.mode in plain else None
+    if picture.mode in ("I;16", "I;16B"):
+        return np.rint(np.asarray(picture).astype(np.float64) / 257).astype(np.uint8)[..., None]
+    if picture.mode in ("1", "L", "LA"):
+        return np.asarray(picture.convert("L"))[..., None]
+    if picture.mode in ("P", "RGBA"):
+        return np.asarray(picture.convert("RGBA"))[..., :3]
+    return np.asarray(picture.convert("RGB")) if picture.mode in ("RGB", "CMYK", "YCbCr") else None
 
 
 def save(kind: str, *, mode: str = "RGB", which: int = 0, **options: Any) -> bytes:
@@ -77,7 +71,7 @@ class Png(Images):
         ("PNG", {"mode": "1"}), ("PNG", {"mode": "LA", "which": 1}),
     )  # fmt: skip
 
-    def mutated(self, rng: random.Random) -> bytes:
+    def mutated(self, rng):
         data = super().mutated(rng)
         return sealed_png(data) if rng.random() < 0.6 else data
 

@@ -9,7 +9,6 @@ runs, which nobody can ask for another answer.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -18,20 +17,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from children import LIMIT_S, memory_folder, parsed, wait_for_end
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import layouts
-from children import wait_for_end
 from commands import COMMAND
-from layouts import files_of
 
 AS_A_TERMINAL = """
 import os, signal, sys
@@ -39,7 +38,6 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it, and
 os.execv(sys.argv[1], sys.argv[1:])
 """
 TIMES, APART_S = 6, 0.05
-LIMIT_S = 120.0
 ONE_SENTENCE = re.compile(
     r"((build|rebuild|verify|pack|export|unpack|preview): .*\n)*Interrupted\.[^\n]*\n(  corruptset [^\n]*\n)?"
 )
@@ -55,54 +53,53 @@ class Done:
     code: int
     out: str
     err: str
-    met: bool
+    met: bool = True
     """Whether it ran when the first signal came."""
-    alone: bool
+    alone: bool = True
     """Whether none of its processes outlived it."""
 
 
-def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """Start the command in a group of its own, with Ctrl-C as a terminal has it."""
-    with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
-        return subprocess.Popen(
-            [sys.executable, "-c", AS_A_TERMINAL, COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            process_group=0,
-        )
+class Running:
+    """The command in a group of its own, with Ctrl-C as a terminal has it."""
 
+    def __init__(self, arguments: Sequence[str], folder: Path) -> None:
+        self._out, self._err = folder / "out.txt", folder / "err.txt"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", AS_A_TERMINAL, COMMAND, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                process_group=0,
+            )
 
-def listens(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether the command has taken the signals: Python takes SIGINT by itself, SIGTERM it does not."""
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-            if line.startswith("SigCgt:"):
-                return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
-    return False
+    def err(self) -> str:
+        return self._err.read_text()
 
+    def listens(self) -> bool:
+        """Return whether the command has taken the signals: Python takes SIGINT by itself, SIGTERM it does not."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        caught = re.search(r"SigCgt:\s(\w+)", status.read_text()) if status.exists() else None
+        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
-def interrupt(arguments: Sequence[str], later: float, folder: Path, *, said: str = "") -> Done:
-    """Run a command, and press Ctrl-C so many seconds after it has taken the signals, and `said` something, and again,
-    and again.
-    """
-    process = start(arguments, folder)
-    while process.poll() is None and not (listens(process) and said in (folder / "err.txt").read_text()):
-        time.sleep(0.0005)
-    time.sleep(later)
-    met = process.poll() is None
-    for _ in range(TIMES):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGINT)
-        time.sleep(APART_S)
-    try:
-        code = process.wait(LIMIT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        code = -999  # a hang
-        process.wait()
-    alone = wait_for_end(process.pid)
-    return Done(code, (folder / "out.txt").read_text(), (folder / "err.txt").read_text(), met, alone)
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        while self.process.poll() is None and not ready():
+            time.sleep(0.0005)
+
+    def press(self, number: int = signal.SIGINT, times: int = TIMES) -> Done:
+        """Send a signal to the group, again and again, and wait for the end."""
+        met, pid = self.process.poll() is None, self.process.pid
+        for _ in range(times):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, number)
+            time.sleep(APART_S)
+        try:
+            code = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(pid, signal.SIGKILL)
+            self.process.wait()
+            code = -999  # a hang
+        return Done(code, self._out.read_text(), self.err(), met, wait_for_end(pid))
 
 
 def problem(name: str, done: Done, out: Path) -> str | None:
@@ -118,53 +115,42 @@ def problem(name: str, done: Done, out: Path) -> str | None:
     # a result in words may be there: the signal came as the command left
     if done.out.startswith("{") and json.loads(done.out)["exit_code"] != 130:
         return f"told on standard output: {done.out[-300:]!r}"
-    left = list(out.rglob("*.part")) if out.exists() and name not in LEFT else []
+    left = list(out.rglob("*.part")) if name not in LEFT else []
     return f"left behind: {left[:3]}" if left else None
 
 
 class Harness:
-    """Commands on one small source.
-
-    Parameters
-    ----------
-    folder : Path
-        Where everything goes.
-    """
+    """Commands on one small source."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        source = layouts.write_crops(folder / "source", each=3)
-        recipe = layouts.write_recipe(folder)
-        self.out = folder / "out"
-        asked = ["build", str(recipe), "--source", f"folder:{source}", "--format", "both"]
-        self.whole = folder / "whole"
-        self.run([*asked, "--out", str(self.whole), "--jobs", "1"])
-        (built,) = self.whole.iterdir()
-        self.run(["pack", str(built), "--out", str(folder / "release"), "--by", "set"])
-        archives = sorted(map(str, (folder / "release" / "data").glob("*.tar")))
-        to = ["--out", str(self.out)]
-        photograph = str(next(source.rglob("*.png")))
+        self.folder, self.out, self.whole = folder, folder / "out", folder / "whole"
+        self.bad = 0
+        source, recipe = layouts.write_crops(folder / "source", each=3), layouts.write_recipe(folder)
+        asked = [str(recipe), "--source", f"folder:{source}", "--format", "both"]
+        self.run(["build", *asked, "--out", str(self.whole), "--jobs", "1"])
+        (built,) = map(str, self.whole.iterdir())
+        self.run(["pack", built, "--out", str(folder / "release"), "--by", "set"])
+        to, photograph = ["--out", str(self.out)], str(next(source.rglob("*.png")))
         self.commands = {
-            "build": [*asked, "--jobs", "1", *to],
-            "build-2": [*asked, "--jobs", "2", *to],
-            "verify": ["verify", str(built), "--jobs", "1"],
-            "verify-2": ["verify", str(built), "--jobs", "2", "--json"],
-            "export": ["export", "cifar-c", str(built), "--sets", "*/*", *to],
-            "pack": ["pack", str(built), "--by", "set", *to],
-            "unpack": ["unpack", *archives, *to],
-            "rebuild": ["rebuild", str(built), "--source", f"folder:{source}", "--jobs", "2", *to],
+            "build": ["build", *asked, "--jobs", "1", *to],
+            "build-2": ["build", *asked, "--jobs", "2", *to],
+            "verify": ["verify", built, "--jobs", "1"],
+            "verify-2": ["verify", built, "--jobs", "2", "--json"],
+            "export": ["export", "cifar-c", built, "--sets", "*/*", *to],
+            "pack": ["pack", built, "--by", "set", *to],
+            "unpack": ["unpack", str(folder / "release"), *to],
+            "rebuild": ["rebuild", built, "--source", f"folder:{source}", "--jobs", "2", *to],
             "preview": ["preview", photograph, "--recipe", str(recipe), "--out", str(self.out / "sheet.png")],
             "corrupt": ["corrupt", photograph, "fog", "-s", "3", "--out", str(self.out / "fog.png")],
-            "plan": [asked[0].replace("build", "plan"), *asked[1:], "--json"],
+            "plan": ["plan", *asked, "--json"],
         }
 
     def run(self, arguments: Sequence[str]) -> float:
         """Run a command that nobody stops; return how long it took from when it had taken the signals."""
-        process = start(arguments, self.folder)
-        while process.poll() is None and not listens(process):
-            time.sleep(0.001)
+        running = Running(arguments, self.folder)
+        running.wait_until(running.listens)
         began = time.monotonic()
-        assert process.wait(LIMIT_S) == 0, (self.folder / "err.txt").read_text()
+        assert running.process.wait(LIMIT_S) == 0, running.err()
         return time.monotonic() - began
 
     def begin(self) -> None:
@@ -172,53 +158,43 @@ class Harness:
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
 
-    def stop(self, name: str, later: float) -> tuple[Done, str | None]:
-        """Interrupt a command, and run it again where that goes on; return what it did and what was wrong."""
+    def sweep(self, name: str, moments: int) -> None:
+        """Interrupt a command at moments spread over its length, and run it again where that goes on."""
         self.begin()
-        done = interrupt(self.commands[name], later, self.folder)
-        wrong = problem(name, done, self.out)
-        if wrong is None and done.code == 130 and name.startswith("build"):
-            self.run(self.commands[name])
-            if files_of(self.out) != files_of(self.whole):
-                wrong = "the resumed build has other bytes, or more or fewer files"
-        return done, wrong
-
-    def sweep(self, name: str, moments: int) -> tuple[Counter[int], int, list[str]]:
-        """Interrupt a command at moments spread over its length; return exit codes, how many met it running, and what
-        was wrong.
-        """
-        self.begin()
-        length = self.run(self.commands[name])
+        length = self.run(self.commands[name]) if moments > 1 else 0.0
         codes: Counter[int] = Counter()
         met, wrong = 0, []
         for k in range(moments):
             later = length * 1.05 * k / moments
-            done, problem = self.stop(name, later)
+            self.begin()
+            running = Running(self.commands[name], self.folder)
+            running.wait_until(running.listens)
+            time.sleep(later)
+            done = running.press()
             codes[done.code] += 1
             met += done.met
-            if problem is not None:
-                wrong.append(f"{name}, {later:.3f} s of {length:.3f} s: {problem}")
-        return codes, met, wrong
+            said = problem(name, done, self.out)
+            if said is None and done.code == 130 and name.startswith("build"):
+                self.run(self.commands[name])
+                if layouts.files_of(self.out) != layouts.files_of(self.whole):
+                    said = "the resumed build has other bytes, or more or fewer files"
+            if said is not None:
+                wrong.append(f"  {name}, {later:.3f} s of {length:.3f} s: {said}")
+        ends = ", ".join(f"{count} left with {code}" for code, count in sorted(codes.items()))
+        print(f"{name:8} {moments} moments, {met} met it running: {ends}; {len(wrong)} wrong", *wrong, sep="\n")
+        self.bad += len(wrong)
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moments", type=int, default=8)
-    parser.add_argument("--commands", default="")
-    given = parser.parse_args(arguments)
-    bad = total = 0
-    with tempfile.TemporaryDirectory() as folder:
-        harness = Harness(Path(folder))
-        for name in given.commands.split(",") if given.commands else harness.commands:
-            codes, met, wrong = harness.sweep(name, given.moments)
-            said = ", ".join(f"{count} left with {code}" for code, count in sorted(codes.items()))
-            print(f"{name:8} {given.moments} moments, {met} met it running: {said}; {len(wrong)} wrong", flush=True)
-            for line in wrong:
-                print(f"  {line}", flush=True)
-            bad, total = bad + len(wrong), total + given.moments
-    print(f"{total} moments, {bad} wrong")
-    return bool(bad)
+def main() -> int:
+    given = parsed(__doc__, 8, commands="")
+    with memory_folder() as folder:
+        harness = Harness(folder)
+        names = given.commands.split(",") if given.commands else list(harness.commands)
+        for name in names:
+            harness.sweep(name, given.moments)
+    print(f"{given.moments * len(names)} moments, {harness.bad} wrong")
+    return bool(harness.bad)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,17 +1,17 @@
-"""Fuzzed readers of archives and rows: tar, IDX, CIFAR, .npy, HDF5; tarfile, pickle, numpy and a few lines of struct
-are the oracles.
+"""Fuzzed readers of archives and rows: tar, IDX, CIFAR, Icons-50, .npy, HDF5; tarfile, pickle, numpy and a few lines
+of struct are the oracles.
 """
 
 from __future__ import annotations
 
 import io
-import random
+import pickle
 import struct
 import tarfile
-from collections.abc import Sequence
 
 import archives
 import h5py
+import icons
 import numpy as np
 from image_targets import save, strict
 from mutating import mutate
@@ -24,28 +24,20 @@ from corruptset.generate.sources.tarred import list_tar
 class TarFolder(Target):
     """``folder:x.tar``."""
 
-    def make(self) -> Sequence[bytes]:
-        pictures = {
-            f"{c}/{i}.{s}": save(k, which=i % 2)
-            for i, (c, k, s) in enumerate(
-                [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
-            )
-        }
+    def make(self):
+        kinds = [("cat", "JPEG", "jpg"), ("cat", "PNG", "png"), ("dog", "PNG", "png"), ("dog", "JPEG", "jpeg")]
+        pictures = {f"{c}/{i}.{s}": save(k, which=i % 2) for i, (c, k, s) in enumerate(kinds)}
         made = []
         for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
-            long = pictures | {f"dog/{'ü' * 60}{form}.png": pictures["dog/2.png"]}
-            made.append(
-                archives.tar(
-                    self.folder / "made.tar", pictures if form == tarfile.USTAR_FORMAT else long, format=form
-                ).read_bytes()
-            )
+            long = {} if form == tarfile.USTAR_FORMAT else {f"dog/{'ü' * 60}{form}.png": pictures["dog/2.png"]}
+            made.append(archives.tar(self.folder / "made.tar", pictures | long, format=form).read_bytes())
         return made
 
-    def mutated(self, rng: random.Random) -> bytes:
+    def mutated(self, rng):
         data = super().mutated(rng)
         return sealed_tar(data) if rng.random() < 0.6 else data
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         path = self.put("x.tar", data)
         source = open_source(f"folder:{path}")
         held = {}
@@ -58,16 +50,14 @@ class TarFolder(Target):
         good = 0
         for sample in source.samples:
             place = sample.place
-            assert (
-                data[place.offset : place.offset + place.size] == held[next(n for n, p in files.items() if p == place)]
-            )
+            content = data[place.offset : place.offset + place.size]
+            assert content == held[next(n for n, p in files.items() if p == place)]
             try:
                 image = source.load(sample).image
             except BadSample:
                 continue
             good += 1
-            expected = strict(data[place.offset : place.offset + place.size])
-            if expected is not None:
+            if (expected := strict(content)) is not None:
                 np.testing.assert_array_equal(image, expected)
         if not good or source.notes:
             raise BadSample("nothing good in it, or something that is listed")
@@ -83,21 +73,27 @@ def sealed_tar(data: bytes) -> bytes:
     return bytes(out)
 
 
-class Idx(Target):
+class Lettered(Target):
+    """A reader of several files, of which one is mutated: a byte before its content says which."""
+
+    text_letters = b""
+
+    def mutated(self, rng):
+        data = rng.choice(self.files)
+        text = data[:1] in self.text_letters
+        return data[:1] + mutate(data[1:], rng, others=[f[1:] for f in self.files], text=text)
+
+
+class Idx(Lettered):
     """``mnist:FOLDER``: the file of images or of labels is mutated, the other one is whole."""
 
-    def make(self) -> Sequence[bytes]:
-        self.images = archives.idx(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
-        self.labels = archives.idx([3, 9])
-        return [b"I" + self.images, b"L" + self.labels]
+    def make(self):
+        images = archives.idx(RGB[:, :, :28, 0].reshape(-1, 28)[:56].reshape(2, 28, 28))
+        self.whole = {b"I": images, b"L": archives.idx([3, 9])}
+        return [letter + content for letter, content in self.whole.items()]
 
-    def mutated(self, rng: random.Random) -> bytes:
-        data = rng.choice(self.files)
-        return data[:1] + mutate(data[1:], rng, others=[self.images, self.labels])
-
-    def try_one(self, data: bytes) -> None:
-        which, content = data[:1], data[1:]
-        images, labels = (content, self.labels) if which == b"I" else (self.images, content)
+    def try_one(self, data):
+        images, labels = (self.whole | {data[:1]: data[1:]}).values()
         self.put("m/t10k-images-idx3-ubyte", images)
         self.put("m/t10k-labels-idx1-ubyte", labels)
         source = open_source(f"mnist:{self.folder / 'm'}")
@@ -108,39 +104,72 @@ class Idx(Target):
             np.testing.assert_array_equal(source.load(sample).image, pixels[sample.index])
 
 
-class Cifar(Target):
+def is_row(image: np.ndarray, raw: bytes) -> bool:
+    """Return whether an image is a stretch of a pickle, as bytes or as text whose letters they are."""
+    rows = image.tobytes(), image.transpose(2, 0, 1).tobytes()
+    return any(row in raw or row.decode("latin-1").encode() in raw for row in rows)
+
+
+class Cifar(Lettered):
     """``cifar10:FOLDER``: the batch or the meta is mutated."""
 
     names = ("test_batch", "batches.meta")
+    text_letters = b"\1"
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         rows = archives.crops(3, seed=5)
         dumps = [archives.python2_batch, *(archives.modern_batch(p) for p in (2, 3, 4, 5))]
-        whole = [
-            {name.rpartition("/")[2]: data for name, data in archives.ten_python(rows, dump=dump).items()}
-            for dump in dumps
-        ]
+        made = [archives.ten_python(rows, dump=dump) for dump in dumps]
+        whole = [{name.rpartition("/")[2]: data for name, data in one.items()} for one in made]
         self.whole = whole[0]
         return [bytes([k]) + one[name] for one in whole for k, name in enumerate(self.names)]
 
-    def mutated(self, rng: random.Random) -> bytes:
-        data = rng.choice(self.files)
-        return data[:1] + mutate(data[1:], rng, others=[f[1:] for f in self.files], text=data[0] == 1)
-
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         given = {**self.whole, self.names[data[0]]: data[1:]}
         for name, content in given.items():
             self.put(f"c/{name}", content)
         source = open_source(f"cifar10:{self.folder / 'c'}")
-        raw = given["test_batch"]
         assert {s.label for s in source.samples} <= {c.index for c in source.classes}
-        for sample in source.samples:  # each row is a stretch of the file, as bytes or as text whose letters they are
-            row = source.load(sample).image.transpose(2, 0, 1).tobytes()
-            assert row in raw or row.decode("latin-1").encode() in raw
+        assert all(is_row(source.load(sample).image, given["test_batch"]) for sample in source.samples)
 
 
-class Npy(Target):
-    def make(self) -> Sequence[bytes]:
+class Icons(Target):
+    """``icons50:FILE``, in styles and in subtypes: every way in which numpy writes its dictionary. Without numpy's own
+    reader as an oracle: it would run what a mutation names.
+    """
+
+    def make(self):
+        lists = icons.fields(12)
+        arrays, objects = (
+            {name: values if name == "image" else np.array(values, kind) for name, values in lists.items()}
+            for kind in (None, object)
+        )
+        last = lists | {"image": np.ascontiguousarray(lists["image"].transpose(0, 2, 3, 1))}
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "|O", "fortran_order": False, "shape": ()})
+        made = []
+        for value in (lists, arrays, objects, last):
+            whole = np.empty((), object)
+            whole[()] = value
+            made += [head.getvalue() + pickle.dumps(whole, protocol) for protocol in (2, 4, 5)]
+        return made
+
+    def try_one(self, data):
+        path = self.put("Icons-50.npy", data)
+        for groups in ("style", "subtype"):
+            source = open_source(f"icons50:{path}", groups=groups)
+            assert len(source.samples) > 0
+            assert {s.label for s in source.samples} <= {c.index for c in source.classes}
+            for sample in source.samples:
+                assert is_row(source.load(sample).image, data)
+                assert sample.group
+                assert sample.group.encode().decode().isprintable() or not sample.group.isascii()
+
+
+class Npy(Lettered):
+    text_letters = b"IL"
+
+    def make(self):
         made = []
         for letter, values in (
             (b"I", RGB),
@@ -154,13 +183,9 @@ class Npy(Target):
                 made.append(letter + out.getvalue())
         return made
 
-    def mutated(self, rng: random.Random) -> bytes:
-        data = rng.choice(self.files)
-        return data[:1] + mutate(data[1:], rng, others=[f[1:] for f in self.files], text=rng.random() < 0.5)
-
-    def try_one(self, data: bytes) -> None:
-        images, labels = self.put("i.npy", self.files[0][1:]), self.put("l.npy", self.files[4][1:])
-        (images if data[:1] == b"I" else labels).write_bytes(data[1:])
+    def try_one(self, data):
+        whole = {b"I": self.files[0][1:], b"L": self.files[4][1:], data[:1]: data[1:]}
+        images, labels = (self.put(f"{letter.decode()}.npy", content) for letter, content in whole.items())
         source = open_source(f"npy:{images},{labels}")
         stored = np.load(images, allow_pickle=False)
         assert [s.label for s in source.samples] == np.load(labels, allow_pickle=False).tolist()
@@ -172,39 +197,28 @@ class Npy(Target):
 class Hdf5(Target):
     """``hdf5:FILE``: pixels, compressed pixels, encoded images."""
 
-    def make(self) -> Sequence[bytes]:
+    def make(self):
         made = []
-        for which in ("plain", "compressed", "encoded", "checked"):
+        for options in ({}, {"compression": "gzip"}, {"fletcher32": True}, None):
             path = self.folder / "made.h5"
             with h5py.File(path, "w") as file:
-                if which == "encoded":
+                if options is None:
                     rows = file.create_dataset("images", (2,), h5py.vlen_dtype(np.uint8))
                     for i in range(2):
                         rows[i] = np.frombuffer(save("JPEG", which=i), np.uint8)
                 else:
-                    more = (
-                        {"compression": "gzip"}
-                        if which == "compressed"
-                        else {"fletcher32": True}
-                        if which == "checked"
-                        else {}
-                    )
-                    file.create_dataset("images", data=RGB, chunks=(1, 32, 32, 3) if more else None, **more)
+                    file.create_dataset("images", data=RGB, chunks=(1, 32, 32, 3) if options else None, **options)
                 file["labels"] = np.array([1, 0])
             made.append(path.read_bytes())
         return made
 
-    def try_one(self, data: bytes) -> None:
+    def try_one(self, data):
         source = open_source(f"hdf5:{self.put('x.h5', data)}")
         with h5py.File(self.folder / "x.h5", "r", locking=False) as file:
             labels, rows = file["labels"][()].tolist(), file["images"]
             assert [s.label for s in source.samples] == labels
             for sample in source.samples[:64]:
-                image = source.load(sample).image
-                row = np.asarray(rows[sample.index])
+                image, row = source.load(sample).image, np.asarray(rows[sample.index])
                 expected = strict(row.tobytes()) if row.ndim == 1 else row
                 if expected is not None:
                     np.testing.assert_array_equal(image, expected.reshape(image.shape))
-
-
-# Text

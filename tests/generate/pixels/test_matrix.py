@@ -32,7 +32,7 @@ def placed(ids: Sequence[str], clean: int | None = None) -> list[tuple[str, list
     return found
 
 
-def test_ladders_stand_in_the_order_of_families_and_numbers() -> None:
+def test_ladders_stand_in_the_order_of_families_and_numbers():
     blocks = blocks_of(["clean", *LADDERS, "unheard_of/3", "unheard_of/1", "odd"])
     assert [(b.kind, b.name, b.sets) for b in blocks] == [
         ("severities", "gaussian_noise", ["gaussian_noise/1"]),
@@ -45,7 +45,7 @@ def test_ladders_stand_in_the_order_of_families_and_numbers() -> None:
     assert blocks_of(["odd", "clean"])[0].name == "Sets"
 
 
-def test_of_many_levels_five_are_pictured() -> None:
+def test_of_many_levels_five_are_pictured():
     (block,) = blocks_of(reversed(LEVELS))
     assert block.sets == LEVELS
     assert block.pictured == [f"black_lines/{level:02d}" for level in (1, 7, 15, 22, 30)]
@@ -53,7 +53,7 @@ def test_of_many_levels_five_are_pictured() -> None:
     assert few.pictured == few.sets
 
 
-def test_grids_have_every_chain_once_and_orders_across_the_diagonal() -> None:
+def test_grids_have_every_chain_once_and_orders_across_the_diagonal():
     names = ["p-1", "q-2", "q-10"]
     pairs = [f"{a}+{b}" for a in names for b in names if a != b and (a, b) != ("q-10", "q-2")]
     late = ["s-1+t-1", "u-1+v-1", "w-1+t-1", "w-1+v-1"]
@@ -72,7 +72,7 @@ def test_grids_have_every_chain_once_and_orders_across_the_diagonal() -> None:
     assert sorted(every) == sorted(ids)
 
 
-def test_lines_of_a_sheet() -> None:
+def test_lines_of_a_sheet():
     assert placed(["fog/2", "fog/1", "snow/1", "snow/2", "odd"], clean=9) == [
         ("fog", [("clean", "clean"), ("1", "fog/1"), ("2", "fog/2")]),
         ("snow", [("clean", "clean"), ("1", "snow/1"), ("2", "snow/2")]),
@@ -94,22 +94,19 @@ def test_lines_of_a_sheet() -> None:
     assert [bool(line.heads) for line in sheet_lines(pictures)] == [True, False]
 
 
-def test_the_sheets_of_large_recipes_are_bounded_and_whole() -> None:
-    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128), ("imagenet-c-all", 128)):
+def test_the_sheets_of_large_recipes_are_bounded_and_whole():
+    for recipe, least in (("two-factor-imagenet-c", 100), ("image-degrade-30", 128)):
         pictures = {one.id: flat(7, 224, 224) for one in load_recipe(recipe).resolve().sets}
-        lines = sheet_lines(pictures)
-        assert sum(cell is not None for line in lines for _, cell in line.cells) == len(pictures.keys() - {"clean"}), (
-            recipe
-        )
-        drawn = contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
-        sheet = np.asarray(Image.open(io.BytesIO(drawn)))
+        cells = [cell for line in sheet_lines(pictures) for _, cell in line.cells if cell is not None]
+        assert len(cells) == len(pictures.keys() - {"clean"}), recipe
+        sheet = np.asarray(Image.open(io.BytesIO(contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe))))
         assert sheet.shape[0] * sheet.shape[1] <= MOST_PIXELS, recipe
         assert (sheet == 9).all(axis=2).sum() >= least**2, recipe
-        assert drawn == contact_sheet(pictures, clean=flat(9, 224, 224), title=recipe)
-        assert drawn != contact_sheet(pictures, clean=flat(9, 224, 224), title="another")
+    drawn, again, another = (contact_sheet({"fog/1": flat(7)}, clean=flat(9), title=title) for title in "aab")
+    assert drawn == again != another
 
 
-def test_thinning_keeps_a_grid_whole() -> None:
+def test_thinning_keeps_a_grid_whole():
     severities = [f"{c}-{s}" for c in ("fog", "snow", "frost", "contrast", "pixelate") for s in range(1, 6)]
     ids = [f"{a}+{b}" for a in severities for b in severities]
     left = thinned(ids, 100)

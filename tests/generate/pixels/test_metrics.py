@@ -16,7 +16,7 @@ def pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndar
     return clean.astype(np.uint8), image.astype(np.uint8)
 
 
-def test_equal_to_scikit_image() -> None:
+def test_equal_to_scikit_image():
     for shape, noise in product([(32, 48, 3), (61, 37, 1), (8, 9, 3)], [2.0, 60.0]):
         clean, image = pair(shape, noise)
         psnr, similarity, changed = measure(clean, image)
@@ -24,40 +24,31 @@ def test_equal_to_scikit_image() -> None:
         assert psnr == pytest.approx(peak_signal_noise_ratio(clean, image), abs=1e-9)
         assert similarity == pytest.approx(wanted, abs=1e-9)
         assert changed == pytest.approx(np.mean((clean != image).any(axis=2)))
-
-
-def test_an_unchanged_image_and_one_of_another_shape() -> None:
     clean, _ = pair((16, 16, 3), 1.0)
     assert measure(clean, clean.copy()) == (None, pytest.approx(1.0), 0.0)
-    assert (measure(clean, 255 - clean)[1] or 1) < 0.5
     assert measure(clean, clean[:, :12]) == (None, None, None)
 
 
-def test_means() -> None:
-    got = mean_metrics([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)])
-    assert got is not None
-    spread = {"psnr": 5.0, "ssim": 0.125, "changed": 0.125}
-    assert got.as_json() == {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
+def test_means_are_over_the_rows_that_have_a_value_but_psnr_needs_all():
     assert mean_metrics([]) is None
-    infinite = mean_metrics([(30.0, 0.5, 0.25), (None, 1.0, 0.0)])
-    assert infinite is not None
-    assert infinite.psnr is None
-    assert infinite.ssim == 0.75
+    spread = {"psnr": 5.0, "ssim": 0.125, "changed": 0.125}
+    plain = {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
+    for rows, wanted in (
+        ([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)], plain),
+        ([(30.0, 0.5, 0.25, None), (20.0, 0.25, 0.5, None)], plain),
+        ([(30.0, 0.5, 0.25), (None, 1.0, 0.0)], {"psnr": None, "ssim": 0.75}),
+        (
+            [(30.0, 0.5, 0.25, 0.9), (20.0, 0.25, 0.5, 0.7), (20.0, 0.25, 0.5, None), (20.0, 0.25, 0.5)],
+            {"images": 4, "ms_ssim": 0.8, "ms_ssim_images": 2},
+        ),
+    ):
+        got = mean_metrics(rows)
+        assert got is not None
+        assert got.as_json().items() >= wanted.items()
+        assert ("ms_ssim" in got.as_json()) == ("ms_ssim" in wanted)
 
 
-def test_the_first_by_id_are_measured() -> None:
+def test_the_first_by_id_are_measured():
     assert measured_indices(["b", "a", "c", "B"], 2) == {1, 3}
     assert measured_indices(["b", "a"], "all") == {0, 1}
     assert measured_indices(["b", "a"], 0) == frozenset()
-
-
-def test_ms_ssim_is_over_the_rows_that_have_it() -> None:
-    got = mean_metrics([(30.0, 0.5, 0.25, 0.9), (20.0, 0.25, 0.5, 0.7), (20.0, 0.25, 0.5, None), (20.0, 0.25, 0.5)])
-    assert got is not None
-    assert (got.images, got.ms_ssim, got.ms_ssim_images) == (4, 0.8, 2)
-    assert got.spread is not None
-    assert got.spread.ms_ssim == 0.1
-    without = mean_metrics([(30.0, 0.5, 0.25, None)])
-    assert without is not None
-    assert "ms_ssim" not in without.as_json()
-    assert "ms_ssim_images" not in without.as_json()

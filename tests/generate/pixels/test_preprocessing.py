@@ -47,32 +47,20 @@ PHOTOGRAPHS = {
 SIZES = {
     (257, 500, 3): ("b71909e122795e07179531c18ebef49e", "961c7734aa06ec53ccbb77513ba2de31"),
     (500, 257, 1): ("f606b9ba9988cdef2966b1409a98ea19", "8316a426333533684e0f39dec7a102b4"),
-    (100, 80, 3): ("d6136d3b93d14b13c4d79ac0418efac6", "ea4eefad807a6d037a2285c78833d6a2"),
     (256, 256, 3): ("f639c9d09c48c36a9c6dfd6ed85db712", "1a6211e3e22e23666063d89a011a40fe"),
     (1000, 9, 3): ("ffa21e3574a454daf504701a2b0a865b", "258ebd3d3a916c5acbafed468f3cc051"),
     (9, 1000, 1): ("fea08ed31910982502365487fc9203cf", "6cadff67eb3ab9b8bc7d4fb25777f06e"),
-    (8, 8, 3): ("533d23ddc0f7f65af2a3ed5f55109120", "0769f41a63aad487cdd73cced90a398d"),
-    (2000, 1501, 3): ("4155791ccdc07f3c6536ac069f23e17d", "2e66bf4fc20be314f64f128ee0111274"),
 }
 # (resize, crop, interpolation, width, height)
 OTHERS = {
     (64, 97, "bilinear", 100, 80): "3fcf538d259afd541a4de08a71576231",
-    (64, 97, "bilinear", 61, 117): "a76a81ce1362f6c4aed3d1257c03fc17",
     (64, 97, "bilinear", 120, 101): "4b2d04165ca57b176940bc06184b8915",
-    (97, 224, "bilinear", 100, 80): "391064f42fa1326d072ac24d83a3c10f",
-    (97, 224, "bilinear", 120, 101): "5449138fedbedb2648dd4f7eb1d2cf7c",
     (48, 33, "bicubic", 100, 80): "580e2268ceea14a32dceebe0fd6a8837",
-    (48, 33, "bicubic", 120, 101): "6c1fdb0bac3abb99d58f50ba046ede48",
     (48, 33, "nearest", 100, 80): "77fd2bb0d7ec405029d73b198841f0e9",
     (48, 33, "lanczos", 100, 80): "3702ff372d4820180eb55ae0ff751a40",
     (48, 33, "box", 100, 80): "5114664d33c63827a22c1b287e87ed0b",
     (48, 33, "hamming", 100, 80): "4b06519862f0e4e09202c8a2314ae9e2",
     (65, 64, "bilinear", 100, 80): "6b5196ca89f4d388b8c0300c4eef5ba3",
-    (65, 64, "bilinear", 61, 117): "eeb953c63bbeed8845dffe52e2eda522",
-    (65, 64, "bilinear", 120, 101): "cd92ad04b0a70c43a9c5712d6d53208f",
-    (67, 64, "bilinear", 100, 80): "884a555b528f50c75236e820e8b8c6e7",
-    (67, 64, "bilinear", 61, 117): "08d1c6a7968511ee147f4fc845260e85",
-    (67, 64, "bilinear", 120, 101): "3de3fed263e436174772ae5419cbf5b2",
 }
 # (width, height, channels): central .875, then 299x299
 AT_299 = {
@@ -128,7 +116,7 @@ def test_299_as_the_released_generator_makes_it():
 @example(257, 256, 64, 48)
 @example(256, 257, 64, 48)
 @example(301, 300, 256, 224)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, crop):
     """The rules again, in exact integers and array slices: the long side floors, padding puts the odd pixel last, ties
     go to even.
@@ -160,25 +148,23 @@ def test_channels():
 
 def test_none_keeps_every_pixel_and_copies_it():
     """The array of a row is only copied; grey that becomes RGB goes through Pillow."""
-    for channels, shape in ((c, s) for c in ("rgb", "keep") for s in ((9, 12, 1), (9, 12, 3))):
-        image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
+    for channels, before, after in (("rgb", 1, 3), ("rgb", 3, 3), ("keep", 1, 1), ("keep", 3, 3)):
+        image = np.random.default_rng(2).integers(0, 256, (before, 12, 9), np.uint8).T  # not contiguous
         out = preprocess(image, Unchanged(kind="none", channels=channels))
-        expected = np.broadcast_to(image, (9, 12, 1 if channels == "keep" and shape[2] == 1 else 3))
-        np.testing.assert_array_equal(out, expected)
-        assert out.flags.c_contiguous
-        assert out.flags.writeable
+        assert digest(out) == digest(np.broadcast_to(image, (9, 12, after)).copy())
         assert not np.shares_memory(out, image)
 
 
-def test_size_is_foretold():
-    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none")):
+def test_size_is_foretold_and_settings_round_trip_through_json():
+    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none"), Pad(kind="pad", side=300)):
         for width, height in ((300, 200), (30, 40)):
             assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1], spec
+        assert TypeAdapter(Preprocessing).validate_python(spec.as_json()) == spec
 
 
 def test_pad_puts_the_image_in_the_middle_of_black_and_refuses_a_larger_one():
-    for (width, height), channels in (((32, 32), "rgb"), ((9, 12), "keep"), ((32, 1), "keep"), ((12, 31), "rgb")):
-        image = np.random.default_rng(3).integers(1, 256, (height, width, 1), np.uint8)
+    for width, height, channels in ((32, 32, "rgb"), (9, 12, "keep"), (32, 1, "keep"), (12, 31, "rgb")):
+        image = pattern(width, height, 1) | np.uint8(1)
         out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
         assert out.shape == (32, 32, 3 if channels == "rgb" else 1)
         top, left = (32 - height) // 2, (32 - width) // 2
@@ -190,12 +176,6 @@ def test_pad_puts_the_image_in_the_middle_of_black_and_refuses_a_larger_one():
     assert "33x20, larger than the canvas of 32x32" in spec.problem(33, 20)
     with pytest.raises(ImageError, match="larger than the canvas"):
         preprocess(np.zeros((40, 9, 3), np.uint8), spec)
-
-
-def test_settings_round_trip_through_json():
-    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none"), Pad(kind="pad", side=32)):
-        assert TypeAdapter(Preprocessing).validate_python(spec.as_json()) == spec
-        assert next(iter(spec.as_json())) == "kind"
 
 
 def test_a_sliver_is_refused_before_it_becomes_enormous():

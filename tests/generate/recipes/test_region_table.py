@@ -16,7 +16,7 @@ REGION_HEAD = HEAD.replace('[preprocessing]\nkind = "none"\n', "")
 CLEAN = "\n[[sets]]\nclean = true\n"
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_are_named():
     for regions, line in (
         ("sides = [2, 12]\nout = 32", "regions, sides, item 1 is 2; expected a number from 3 upwards"),
         ("sides = [12]\nout = 0", "regions, out is 0; expected a number from 8 upwards"),
@@ -54,7 +54,7 @@ def test_mistakes_are_named() -> None:
     assert "has [regions] and [preprocessing]; leave [preprocessing] out" in lines[0]
 
 
-def test_preprocessing_follows_from_regions() -> None:
+def test_preprocessing_follows_from_regions():
     resized, padded, embedded = (
         recipe(CLEAN + f"[regions]\n{text}", REGION_HEAD).preprocessing.as_json()
         for text in (
@@ -68,7 +68,7 @@ def test_preprocessing_follows_from_regions() -> None:
     assert embedded == {"kind": "pad", "channels": "rgb", "side": 40}
 
 
-def test_images_that_have_no_such_regions() -> None:
+def test_images_that_have_no_such_regions():
     two, padded = RegionTable(sides=(12, 32), out=224), RegionTable(fractions=(0.8,), out=224, fit="pad")
     near = RegionTable(fractions=(0.2, 0.21, 0.8), out=224)
     for table, (width, height), problem in (
@@ -91,7 +91,7 @@ def test_images_that_have_no_such_regions() -> None:
     assert [(g.name, n) for g, n in RegionTable(sides=(12, 28), blocks=10, out=32).all_taken(32, 32)] == [("s28", 9)]
 
 
-def test_sides_are_exact() -> None:
+def test_sides_are_exact():
     """A fraction is taken as it is written: half of .7 of 180 pixels is 63, where floats say 62.99."""
     assert [g.side for g in RegionTable(fractions=(0.7,), out=224).groups(200, 180)] == [127]
     table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), out=224)
@@ -111,7 +111,7 @@ def test_sides_are_exact() -> None:
         ("fragile-imagenet", 0.9 * 4 * 20 * 18, 4 * 20 * 18),
     ],
 )
-def test_shipped_recipes(name: str, least: float, most: int) -> None:
+def test_shipped_recipes(name, least, most):
     loaded = load_recipe(name)
     assert loaded.regions is not None
     assert [spec.id for spec in loaded.resolve().sets] == ["clean"]

@@ -5,27 +5,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import archives as a
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import corruptset
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError
-from corruptset.generate.build import Built, build
+from corruptset.generate.build import build
 from corruptset.generate.planning import plan
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.two_factor import with_severities
 
-COUNT = 120
+COUNT = 24
+OPTIONS: dict[str, Any] = {"jobs": 1, "format": "hdf5", "metrics": 0}
 
 
 @pytest.fixture(scope="module")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
+def crops(tmp_path_factory):
     """Crops of photographs in the form of CIFAR-10's test batch, a few more than are taken."""
     root = tmp_path_factory.mktemp("cifar")
     a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
@@ -33,18 +32,14 @@ def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(crops: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, jobs=1, format="hdf5", metrics=0)
+def built(crops, tmp_path_factory):
+    return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, **OPTIONS)
 
 
-def names(built: Built) -> dict[str, str]:
-    """Return every name -> set id."""
-    return {name: s.id for s in built.manifest.sets for name in (s.id, *s.aliases)}
-
-
-def test_table_4_is_numbered_as_published() -> None:
+def test_table_4_is_numbered_as_published():
     """A few numbers of each block of the paper's Table 4."""
-    by_alias = {alias: s.id for s in load_recipe("two-factor-69").resolve().sets for alias in s.aliases}
+    sets = load_recipe("two-factor-69").resolve().sets
+    by_alias = {alias: s.id for s in sets for alias in s.aliases}
     assert [by_alias[f"type {n}"] for n in range(1, 9)] == [
         "clean", "ga010", "ga015", "ga020", "sp010", "sp010+ga010", "sp010+ga015", "sp010+ga020",
     ]  # fmt: skip
@@ -58,36 +53,33 @@ def test_table_4_is_numbered_as_published() -> None:
         assert by_alias[f"type {number}"] == by_alias[name], name
     assert by_alias["RL30SP0.1"] == by_alias["RO-30SP0.1"] == "ro-30+sp010"
     assert by_alias["SP0.15RR60"] == by_alias["SP0.15RO60"] == "sp015+ro060"
+    training, test = load_recipe("two-factor-train").resolve().sets, {s.id: s.stages for s in sets}
+    names = ["SP0.1", "GA0.1", "SP0.1GA0.1", "GA0.1SP0.1", "RR30", "RL30", "SP0.1RR30", "SP0.1RL30"]
+    assert [s.aliases[0] for s in training] == names
+    assert {s.role for s in training} == {"train"}
+    assert all(s.stages == test[s.id] for s in training)
 
 
-def test_69_names_53_conditions(built: Built, tmp_path: Path) -> None:
-    digits = load_digits()
-    images = np.kron((digits.images[:COUNT] * 15).astype(np.uint8), np.ones((1, 4, 4), np.uint8))[:, 2:30, 2:30]
-    files = {"t10k-images-idx3-ubyte": a.idx(images), "t10k-labels-idx1-ubyte": a.idx(digits.target[:COUNT])}
-    mnist = f"mnist:{a.write(tmp_path / 'mnist', files)}"
-    for made in (built, build("two-factor-69", mnist, tmp_path, jobs=1, format="hdf5", metrics=0)):
-        sets, known = {s.id: s for s in made.manifest.sets}, names(made)
-        types = [n for n in known if re.fullmatch(r"type \d+", n)]
-        assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
-        assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
-        assert {s.count for s in sets.values()} == {COUNT}
-        assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
-        assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
-        aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
-        assert sets["ga010"].aliases == aliases
+def test_69_names_53_conditions(built):
+    sets = {s.id: s for s in built.manifest.sets}
+    known = {name: s.id for s in sets.values() for name in (s.id, *s.aliases)}
+    types = [n for n in known if re.fullmatch(r"type \d+", n)]
+    assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
+    assert len(sets) == len({s.pixel_digest for s in sets.values()}) == 53
+    assert {s.count for s in sets.values()} == {COUNT}
+    assert Counter(len(sets[known[t]].stages) for t in types) == {2: 42, 1: 26, 0: 1}
+    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+    aliases = ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
+    assert sets["ga010"].aliases == aliases
 
 
-def test_the_tree_applies_less_than_half_of_the_stages(crops: str) -> None:
-    planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
-    assert (planned.stages_applied, planned.stages_naive) == (52, 110)
-    assert planned.stages_applied <= 0.5 * planned.stages_naive
-
-
-def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
+def test_sets_with_one_first_stage_share_its_work_and_its_pixels(built, crops):
     """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is
     beneath.
     """
-    data, rows = corruptset.open(built.directory), range(0, COUNT, 10)
+    planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
+    assert (planned.stages_applied, planned.stages_naive) == (52, 110)
+    data, rows = corruptset.open(built.directory), range(0, COUNT, 3)
     by_id = {s.id: s for s in load_recipe("two-factor-69").resolve().sets}
     keys = [data.samples[i].id for i in rows]
     for first, second in [("sp010", "ro030"), ("sp020", "ro-60"), ("ga010", "sp010"), ("ro030", "sp015")]:
@@ -102,15 +94,14 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
             assert np.array_equal(both[kept], stored[kept])
 
 
-def test_a_part_of_the_69_is_the_same_alone(built: Built, crops: str, tmp_path: Path) -> None:
+def test_a_part_of_the_69_is_the_same_alone(built, crops, tmp_path):
     known, data = {s.id: s for s in built.manifest.sets}, corruptset.open(built.directory)
-    pairs = ["SP0.15GA0.2", "RL60SP0.1"]
-    alone = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=pairs)
+    alone = build("two-factor-69", crops, tmp_path, samples=COUNT, sets=["SP0.15GA0.2", "RL60SP0.1"], **OPTIONS)
     assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
     for one in alone.manifest.sets:
         assert (one.pixel_digest, one.aliases) == (known[one.id].pixel_digest, known[one.id].aliases)
     # fewer samples are the same images
-    made = build("two-factor-69", crops, tmp_path / "few", samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"])
+    made = build("two-factor-69", crops, tmp_path / "few", samples=10, sets=["sp010+ga020"], **OPTIONS)
     few, rows = corruptset.open(made.directory), {s.id: s.index for s in data.samples}
     shared = [s for s in few.samples if s.id in rows]
     assert shared
@@ -118,42 +109,15 @@ def test_a_part_of_the_69_is_the_same_alone(built: Built, crops: str, tmp_path: 
         assert np.array_equal(few["sp010+ga020"].image(sample.index), data["sp010+ga020"].image(rows[sample.id]))
 
 
-@pytest.mark.ci
-def test_two_workers_and_both_containers_give_the_same(built: Built, crops: str, tmp_path: Path) -> None:
-    options = {"samples": COUNT, "jobs": 2, "format": "both", "metrics": 0, "sets": ["sp010*", "ro060*"]}
-    other = build("two-factor-69", crops, tmp_path, **options)
-    made = {s.id: s.pixel_digest for s in other.manifest.sets}
-    assert len(made) > 5
-    assert made.items() <= {s.id: s.pixel_digest for s in built.manifest.sets}.items()
-
-
-def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
-    specs = load_recipe("two-factor-train").resolve().sets
-    assert [s.aliases[0] for s in specs] == [
-        "SP0.1",
-        "GA0.1",
-        "SP0.1GA0.1",
-        "GA0.1SP0.1",
-        "RR30",
-        "RL30",
-        "SP0.1RR30",
-        "SP0.1RL30",
-    ]
-    assert {s.role for s in specs} == {"train"}
-    test = {s.id: s.stages for s in load_recipe("two-factor-69").resolve().sets}
-    for spec in specs:
-        assert spec.stages == test[spec.id]
-
-
-def test_training_samples_must_not_be_test_samples(built: Built, tmp_path: Path) -> None:
+def test_training_samples_must_not_be_test_samples(built, tmp_path):
     test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
     a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
-    options: Any = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
+    options = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
-    said = r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000"
+    said = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"
     assert re.search(said, str(error.value))
     assert not (tmp_path / "two-factor-train-1.0.0").exists()
     ids = [f"train/{i:05d}" for i in range(4, 20)]
@@ -161,7 +125,7 @@ def test_training_samples_must_not_be_test_samples(built: Built, tmp_path: Path)
     assert {(s.role, s.count) for s in made.manifest.sets} == {("train", 16)}
 
 
-def test_imagenet_c_in_pairs() -> None:
+def test_imagenet_c_in_pairs():
     recipe = load_recipe("two-factor-imagenet-c")
     sets = recipe.resolve().sets
     fifteen = {t.corruption for s in load_recipe("imagenet-c").resolve().sets for t in s.stages}
@@ -173,6 +137,6 @@ def test_imagenet_c_in_pairs() -> None:
     assert len(every) == len({s.id for s in every}) == 5250
 
 
-def test_photographs_of_several_sizes_go_into_folders() -> None:
+def test_photographs_of_several_sizes_go_into_folders():
     """The recipe keeps the source's sizes, and an array holds one: nobody should have to know."""
     assert plan("two-factor-69", "sample", samples=3, jobs=1).format == "folder"

@@ -3,155 +3,121 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import layouts
 import pytest
+from layouts import files_of
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate.build import ProgressEvent
 from corruptset.generate.plan.job import Origin
 from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
 SETS = ["contrast/*", "brightness/*"]
+NAME = "small-c-1.0.0"
+
+
+def make(shared: layouts.Shared, out: Path, **options: Any) -> Path:
+    given = {"sets": SETS, "format": "both", **options}
+    return layouts.make(shared.recipe(), shared.crops(each=1), out, **given)
 
 
 @pytest.fixture(scope="module")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=1)
-
-
-@pytest.fixture(scope="module")
-def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"))
-
-
-@pytest.fixture(scope="module")
-def begun(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def begun(shared, tmp_path_factory):
     """A build of which every part is committed, and nothing else is done."""
-    return interrupted(crops, recipe, tmp_path_factory.mktemp("begun"))
+    out = tmp_path_factory.mktemp("begun")
 
-
-@pytest.fixture(scope="module")
-def whole(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return layouts.files_of(layouts.make(recipe, crops, tmp_path_factory.mktemp("whole"), sets=SETS, format="both"))
-
-
-def interrupted(crops: Path, recipe: Path, out: Path, **options: Any) -> Path:
-    def stop(event: ProgressEvent) -> None:
+    def stop(event):
         if event.phase == "finishing":
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
-        layouts.make(recipe, crops, out, **{"sets": SETS, "format": "both", "progress": stop} | options)
+        make(shared, out, progress=stop)
     return out
 
 
 @pytest.fixture
-def resume(begun: Path, crops: Path, recipe: Path, tmp_path: Path) -> Any:
-    """Copy the build, do something to it, and run the same command again; return how many parts it made and the data
-    set.
-    """
-
-    def run(harm: Callable[[Path], object], **options: Any) -> tuple[int, Path]:
-        out = tmp_path / "out"
-        shutil.copytree(begun, out)
-        root = next(out.iterdir())
-        harm(root)
-        made: list[int] = []
-
-        def look(event: ProgressEvent) -> None:
-            if event.phase == "building":
-                made.append(event.parts_done)
-
-        layouts.make(recipe, crops, out, **{"sets": SETS, "format": "both", "progress": look} | options)
-        return (made[-1] - made[0] if made else 0), root
-
-    return run
+def whole(shared):
+    return lambda: files_of(shared.build(crops={"each": 1}, sets=SETS, format="both"))
 
 
-def flipped(data: bytes) -> bytes:
-    return data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
+def flip(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-40] + bytes([data[-40] ^ 1]) + data[-39:])
 
 
-def test_damaged_records_are_as_if_they_were_not_there(resume: Any, whole: dict[str, bytes]) -> None:
+def test_damaged_records_are_as_if_they_were_not_there(begun, shared, tmp_path, whole):
     """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are."""
+    root = shutil.copytree(begun, tmp_path / "out") / NAME
+    parts = sorted((root / ".corruptset/parts").iterdir())
+    flip(parts[3])
+    record = root / ".corruptset/build.json"
+    record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
+    (root / ".corruptset/source.json").write_bytes(b"")
+    done = []
 
-    def damage(root: Path) -> None:
-        work = root / ".corruptset"
-        for path, harm in (
-            (sorted((work / "parts").iterdir())[3], flipped),
-            (work / "build.json", lambda data: data[: data[:-1].rindex(b"\n") + 1]),
-            (work / "source.json", lambda data: b""),
-        ):
-            path.write_bytes(harm(path.read_bytes()))
+    def look(event):
+        done.extend([event.parts_done] * (event.phase == "building"))
 
-    made, root = resume(damage)
-    assert made == 1
-    assert layouts.files_of(root) == whole
+    make(shared, tmp_path / "out", progress=look)
+    assert (min(done), max(done)) == (len(parts) - 1, len(parts))
+    assert files_of(root) == whole()
 
 
 @pytest.mark.parametrize("options", [{"seed": 1}, {"sets": ["contrast/*"]}])
-def test_parts_of_two_builds_are_never_mixed(resume: Any, options: dict[str, Any]) -> None:
+def test_parts_of_two_builds_are_never_mixed(begun, shared, tmp_path, options):
     """Where build.json is gone the parts themselves say that they are another build's."""
+    shutil.copytree(begun, tmp_path / "out")
+    (tmp_path / "out" / NAME / ".corruptset/build.json").unlink()
     with pytest.raises(BuildError, match=r"holds parts of another build, and its build\.json is damaged, missing"):
-        resume(lambda root: (root / ".corruptset/build.json").unlink(), **options)
+        make(shared, tmp_path / "out", **options)
 
 
-def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(
-    crops: Path, recipe: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    first = layouts.make(recipe, crops, out, sets=["contrast/*"])
-    interrupted(crops, recipe, out, sets=["brightness/*"], format=None)
-    (first / ".corruptset/build.json").write_bytes(b"")
-    assert corruptset.open(first).set_ids == [f"contrast/{s}" for s in range(1, 6)]
-    assert {p.path for p in corruptset.verify(first, jobs=1).problems} > {".corruptset"}
-    layouts.make(recipe, crops, out, sets=["brightness/*"])
-    assert layouts.files_of(first) == layouts.files_of(layouts.make(recipe, crops, tmp_path / "both", sets=SETS))
-
-
-def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(
-    begun: Path, crops: Path, recipe: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    shutil.copytree(begun, out)
-
-    def damage(event: ProgressEvent) -> None:
+def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(shared, tmp_path, whole):
+    def stop(event):
         if event.phase == "finishing":
-            path = sorted(out.glob("*/.corruptset/parts/*.json"))[0]
-            path.write_bytes(flipped(path.read_bytes()))
+            raise KeyboardInterrupt
+
+    root = make(shared, tmp_path, sets=["contrast/*"])
+    with pytest.raises(Interrupted):
+        make(shared, tmp_path, sets=["brightness/*"], progress=stop)
+    (root / ".corruptset/build.json").write_bytes(b"")
+    assert corruptset.open(root).set_ids == [f"contrast/{s}" for s in range(1, 6)]
+    assert {p.path for p in corruptset.verify(root, jobs=1).problems} > {".corruptset"}
+    make(shared, tmp_path, sets=["brightness/*"])
+    assert files_of(root) == whole()
+
+
+def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun, shared, tmp_path):
+    root = shutil.copytree(begun, tmp_path / "out") / NAME
+
+    def damage(event):
+        if event.phase == "finishing":
+            flip(min((root / ".corruptset/parts").iterdir()))
 
     with pytest.raises(MachineError, match=r"damaged after it was written\. Run the same command again"):
-        layouts.make(recipe, crops, out, sets=SETS, format="both", progress=damage)
-    assert not list(out.glob("*/manifest.json"))
+        make(shared, tmp_path / "out", progress=damage)
+    assert not (root / "manifest.json").exists()
 
 
-def sidecar(build: str, resources: Any, sets: dict[str, PartSet]) -> Sidecar:
-    return Sidecar(build=build, resources=resources, run=2, first=8, stop=9, clean=["blake3:0"], sets=sets)
-
-
-def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tmp_path):
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
     metrics = [[0, 1.5, None, 0.25]]
     entry = PartSet(pixels="ab" * 32, lines="ü\nx\n".encode(), files=1, bytes=7, shard=None, metrics=metrics)
-    one = sidecar("sha256:1", {"textures": "sha256:2"}, {"fog/3": entry, "clean": entry})
-    write_sidecar(tmp_path, "x", one)
+    identity = {"seed": 1, "textures": ["those of other sets"]}
+    ice, glass = (Origin.of(identity, {"textures": [{"name": "ice.png", "sha256": f"sha256:{n}"}]}) for n in (1, 2))
     path = tmp_path / ".corruptset/parts/x.json"
-    assert read_sidecar(path) == one
+    for textures, fits in ((ice.resources, [True, False]), ({}, [True, True])):
+        one = Sidecar(
+            build=ice.build, resources=textures, run=2, first=8, stop=9, clean=["blake3:0"], sets={"fog/3": entry}
+        )
+        assert [one.of(ice), one.of(glass)] == fits
+        assert not one.of(Origin.of(identity | {"seed": 2}, {}))
+        write_sidecar(tmp_path, "x", one)
+        assert read_sidecar(path) == one
     data = path.read_bytes()
     for at in range(len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
         assert [found for _, found in sidecars(tmp_path)] == [None], at
-
-
-def test_a_part_belongs_to_builds_of_its_textures_and_one_without_to_any() -> None:
-    identity = {"seed": 1, "textures": ["those of other sets"]}
-    ice, glass = (Origin.of(identity, {"textures": [{"name": "ice.png", "sha256": f"sha256:{n}"}]}) for n in (1, 2))
-    parts = [sidecar(ice.build, textures, {}) for textures in (ice.resources, {})]
-    assert [part.of(ice) for part in parts] == [True, True]
-    assert [part.of(glass) for part in parts] == [False, True]
-    assert not any(part.of(Origin.of(identity | {"seed": 2}, {})) for part in parts)

@@ -67,7 +67,7 @@ def file_of(rows: list[dict[str, Any]], path: str) -> dict[str, Any]:
     return next(f for r in rows for f in r["files"] if f["path"] == path)
 
 
-# what every single value is, edited, tests/faults/test_edited_manifests.py asks
+# what every single value is, edited, tests/faults/test_damage.py asks
 MANIFEST_EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "recipe's preprocessing": lambda m: m["recipe"].update(preprocessing={"kind": "resize"}),
     "recipe's stages": lambda m: m["recipe"].update(sets=[{"id": "fog/3", "stages": []}]),

@@ -1,0 +1,197 @@
+"""Files of real builds that are damaged in every way, and edited manifests: each is found, named, and put back by a
+repair.
+
+A few by default; the full counts are recorded in docs/repairing.md and are run by
+
+    pytest -m long tests/faults/test_damage.py -s
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+
+import corruptset
+from corruptset.manifests.verify.ladder import verify_directory
+
+SETS = ["contrast/1", "contrast/4", "clean"]
+BUILDS = ["png", "jpeg", "view"]
+ALONE_NOT = ("manifest.json", "samples.jsonl", "rows")
+"""Other records may contradict a changed one, and are then named too; images, shards and texts stand alone."""
+UNDERIVABLE = {
+    "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale",
+    "encoding.quality",
+    "encoding.optimize", "encoding.subsampling", "sets.metrics", "views", "recipe",
+}  # fmt: skip
+"""What follows from no other record: SHA256SUMS speaks for it, and for what shapes pixels, samples made again."""
+
+
+@pytest.fixture
+def copy(shared, tmp_path):
+    """Return a copy of a small build of this kind."""
+
+    def copied(name):
+        recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
+        options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"format": "both", "sets": SETS}
+        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, **options)
+        return Path(shutil.copytree(root, tmp_path / root.name))
+
+    return copied
+
+
+def kind_of(path: str) -> str:
+    """Return what kind of file a path of a build is."""
+    for start, kind in (("images/", "image"), ("hdf5/", "shard"), ("sets/", "rows")):
+        if path.startswith(start):
+            return kind
+    return "array" if path.endswith(".npy") and "labels" not in path else path.rpartition("/")[2]
+
+
+WAYS = ["flip", "lose", "cut", "lengthen", "add", "rename", "swap", "exchange"]
+
+
+def damage(way: str, root: Path, files: list[str], rng: random.Random) -> tuple[set[str], set[str]]:
+    """Damage a build; return the recorded files that must be named, and the strange ones that must be."""
+    kind = rng.choice(sorted({kind_of(path) for path in files}))
+    path = rng.choice([path for path in files if kind_of(path) == kind])
+    data, at = (root / path).read_bytes(), rng.randrange((root / path).stat().st_size)
+    new = Path(path).with_name(f"new{rng.randrange(100)}{Path(path).suffix}").as_posix()
+    match way:
+        case "flip":
+            (root / path).write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
+        case "cut":
+            (root / path).write_bytes(data[:at])
+        case "lengthen":
+            (root / path).write_bytes(data + rng.randbytes(rng.randrange(1, 50)))
+        case "lose":
+            (root / path).unlink()
+        case "add":
+            (root / new).write_bytes(data)
+            return set(), {new}
+        case "rename":
+            (root / path).rename(root / new)
+            return {path}, {new}
+        case _:  # two files of one ending, of any set, or two sets whole: images, shards and rows
+            one, other = rng.sample(SETS, 2)
+            pairs = [(p, p.replace(f"/{one}", f"/{other}")) for p in files if f"/{one}" in p]
+            if way == "swap":
+                others = [p for p in files if (root / p).read_bytes() != data]
+                pairs = [(path, rng.choice([p for p in others if kind_of(p) == kind] or others))]
+            for first, second in pairs:
+                data = (root / first).read_bytes()
+                (root / first).write_bytes((root / second).read_bytes())
+                (root / second).write_bytes(data)
+            return {path for pair in pairs for path in pair}, set()
+    return {path}, set()
+
+
+@pytest.mark.parametrize("count", [14, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", BUILDS)
+def test_each_flipped_byte_is_found_and_its_file_named(copy, name, count):
+    root, rng = copy(name), random.Random(f"{name} {count}")
+    good, tried = layouts.files_of(root), Counter[str]()
+    kinds = sorted({kind_of(path) for path in good})
+    for number in range(count):
+        kind = kinds[number % len(kinds)]
+        ((path,), _) = damage("flip", root, [path for path in good if kind_of(path) == kind], rng)
+        problems = verify_directory(root).problems
+        named = {p.path.partition("#")[0] for p in problems}
+        assert named >= {path} if kind in ALONE_NOT else named == {path}, problems[:3]
+        (root / path).write_bytes(good[path])
+        tried[kind] += 1
+    print(f"{name}: {count} bytes flipped, none missed: {dict(tried)}")
+    assert verify_directory(root).ok
+
+
+@pytest.mark.parametrize(
+    ("way", "name", "times"),
+    [
+        *((way, "jpeg", 1) for way in WAYS),
+        *(pytest.param("flip", name, 5, marks=pytest.mark.ci) for name in BUILDS),
+        *(pytest.param("flip", name, 100, marks=pytest.mark.long) for name in BUILDS),
+        *(pytest.param(way, "jpeg", 12, marks=pytest.mark.long) for way in WAYS[1:]),
+    ],
+)
+def test_damage_is_named_and_mended(copy, shared, way, name, times):
+    root = copy(name)
+    good = layouts.files_of(root)
+    # without its manifest a directory is an incomplete build, and nothing else of it is looked at
+    files = sorted(good.keys() - {"manifest.json"})
+    rng = random.Random(f"{way} {name} {times}")
+    for _ in range(times):
+        recorded, strange = damage(way, root, files, rng)
+        damaged = {p for p in recorded if not (root / p).exists() or (root / p).read_bytes() != good[p]}
+        assert damaged or strange
+        named = {p.path.partition("#")[0] for p in verify_directory(root).problems}
+        assert named >= damaged | strange
+        report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
+        assert set(report.mended or ()) == damaged
+        assert {p.path for p in report.problems} == strange
+        for path in strange:
+            (root / path).unlink()
+        assert layouts.files_of(root) == good
+
+
+def test_a_manifest_cannot_be_mended_and_that_is_said(copy, shared):
+    root = copy("jpeg")
+    for seed in range(3):
+        good = (root / "manifest.json").read_bytes()
+        damage("flip", root, ["manifest.json"], random.Random(seed))
+        report = corruptset.verify(root, repair=True, source=f"folder:{shared.crops(each=1)}", jobs=1)
+        assert ("manifest.json", "unmended") in {(p.path, p.kind) for p in report.problems}
+        assert report.mended == []
+        (root / "manifest.json").write_bytes(good)
+
+
+def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value that is neither an object nor a list with something in it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = [path for key, each in items for path in leaves(each, (*above, key))]
+    yield from inner or [above]
+
+
+def other(value: Any) -> Any:
+    """Return a value of the same type that is not this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        at = len(value) // 2
+        return value[:at] + ("1" if value[at : at + 1] != "1" else "2") + value[at + 1 :]
+    return "x" if value is None else ["x"] if value == [] else {"x": 1}
+
+
+@pytest.mark.parametrize("most", [25, pytest.param(10**6, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_every_edited_field_of_a_manifest_is_found(copy, sealed, most):
+    """At once, and mostly also if its hash is put right."""
+    root = copy("jpeg")
+    text, sums = (root / "manifest.json").read_bytes(), (root / "SHA256SUMS").read_bytes()
+    every = list(leaves(json.loads(text)))
+    missed = set()
+    for path in random.Random(1).sample(every, min(most, len(every))):
+        manifest = inner = json.loads(text)
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = other(inner[path[-1]])
+        data = json.dumps(manifest, ensure_ascii=False, indent=2).encode() + b"\n"
+        (root / "manifest.json").write_bytes(data)
+        if sealed:
+            old, new = (hashlib.sha256(d).hexdigest().encode() for d in (text, data))
+            (root / "SHA256SUMS").write_bytes(sums.replace(old, new))
+        named = {p.path for p in verify_directory(root, level="sizes").problems}
+        if sealed and not named:
+            missed.add(".".join(str(key) for key in path if not isinstance(key, int)))
+        assert sealed or "manifest.json" in named, path
+    print(f"{len(every)} fields, {sealed=}: not found {sorted(missed)}")
+    assert {m for m in missed if not any(m == u or m.startswith(f"{u}.") for u in UNDERIVABLE)} == set()

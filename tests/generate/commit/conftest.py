@@ -1,0 +1,52 @@
+"""Builds of ten small crops, and builds that are stopped on the way."""
+
+from __future__ import annotations
+
+import layouts
+import pytest
+
+import corruptset
+from corruptset.errors import Interrupted
+
+
+@pytest.fixture
+def make(shared, tmp_path):
+    """Build crops, as JPEG and by this process, into a folder of this test."""
+    recipe, crops = shared.recipe(encoding="jpeg"), shared.crops(each=1)
+
+    def run(out="out", **options):
+        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "format": "both", "page": False, "any_shape": True, **options}
+        if "view" in given:
+            del given["format"]
+        return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
+
+    return run
+
+
+@pytest.fixture
+def stopped(make):
+    """Build, and press Ctrl-C when so many parts are done."""
+
+    def run(parts, **options):
+        def stop(event):
+            if event.phase == "building" and event.parts_done == parts:
+                raise KeyboardInterrupt
+
+        with pytest.raises(Interrupted, match="run the same command again to resume") as caught:
+            make(progress=stop, **options)
+        assert caught.value.exit_code == 130
+
+    return run
+
+
+@pytest.fixture
+def whole(shared):
+    """Return the files of a build that nothing happened to."""
+
+    def files(**options):
+        given = {"format": "both", **options}
+        if "view" in given:
+            del given["format"]
+        return layouts.files_of(shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
+
+    return files
