@@ -21,7 +21,7 @@ from corruptset.manifests.records.models import FileRecord, Manifest, SampleReco
 from corruptset.manifests.records.schema import NAMES
 
 Make = Callable[..., Path]
-ZERO = "sha256:" + "0" * 64
+ZERO, ZERO3 = "sha256:" + "0" * 64, "blake3:" + "0" * 64
 REGION = {"source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink"}
 REGION |= {"row": 1, "col": 1, "anchor": False}
 REGION_ROW = {"sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0}
@@ -29,59 +29,43 @@ REGION_ROW |= {"ny": 3, "nx": 4, "step": 1, "margin": 1, "fit": "resize", "out":
 REGION_ROW |= {"channels": "rgb"}
 
 
+def refused(model: Any, value: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        model.model_validate(value)
+
+
 def test_paths_hashes_and_ids() -> None:
+    file = {"path": "a", "bytes": 0, "sha256": ZERO}
     for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
         assert safe_path(path) == path
     for path in ("", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "./a", "a\\b", "a\0", "C:", "C:/a", "c:a"):
-        with pytest.raises(ValidationError, match="not a relative path"):
-            FileRecord(path=path, bytes=0, sha256=ZERO)
-    for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, "blake3:" + "0" * 64, ZERO + "\n"):
-        with pytest.raises(ValidationError):
-            FileRecord(path="a", bytes=0, sha256=sha256)
-    given: dict[str, Any] = {
-        "aliases": [],
-        "stages": [],
-        "role": "test",
-        "count": 0,
-        "files": 0,
-        "bytes": 0,
-        "metrics": None,
-    }
-    given["pixel_digest"] = "blake3:" + "0" * 64
-    assert SetRecord(id="fog-3+snow/1_a", **given).reproducible
+        refused(FileRecord, file | {"path": path})
+    for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, ZERO3, ZERO + "\n"):
+        refused(FileRecord, file | {"sha256": sha256})
+    given = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
+    given["pixel_digest"] = ZERO3
+    assert SetRecord.model_validate(given | {"id": "fog-3+snow/1_a"}).reproducible
     for set_id in ("", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"):
-        with pytest.raises(ValidationError):
-            SetRecord(id=set_id, **given)
+        refused(SetRecord, given | {"id": set_id})
 
 
-def test_records_are_immutable_and_say_class() -> None:
-    record = FileRecord(path="a", bytes=0, sha256=ZERO)
-    with pytest.raises(ValidationError, match="frozen"):
-        record.bytes = 1  # type: ignore[misc]
-    pixels = "blake3:" + "0" * 64
+def test_labels_encodings_and_views(templates: Make) -> None:
     row = {"index": 0, "id": "a", "label": 0, "class": "cat", "split": None, "path": None, "sha256": ZERO, "width": 8}
-    row |= {"height": 8, "pixels": pixels}
-    sample = SampleRecord.model_validate(row)
-    assert list(sample.as_json().items()) == list(row.items())
+    row |= {"height": 8, "pixels": ZERO3}
+    assert list(SampleRecord.model_validate(row).as_json().items()) == list(row.items())
     for name in ("label", "class", "group"):  # left out, never null
-        with pytest.raises(ValidationError):
-            SampleRecord.model_validate({**row, name: None})
-
-
-def test_encodings_and_views(templates: Make) -> None:
+        refused(SampleRecord, {**row, name: None})
     manifest = json.loads((templates(encoding_format="jpeg") / "manifest.json").read_text("utf-8"))
-    jpeg = manifest["encoding"]
     changes: list[dict[str, Any]] = [
         {"format": "gif"}, {"format": "png"}, {"quality": 0}, {"quality": 101}, {"quality": True}, {"quality": 85.0},
         {"optimize": 1}, {"subsampling": "4:1:1"}, {"containers": []}, {"containers": ["hdf5", "folder"]}, {"x": 1},
     ]  # fmt: skip
-    views: list[dict[str, Any]] = [{"sets": {"clean": ["../x"]}}, {"sets": {"clean": []}}, {"sets": 3}, {"numbered": 1}]
-    wrong = [{"encoding": jpeg | change} for change in changes] + [{"views": [view]} for view in views]
-    for change in wrong:
-        with pytest.raises(ValidationError):
-            Manifest.model_validate(manifest | change)
-    kept = Manifest.model_validate(manifest | {"views": [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]})
-    assert kept.views == [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]
+    for change in changes:
+        refused(Manifest, manifest | {"encoding": manifest["encoding"] | change})
+    for wrong in ({"sets": {"clean": ["../x"]}}, {"sets": {"clean": []}}, {"sets": 3}, {"numbered": 1}):
+        refused(Manifest, manifest | {"views": [wrong]})
+    view = {"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}
+    assert Manifest.model_validate(manifest | {"views": [view]}).views == [view]
 
 
 def load_schema(name: str) -> Any:
@@ -111,37 +95,15 @@ def test_the_command_writes_the_shipped_schemas_which_take_real_records(template
     subprocess.run(command, check=True)
     for name in NAMES:
         schema = load_schema(name)
-        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert bare(json.loads((tmp_path / f"{name}.json").read_bytes())) == bare(schema), (
-            f"run {command[1:3]} manifests/schema"
-        )
+        made = json.loads((tmp_path / f"{name}.json").read_bytes())
+        assert bare(made) == bare(schema), f"run {command[1:3]} manifests/schema"
         for form in ("png", "jpeg"):
             for record in records(templates(encoding_format=form), name):
                 jsonschema.Draft202012Validator(schema).validate(record)
-    ended = subprocess.run([*command[:-1], str(tmp_path / "none")], capture_output=True, check=False)
-    assert (ended.returncode, b"usage" in ended.stderr) == (1, True)
 
 
-VALUES = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    2**60,
-    "",
-    "x",
-    "../x",
-    "/x",
-    "C:/x",
-    ZERO,
-    "blake3:" + "0" * 64,
-    [],
-    ["x"],
-    {},
-    {"x": 1},
-]
+VALUES = [None, True, 0, -1, 1.5, 2**60, "", "../x", ZERO, ZERO3, [], ["x"], {}, {"x": 1}]
 
 
 def mutants(value: Any) -> Iterator[tuple[str, Any]]:
@@ -177,7 +139,7 @@ def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str
     if name == "sample":
         record |= {"region": REGION, "group": "g"}
     if name == "manifest":
-        record["sets"] = record["sets"][-1:]
+        record["sets"], record["files"] = record["sets"][-1:], record["files"][:1]
         record["textures"] = [{"name": "frost1", "sha256": ZERO}]
         record["views"] = [{"view": "x", "sets": {"clean": ["a/b"]}, "numbered": True, "moves_content": ["fog"]}]
     for what, mutant in mutants(record):
