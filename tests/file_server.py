@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -100,10 +100,7 @@ class FileServer(ThreadingHTTPServer):
 
     def times(self) -> dict[str, int]:
         """Return name -> how often it was asked for."""
-        counts: dict[str, int] = defaultdict(int)
-        for asked in self.asked:
-            counts[asked.name] += 1
-        return dict(counts)
+        return dict(Counter(asked.name for asked in self.asked))
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Clients leave when they have seen enough."""

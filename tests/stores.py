@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,9 +18,7 @@ from joblib.externals.loky import get_reusable_executor
 
 KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
 Fault = Callable[[int, str, str], str | None]
-"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut answer``, ``cut half``, ``503``,
-``slow``.
-"""
+"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut half``, ``503``."""
 
 
 class Proxy(ThreadingHTTPServer):
@@ -40,13 +39,12 @@ class Proxy(ThreadingHTTPServer):
             self.requests: list[tuple[str, str]] = []
             self.done: Counter[str] = Counter()
 
-    @property
-    def methods(self) -> Counter[str]:
-        """Method -> requests."""
-        return Counter(method for method, _ in self.requests)
-
     def handle_error(self, *_: Any) -> None:
         """Clients that are killed say nothing."""
+
+
+def _without(headers: Message, *names: str) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -71,25 +69,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(
                 503, {}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
             )
-        if fault == "slow":
-            threading.Event().wait(0.5)
         connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=30)
-        headers = {
-            name: value
-            for name, value in self.headers.items()
-            if name.lower() not in ("expect", "transfer-encoding", "content-length")
-        }
+        headers = _without(self.headers, "expect", "transfer-encoding", "content-length")
         connection.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
         response = connection.getresponse()
         data = response.read()
-        headers = {
-            name: value
-            for name, value in response.headers.items()
-            if name.lower() not in ("connection", "transfer-encoding")
-        }
+        headers = _without(response.headers, "connection", "transfer-encoding")
         connection.close()
-        if fault == "cut answer":  # it was done, and nobody is told
-            return self._cut()
         return self._answer(response.status, headers, data, half=fault == "cut half")
 
     def _body(self) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,6 @@ import pytest
 from packs import RECORD, TOP, Make, Members, Packs, members_of, packed
 
 from corruptset.manifests.release.bag import Bag
-
-
-@pytest.fixture(autouse=True)
-def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk takes most of the time of these tests, and a killed process needs none of it."""
-    monkeypatch.setattr(os, "fsync", lambda fd: None)
 
 
 @pytest.fixture(scope="session")
