@@ -15,7 +15,6 @@ import pytest
 import corruptset
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.checksums import parse_sha256sums
-from corruptset.manifests.layout import image_folder, set_of_rows, set_of_shard, set_path, shard_path
 from corruptset.manifests.manifest_file import MANIFEST_CAP, load_manifest, manifest_bytes
 from corruptset.manifests.records import models
 from corruptset.manifests.records.models import Manifest
@@ -90,23 +89,6 @@ def test_sha256sum_reads_what_is_written_and_bad_lines_are_named(templates: Make
     good = b"0" * 64 + b"  a\n"
     for bad in (b"x\n", b"0" * 64 + b" a\n", good[:-1], b"G" * 64 + b"  a\n", good * 2, b"\n", b"\xff\n"):
         assert [m for m in parse_sha256sums(bad)[1] if "line" in m], bad
-
-
-def test_paths_of_sets_and_back() -> None:
-    for set_id in ("fog/3", "contrast-3+fog-1", "a-12345", "x/00007-1"):
-        places = set_path(set_id), image_folder(set_id), shard_path(set_id, 7)
-        assert places == (f"sets/{set_id}.jsonl", f"images/{set_id}", f"hdf5/{set_id}-00007.h5")
-        assert (
-            set_of_rows(places[0]) == set_of_shard(places[2]) == set_of_shard(shard_path(set_id, 1_234_567)) == set_id
-        )
-    for path in (
-        "hdf5/fog/3-0007.h5",
-        "hdf5/-00007.h5",
-        "hdf5/fog/3-00007.h5.part",
-        "fog/3-00007.h5",
-        "hdf5/3-٠٠٠٠٧.h5",
-    ):
-        assert set_of_shard(path) is None
 
 
 PAGE = (Path(__file__).parents[2] / "docs/format.md").read_text("utf-8")

@@ -15,7 +15,6 @@ from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
-from corruptset.manifests.images.shards import Shard
 
 Make = Callable[..., Path]
 MANY = [
@@ -70,24 +69,6 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None
         with pytest.raises(ValueError, match=r"image 0 is 16x20x3, image 2 is 9x31x3 .*one at a time.*collate"):
             stack()
     assert [image.shape for image, _ in images.__getitems__([0, 2])] == [(16, 20, 3), (9, 31, 3)]
-
-
-def test_neighbouring_rows_of_a_shard_are_read_together(templates: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    images = corruptset.open(templates(containers=("hdf5",), shard_rows=5))["fog/3"]
-    expected = [images[i] for i in range(5)]
-    calls: list[tuple[int, int]] = []
-    real = Shard.block
-    monkeypatch.setattr(Shard, "block", lambda shard, *rows: (calls.append(rows), real(shard, *rows))[1])
-    cases: dict[tuple[int, ...], list[tuple[int, int]]] = {
-        (0, 1, 2, 3, 4): [(0, 5)], (3, 4, 0): [(3, 5), (0, 1)], (2, 1): [(2, 3), (1, 2)], (): [],
-    }  # fmt: skip
-    for numbers, reads in cases.items():
-        calls.clear()
-        items = images.__getitems__(numbers)
-        assert calls == reads
-        for i, (image, label) in zip(numbers, items, strict=True):
-            np.testing.assert_array_equal(image, expected[i][0])
-            assert (label, type(label)) == (expected[i][1], int)
 
 
 @pytest.mark.parametrize("uniform", [True, False])

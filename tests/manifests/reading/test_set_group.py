@@ -16,6 +16,7 @@ from corruptset.corruptions.registry import corruption_names, family_of, get_cor
 from corruptset.errors import UnknownCorruption, UnknownSet
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.reading.image_set import ImageSet
+from corruptset.manifests.reading.set_group import by_corruption
 from corruptset.manifests.records.models import SetRecord
 
 
@@ -57,6 +58,7 @@ def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: Data
     lines = levels.severities("black_lines")
     assert [(key, images.id) for key, images in lines.items()] == [(k, f"black_lines/{k:02d}") for k in range(1, 31)]
     assert list(chains.severities("fog")) == [3]
+    assert by_corruption(record for record in chains.manifest.sets if len(record.stages) > 1) == {}
     assert repr(fog) == "<SetGroup fog of imagenet-c-all: 5 sets, 1, 2, 3, 4, 5>"
     assert fog.get(6) is None
     refusals: list[tuple[Callable[[], Any], str]] = [

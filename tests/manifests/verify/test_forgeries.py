@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +35,11 @@ from damage import (
 )
 from PIL import Image
 
-from corruptset.manifests.disk.jsonl import read_jsonl
 from corruptset.manifests.images.arrays import ArrayFile, NotAShard
-from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.records.digests import sha256_bytes
-from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify import sets
 from corruptset.manifests.verify.ladder import verify_directory
-from corruptset.manifests.verify.sets import SetCheck
 
 Record = dict[str, Any]
 Edit = Callable[[Record], Any]
@@ -83,7 +77,7 @@ def stored_anew(root: Path, path: str, data: bytes, row: int | None = None) -> l
     return forge(root, change)
 
 
-# what every single value is, edited, tests/faults/test_edited_manifests.py asks
+# what every single value is, edited, tests/faults asks
 MANIFEST_EDITS: dict[str, Edit] = {
     "recipe's preprocessing": lambda m: m["recipe"].update(preprocessing={"kind": "resize"}),
     "recipe's stages": lambda m: m["recipe"].update(sets=[{"id": "fog/3", "stages": []}]),
@@ -105,18 +99,6 @@ MANIFEST_EDITS: dict[str, Edit] = {
     "containers": lambda m: m["encoding"].update(containers=["folder", "hdf5"]),
     "a view beside folders": lambda m: m.update(views=[{"view": "x", "sets": {}}]),
 }
-STRICT: list[Edit] = [
-    lambda m: m.update(seed="7"),
-    lambda m: m.update(seed=7.0),
-    lambda m: m["sets"][1]["stages"][0].update(revision=True),
-    lambda m: m["environment"].update(numpy=2),
-    lambda m: m.update(comment=""),
-    lambda m: m["sets"][2]["metrics"].update(lpips=0.1),
-    lambda m: m.pop("selection"),
-    lambda m: m["sets"][0].update(role="Test"),
-    lambda m: m["files"].append({"path": "../secret.png", "bytes": 1, "sha256": ZERO}),
-    lambda m: m["files"].append({"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}),
-]
 
 
 def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset: Make) -> None:
@@ -128,15 +110,14 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset: M
         problems = found(root)
         assert problems, name
         assert "manifest.json" not in paths(problems, "hash"), name
-    for number, change in enumerate(STRICT):
-        root = dataset(containers=("folder",))
-        edit_manifest(root, change, reseal=True)
-        problems = found(root)
-        assert {(p.path, p.kind) for p in problems} == {("manifest.json", "schema")}, number
-        assert all(str(p).isprintable() for p in problems)
+    # what no schema takes is said without the letters that steer a terminal
+    root = dataset(containers=("folder",))
+    steering = {"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}
+    edit_manifest(root, lambda m: (m["files"].append(steering), m.update(seed="7")), reseal=True)
+    assert {(p.path, p.kind, str(p).isprintable()) for p in found(root)} == {("manifest.json", "schema", True)}
 
 
-STRANGE = ("../secret.png", "/etc/passwd", "a\\b", "a//b", "contact.png", OTHER_PNG, "images/fog/3")
+STRANGE = ("../secret.png", "contact.png", OTHER_PNG, "images/fog/3")
 ROW_EDITS: dict[str, RowEdit] = {
     "order": lambda rows: rows[::-1],
     "dropped": lambda rows: rows[:-1],
@@ -149,8 +130,6 @@ ROW_EDITS: dict[str, RowEdit] = {
     "shard": lambda rows: rows[0]["files"][1].update(path="hdf5/clean-00000.h5"),
     "container": lambda rows: rows[0]["files"].pop(),
     "no container": lambda rows: rows[0].update(files=[]),
-    "field": lambda rows: rows[0].update(extra=1),
-    "type": lambda rows: rows[0].update(index="0"),
     **{f"path {p!r}": lambda rows, p=p: rows[3]["files"][0].update(path=p) for p in STRANGE},  # type: ignore[misc]
 }
 SAMPLE_EDITS: dict[str, RowEdit] = {
@@ -158,12 +137,9 @@ SAMPLE_EDITS: dict[str, RowEdit] = {
     "dropped": lambda rows: rows[:-1],
     "label": lambda rows: rows[0].update({"label": 1, "class": "a dog"}),
     "label beyond": lambda rows: rows[0].update(label=7),
-    "class": lambda rows: rows[0].update({"class": "a dog"}),
     "id": lambda rows: rows[0].update(id="x"),
     "sha256": lambda rows: rows[0].update(sha256=ZERO),
-    "label as text": lambda rows: rows[0].update(label="0"),
     "label null": lambda rows: rows[0].update({"label": None, "class": None}),
-    "field's name in Python": lambda rows: [{**rows[0], "class_": rows[0].pop("class")}, *rows[1:]],
 }
 
 
@@ -208,7 +184,7 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset: Make) -> N
     def path(value: str | None) -> RowEdit:
         return lambda rows: rows[1].update(path=value)
 
-    outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "c:x.jpg", "./a.jpg", "")
+    outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
     cases: list[tuple[RowEdit, str | None]] = [
         (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "capitals aside"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
@@ -288,20 +264,16 @@ def longer(f: h5py.File) -> None:
         f.create_dataset(name, data=np.concatenate([values, values[-1:]]), track_times=False)
 
 
-IMAGES = (5, 16, 20, 3)
 SHARD_EDITS: list[tuple[Callable[[h5py.File], Any], str, str]] = [
     (assigned("images", 3), "hash", ""),
     (assigned("labels", 1), "records", ""),
     (assigned("index", 1), "records", ""),
-    (assigned("pixels", 0), "records", ""),
     (replaced("images"), "decode", ""),
-    (replaced("labels"), "decode", ""),
     (replaced("labels", data=np.ones(5)), "decode", ""),
     (replaced("pixels", data=np.zeros((5, 16), np.uint8)), "decode", ""),
     (longer, "shape", "has 6 rows, recorded are 5"),
     (replaced("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
     (replaced("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),
-    (replaced("images", data=np.zeros(IMAGES, np.uint16)), "decode", ""),
     # a bomb is refused before a byte of it is read
     (replaced("images", shape=(5, 2**20, 2**20, 3), chunks=(1, 64, 64, 3), dtype=np.uint8), "decode", "claims"),
     (external_link, "decode", "is a link"),
@@ -309,11 +281,9 @@ SHARD_EDITS: list[tuple[Callable[[h5py.File], Any], str, str]] = [
     (virtual, "decode", "stored in other files"),
     (soft_link, "decode", "is a link"),
     (lambda f: f.create_dataset("logits", data=np.zeros(3)), "records", "holds 'logits', which no shard has"),
-    (lambda f: f.create_group("more"), "records", "holds 'more', which no shard has"),
     (lambda f: f.attrs.update(note="x"), "records", "it has the attribute 'note', which no shard has"),
     (lambda f: f["labels"].attrs.update(note="x"), "records", "'labels' has the attribute 'note'"),
     (lambda f: f.attrs.__delitem__("build"), "records", "it has no attribute 'build'; expected is 'tiny-c"),
-    (lambda f: f.attrs.update(encoding="jpeg"), "records", "'encoding' is 'jpeg'; expected is 'raw'"),
     (lambda f: f.attrs.update(set="clean"), "records", "its attribute 'set' is 'clean'; expected is 'fog/3'"),
     (lambda f: f.attrs.update(set=np.arange(3)), "records", "'set' is '[0 1 2]'"),
 ]
@@ -364,42 +334,23 @@ def test_rows_in_strange_places_of_shards(dataset: Make) -> None:
     assert found(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
 
 
-def test_slices_together_look_at_every_image_once(dataset: Make) -> None:
-    root = dataset(repeat=2)
-    manifest = load_manifest(root)
-    shards = frozenset(f.path for f in manifest.files if f.path.startswith("hdf5/fog/3-"))
-    images = {path.relative_to(root).as_posix() for path in (root / "images/fog/3").rglob("*.png")}
-    labels = np.array([s.label for s in read_jsonl(root / "samples.jsonl", SampleRecord)])
-    whole = SetCheck(root, manifest, manifest.sets[2], ["images/fog/3"], labels, shards=shards, sound=shards)
-    slices = {parts: [replace(whole, part=part, parts=parts) for part in range(parts)] for parts in (1, 3, 13)}
-    counted = []
-    for checks in slices.values():
-        findings = [replace(check).run() for check in checks]
-        assert not any(problems for problems, _ in findings)
-        counted.append(sum((counts for _, counts in findings), Counter())["bytes"])
-    checked = whole.run()[1]
-    assert (checked["images"], set(counted)) == (20, {checked["bytes"]})
-    for path in images:
-        flip(root / path)
-    for shard in shards:
-        with h5py.File(root / shard, "r+") as f:
-            f["images"][...] ^= 1
-    for checks in slices.values():
-        problems = [p for check in checks for p in check.run()[0]]
-        assert {p.kind for p in problems} == {"hash"}
-        assert sorted(p.path for p in problems) == sorted(images | {f"{shard}#{n}" for shard in shards for n in (0, 1)})
-
-
 def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice, named from another directory each time, as a notebook does: workers of the first call are there still."""
+    """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. No
+    image is between two slices.
+    """
     monkeypatch.setattr(sets, "SLICE_ROWS", 3)
     for damaged in (False, True):
         root = dataset(repeat=2, shard_rows=5)
         monkeypatch.chdir(root.parent)
-        if damaged:
-            remake_shard(root, assigned("images", 3), ONE_SHARD)
-            for path in (PNG_IMAGE, "images/clean/1 a dog/plain_stem~1.png", "hdf5/clean-00001.h5"):
-                flip(root / path)
-        one, several = verify_directory(root.name), verify_directory(root.name, jobs=2)
-        assert one.as_json() == several.as_json()
-        assert len(one.problems) == 4 * damaged
+        names = (
+            {path.relative_to(root).as_posix() for path in (root / "images/fog/3").rglob("*.png")} if damaged else set()
+        )
+        for path in names:
+            flip(root / path)
+        for shard in ("hdf5/fog/3-00000.h5", "hdf5/fog/3-00001.h5") if damaged else ():
+            remake_shard(root, lambda f: f["images"].write_direct(f["images"][...] ^ 1), shard)
+            names |= {f"{shard}#{row}" for row in range(5)}
+        one = verify_directory(root.name)
+        assert {(p.path, p.kind) for p in one.problems} == {(name, "hash") for name in names}
+        for jobs in (2, 3):
+            assert verify_directory(root.name, jobs=jobs).as_json() == one.as_json()
