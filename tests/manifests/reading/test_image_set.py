@@ -104,23 +104,17 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 @FORKS
 @pytest.mark.ci
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_pytorch_s_loader_in_two_workers(templates: Make, method: Any) -> None:
+def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates: Make) -> None:
+    """Of a set alone, in workers of either kind: tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
     data = corruptset.open(templates(repeat=2, containers=("hdf5",)))
     images = data["fog/3"]
-    pixels, labels = images[:]
-    workers: Any = {"num_workers": 2, "multiprocessing_context": method, "batch_size": 3}
-    batches = list(DataLoader(images, **workers))
-    np.testing.assert_array_equal(np.concatenate([batch.numpy() for batch, _ in batches]), pixels)
-    np.testing.assert_array_equal(np.concatenate([batch.numpy() for _, batch in batches]), labels)
-    if method == "spawn":  # each loader's workers import torch anew
-        return
     made = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
-    ((sums, targets),) = list(DataLoader(Subset(ConcatDataset([made, made]), [19, 3, 4]), **workers))
+    joined = Subset(ConcatDataset([made, made]), [19, 3, 4])
+    ((sums, targets),) = list(DataLoader(joined, num_workers=2, multiprocessing_context="fork", batch_size=3))
     assert sums.tolist() == [[20, 16, int(images.image(i).sum())] for i in (9, 3, 4)]
-    assert targets.tolist() == labels[[9, 3, 4]].tolist()
+    assert targets.tolist() == images.labels[[9, 3, 4]].tolist()
 
 
 @FORKS
