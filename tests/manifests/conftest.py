@@ -1,13 +1,8 @@
 """Small, complete, valid data sets, whose records are written by hand: readers are held to the format."""
 
-from __future__ import annotations
-
 import io
 import shutil
-from collections.abc import Callable
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +25,7 @@ from corruptset.pixels import pixel_digest
 
 FOG = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "parameters": {"amount": 2.5, "decay": 1.7}}
 NOISE = {"corruption": "gaussian_noise", "revision": 2, "severity": 5, "level": None, "parameters": {"sigma": 0.38}}
-SETS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
+SETS = [
     ("clean", ["original"], []),
     ("fog-3+gaussian_noise-5", [], [FOG, NOISE]),
     ("fog/3", ["Fog, severity 3"], [FOG]),
@@ -40,14 +35,14 @@ SAMPLE_IDS = ["0_käfer/bild eins", "0_käfer/zwei", "1 a dog/deep/rex", "1 a do
 LABELS = [0, 0, 1, 1, 1]
 
 
-def draw(set_number: int, index: int, shape: tuple[int, int, int]) -> np.ndarray:
+def draw(set_number, index, shape):
     """Return pixels that are smooth enough for JPEG and differ between images."""
     y, x = np.mgrid[: shape[0], : shape[1]]
     base = 8 * y + 5 * x + 40 * index + 90 * set_number
     return np.stack([(base * (c + 1)) % 256 for c in range(shape[2])], axis=-1).astype(np.uint8)
 
 
-def encode(image: np.ndarray, encoding_format: str) -> bytes:
+def encode(image, encoding_format):
     out = io.BytesIO()
     picture = Image.fromarray(image[..., 0] if image.shape[2] == 1 else image)
     picture.save(out, encoding_format, **({"quality": 85} if encoding_format == "jpeg" else {}))
@@ -55,14 +50,14 @@ def encode(image: np.ndarray, encoding_format: str) -> bytes:
 
 
 def write_dataset(
-    root: Path,
+    root,
     *,
-    encoding_format: str = "png",
-    containers: tuple[str, ...] = ("folder", "hdf5"),
-    uniform: bool = True,
-    repeat: int = 1,
-    shard_rows: int = 2,
-) -> Path:
+    encoding_format="png",
+    containers=("folder", "hdf5"),
+    uniform=True,
+    repeat=1,
+    shard_rows=2,
+):
     """Write a valid data set of three sets of five samples, several shards a set; return its directory.
 
     Where sizes are not uniform, they and the number of channels change from sample to sample, and with them the shard.
@@ -70,9 +65,9 @@ def write_dataset(
     count, suffix = 5 * repeat, {"jpeg": "JPEG", "png": "png"}[encoding_format]
     shapes = [(16, 20, 3)] * 5 if uniform else [(16, 20, 3), (16, 20, 3), (9, 31, 3), (12, 8, 1), (12, 8, 1)]
     labels = LABELS * repeat
-    whole: list[FileRecord] = []
+    whole = []
 
-    def write(path: str, data: bytes) -> None:
+    def write(path, data):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(data)
         if not path.startswith("images/"):
@@ -89,9 +84,9 @@ def write_dataset(
         images = [draw(number, i, shapes[i % 5]) for i in range(count)]
         digests = [pixel_digest(image) for image in images]
         encoded = [encode(image, encoding_format) for image in images]
-        rows: list[dict[str, Any]] = [{"index": i, "pixels": d, "files": []} for i, d in enumerate(digests)]
+        rows = [{"index": i, "pixels": d, "files": []} for i, d in enumerate(digests)]
 
-        def stored(i: int, path: str, row: int | None, data: bytes, rows: list[dict[str, Any]] = rows) -> None:
+        def stored(i, path, row, data, rows=rows):
             rows[i]["files"].append({"path": path, "row": row, "bytes": len(data), "sha256": sha256_bytes(data)})
 
         for i, data in enumerate(encoded if "folder" in containers else ()):
@@ -116,7 +111,7 @@ def write_dataset(
             write(path, b"".join(pieces))
         write(f"sets/{set_id}.jsonl", b"".join(json_line(ImageRecord.model_validate(row)) for row in rows))
         sizes = [file["bytes"] for row in rows for file in row["files"]]
-        record: dict[str, Any] = {"id": set_id, "aliases": aliases, "stages": stages, "role": "test", "count": count}
+        record = {"id": set_id, "aliases": aliases, "stages": stages, "role": "test", "count": count}
         record |= {"files": len(sizes), "bytes": sum(sizes), "pixel_digest": set_digest(digests)}
         metrics = {"images": count, "psnr": None, "ssim": 0.9, "changed": 1.0} if stages else None
         sets.append(SetRecord.model_validate(record | {"metrics": metrics}))
@@ -140,7 +135,7 @@ def write_dataset(
         coupling="independent",
         scale="none",
         recipe={"name": "tiny-c", "version": "1.0.0", "sets": [{"clean": True}]},
-        source={"name": "folder", "digest": source_digest(rows_of_samples), "license": "CC0-1.0"},  # type: ignore[arg-type]
+        source={"name": "folder", "digest": source_digest(rows_of_samples), "license": "CC0-1.0"},
         preprocessing=preprocessing,
         encoding={"format": encoding_format, **jpeg, "containers": list(containers)},
         textures=[],
@@ -148,7 +143,7 @@ def write_dataset(
         classes=CLASSES,
         sets=sets,
         files=sorted(whole, key=lambda f: f.path),
-        excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],  # type: ignore[list-item]
+        excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],
         selection={"total": 6},
         views=[],
         environment={"numpy": "2.0.0"},
@@ -159,11 +154,11 @@ def write_dataset(
 
 
 @pytest.fixture(scope="session")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def templates(tmp_path_factory):
     """Return a function that writes each kind of data set once."""
-    made: dict[tuple[Any, ...], Path] = {}
+    made = {}
 
-    def make(**options: Any) -> Path:
+    def make(**options):
         key = tuple(sorted(options.items()))
         if key not in made:
             made[key] = write_dataset(tmp_path_factory.mktemp("template") / "tiny-c-1.0.0", **options)
@@ -173,11 +168,11 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def dataset(tmp_path: Path, templates: Callable[..., Path]) -> Callable[..., Path]:
+def dataset(tmp_path, templates):
     """Return a function that gives a data set of one's own, to read or to damage; options as of write_dataset."""
     made = []
 
-    def make(**options: Any) -> Path:
+    def make(**options):
         made.append(tmp_path / f"out {len(made)}" / "tiny-c-1.0.0")
         shutil.copytree(templates(**options), made[-1])
         return made[-1]

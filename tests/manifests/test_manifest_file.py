@@ -1,13 +1,10 @@
 """manifest.json and SHA256SUMS: written in one form, read strictly; the format page names every field."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +23,14 @@ sets files excluded selection views environment
 """
 
 
-def turned(value: Any) -> Any:
+def turned(value):
     """Return a JSON value with the keys of all its objects in another order."""
     if isinstance(value, dict):
         return {k: turned(value[k]) for k in reversed(value)}
     return [turned(x) for x in value] if isinstance(value, list) else value
 
 
-def test_equal_manifests_have_equal_bytes(templates: Make) -> None:
+def test_equal_manifests_have_equal_bytes(templates):
     data = (templates() / "manifest.json").read_bytes()
     manifest, value = load_manifest(templates()), json.loads(data)
     assert manifest_bytes(manifest) == manifest_bytes(Manifest(**turned(value))) == data
@@ -43,7 +40,7 @@ def test_equal_manifests_have_equal_bytes(templates: Make) -> None:
     assert "käfer".encode() in data
 
 
-def test_all_wrong_fields_are_listed_at_once(dataset: Make, tmp_path: Path) -> None:
+def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
     root = dataset(containers=("folder",))
     value = json.loads((root / "manifest.json").read_bytes())
     value["seed"] = -1
@@ -62,7 +59,7 @@ def test_all_wrong_fields_are_listed_at_once(dataset: Make, tmp_path: Path) -> N
         load_manifest(tmp_path)
 
 
-def test_what_is_no_data_set_says_how_to_go_on(tmp_path: Path, templates: Make) -> None:
+def test_what_is_no_data_set_says_how_to_go_on(tmp_path, templates):
     for name in ("build/.corruptset/build.json", "archives/data/tiny-c-0123-metadata.tar", "stream/stream.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
@@ -79,7 +76,7 @@ def test_what_is_no_data_set_says_how_to_go_on(tmp_path: Path, templates: Make) 
             corruptset.open(tmp_path / directory)
 
 
-def test_sha256sum_reads_what_is_written_and_bad_lines_are_named(templates: Make) -> None:
+def test_sha256sum_reads_what_is_written_and_bad_lines_are_named(templates):
     root = templates()
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     ended = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -98,7 +95,7 @@ DOCUMENTED = (
 )
 
 
-def test_the_format_page_names_every_field_and_its_examples_run(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_format_page_names_every_field_and_its_examples_run(dataset, monkeypatch):
     for name in DOCUMENTED.split():
         fields = [f.alias or key for key, f in getattr(models, name).model_fields.items()]
         assert [f for f in fields if not re.search(rf"`(files\[\]\.)?{f}`", PAGE)] == []
@@ -109,7 +106,7 @@ def test_the_format_page_names_every_field_and_its_examples_run(dataset: Make, m
         root = dataset(containers=containers, repeat=2)
         root.rename(root.with_name("imagenet-c-1.1.0"))
         monkeypatch.chdir(root.parent)
-        names: dict[str, Any] = {}
+        names = {}
         exec(plain, names)
         image, label = corruptset.open("imagenet-c-1.1.0")["fog/3"][5]
         np.testing.assert_array_equal(names["image"], image)

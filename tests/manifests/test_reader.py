@@ -1,7 +1,5 @@
 """Reading a data set back, from folders and shards, in one process and in several."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle
@@ -22,14 +20,13 @@ from damage import edit_lines
 
 import corruptset
 from corruptset.errors import PluginError, VerificationError
-from corruptset.manifests.reading.image_set import ImageSet
 from corruptset.pixels import pixel_digest
 
 Make = Callable[..., Path]
 Rows = list[dict[str, Any]]
 
 
-def test_what_came_with_schedules_names_the_package(tmp_path: Path) -> None:
+def test_what_came_with_schedules_names_the_package(tmp_path):
     with pytest.raises(PluginError, match=r"pip install corruptset-streams"):
         unbuilt.data_set(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
     with pytest.raises(AttributeError, match=r"pip install corruptset-streams"):
@@ -37,10 +34,10 @@ def test_what_came_with_schedules_names_the_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
-def test_every_container_gives_the_same_images_and_labels(templates: Make, form: str) -> None:
+def test_every_container_gives_the_same_images_and_labels(templates, form):
     sizes = {True: {(16, 20, 3)}, False: {(16, 20, 3), (9, 31, 3), (12, 8, 1)}}
     for container, uniform in product(("folder", "hdf5"), (True, False)):
-        data = corruptset.open(templates(encoding_format=form, uniform=uniform), prefer=container)  # type: ignore[arg-type]
+        data = corruptset.open(templates(encoding_format=form, uniform=uniform), prefer=container)
         plain = corruptset.open(templates(encoding_format=form, containers=(container,), uniform=uniform))
         assert data.set_ids == list(data) == ["clean", "fog-3+gaussian_noise-5", "fog/3"]
         for set_id, images in data.items():
@@ -64,14 +61,14 @@ def test_every_container_gives_the_same_images_and_labels(templates: Make, form:
         assert len(pickle.dumps(images)) < 20_000
 
 
-def test_rows_of_a_shard_are_read_in_blocks_and_in_any_order(dataset: Make) -> None:
+def test_rows_of_a_shard_are_read_in_blocks_and_in_any_order(dataset):
     root = dataset(containers=("hdf5",), shard_rows=5, repeat=2)
     images = corruptset.open(root)["fog/3"]
     before = [row.pixels for row in images.rows]
     for block_bytes in (1, 2000, 3000, 1 << 20):
         assert [pixel_digest(image) for image in images.images(block_bytes=block_bytes)] == before
 
-    def exchange(rows: Rows) -> None:
+    def exchange(rows):
         rows[2]["files"], rows[3]["files"] = rows[3]["files"], rows[2]["files"]
 
     edit_lines(root / "sets/fog/3.jsonl", exchange)
@@ -79,7 +76,7 @@ def test_rows_of_a_shard_are_read_in_blocks_and_in_any_order(dataset: Make) -> N
     assert after == [*before[:2], before[3], before[2], *before[4:]]
 
 
-def test_names_aliases_classes_and_what_is_preferred(dataset: Make) -> None:
+def test_names_aliases_classes_and_what_is_preferred(dataset):
     root = dataset()
     data = corruptset.open(str(root))
     assert data["original"].id == "clean"
@@ -95,31 +92,31 @@ def test_names_aliases_classes_and_what_is_preferred(dataset: Make) -> None:
     with pytest.raises(VerificationError, match=r"bild eins\.png is missing"):
         corruptset.open(root, prefer="folder")["clean"].image(0)
     with pytest.raises(ValueError, match="prefer='zip'"):
-        corruptset.open(root, prefer="zip")  # type: ignore[arg-type]
+        corruptset.open(root, prefer="zip")
 
 
-def linked_rows(path: Path) -> None:
+def linked_rows(path):
     with h5py.File(path, "r+") as f:
         del f["images"]
         f["images"] = h5py.ExternalLink("../clean-00000.h5", "images")
 
 
-def first_row_alone(path: Path) -> None:
+def first_row_alone(path):
     with h5py.File(path, "r+") as f:
         kept = f["images"][:1]
         del f["images"]
         f.create_dataset("images", data=kept)
 
 
-def test_damaged_files_are_named_when_they_are_read(dataset: Make) -> None:
+def test_damaged_files_are_named_when_they_are_read(dataset):
     image, shard = "images/fog/3/1 a dog/Ünal 7.png", "hdf5/fog/3-00001.h5"
-    damages: list[Callable[[Path], Any]] = [
+    damages = [
         Path.unlink,
         lambda path: os.truncate(path, path.stat().st_size // 2),
         lambda path: path.write_bytes(b"text"),
         lambda path: (path.unlink(), path.mkdir()),
     ]
-    cases: list[tuple[Any, str, Callable[[Path], Any]]] = [
+    cases = [
         *product(("folder",), (image,), damages),
         *product(("hdf5",), (shard,), damages),
         # a pipe in a stranger's data set hung the reader for ever
@@ -133,15 +130,15 @@ def test_damaged_files_are_named_when_they_are_read(dataset: Make) -> None:
         damage(root / name)
         images = corruptset.open(root, prefer=container)["fog/3"]
         np.testing.assert_array_equal(images.image(0), corruptset.open(root)["fog/3"].image(0))
-        for read in (lambda images=images: images.image(3), lambda images=images: list(images)):  # type: ignore[misc]
+        for read in (lambda images=images: images.image(3), lambda images=images: list(images)):
             with pytest.raises(VerificationError, match="corruptset verify") as caught:
                 read()
             assert Path(name).name in str(caught.value)
 
 
-def test_records_that_would_mix_up_labels_are_refused(dataset: Make) -> None:
+def test_records_that_would_mix_up_labels_are_refused(dataset):
     """Whatever is asked of the set, its images never come with labels of others."""
-    changes: list[Callable[[Rows], Any]] = [
+    changes = [
         lambda rows: rows[::-1],
         lambda rows: rows[:-1],
         lambda rows: [*rows, rows[-1] | {"index": 5}],
@@ -152,7 +149,7 @@ def test_records_that_would_mix_up_labels_are_refused(dataset: Make) -> None:
         edit_lines(root / path, change)
         images = corruptset.open(root)["fog/3"]
         last = (lambda images=images: images.labels) if path == "samples.jsonl" else images.array
-        for ask in (lambda images=images: images[0], lambda images=images: list(images), last):  # type: ignore[misc]
+        for ask in (lambda images=images: images[0], lambda images=images: list(images), last):
             with pytest.raises(VerificationError, match="does not hold rows 0 to 4 in order"):
                 ask()
 
@@ -161,22 +158,22 @@ def test_records_that_would_mix_up_labels_are_refused(dataset: Make) -> None:
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
-def seen(images: ImageSet, numbers: range) -> list[tuple[str, int]]:
+def seen(images, numbers):
     return [(pixel_digest(image), label) for image, label in (images[i] for i in numbers)]
 
 
-def in_child(images: ImageSet, queue: Any, numbers: range) -> None:
+def in_child(images, queue, numbers):
     queue.put((numbers.start, seen(images, numbers)))
 
 
 @FORKS
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.ci)])
-def test_workers_and_threads_share_a_set_of_many_shards(templates: Make, method: str) -> None:
+def test_workers_and_threads_share_a_set_of_many_shards(templates, method):
     """As data loaders do it: the parent has read, then starts workers; a shared handle would share the position."""
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
     whole = range(30)
     expected = seen(images, whole)
-    assert len(images._store._shards._open) <= 8  # type: ignore[attr-defined]
+    assert len(images._store._shards._open) <= 8
     context = multiprocessing.get_context(method)
     queue = context.Queue()
     shares = [whole[:15], whole[15:]]
@@ -206,6 +203,6 @@ assert not heavy, heavy
 """
 
 
-def test_a_consumer_imports_nothing_heavy(templates: Make) -> None:
+def test_a_consumer_imports_nothing_heavy(templates):
     directories = [str(templates(encoding_format=form)) for form in ("png", "jpeg")]
     subprocess.run([sys.executable, "-W", "error", "-c", LIGHT, *directories], check=True)

@@ -1,7 +1,5 @@
 """Files that are there whole or not at all, small and large; and locks that end with their process."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import resource
@@ -11,7 +9,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,15 +20,15 @@ from corruptset.manifests.disk.lock import locked, shared_lock
 BUFFER = 1 << 19
 
 
-def data_of(size: int) -> bytes:
+def data_of(size):
     return np.random.default_rng(size).integers(0, 256, size, np.uint8).tobytes()
 
 
-def cut(data: bytes, step: int) -> list[bytes]:
+def cut(data, step):
     return [data[i : i + step] for i in range(0, len(data), step)]
 
 
-def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path: Path) -> None:
+def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path):
     path = tmp_path / "ü b.json"
     for size in (0, 1, BUFFER, 3 * BUFFER + 12_345):
         data = data_of(size)
@@ -56,11 +53,11 @@ def test_bytes_and_hash_replace_what_was_there_and_leave_nothing_behind(tmp_path
         LargeFile(tmp_path / "a")
 
 
-def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     write_atomic(path, b"old")
 
-    def fail(*_: Any) -> None:
+    def fail(*_):
         raise OSError(28, "No space left on device")
 
     for step in ("fsync", "replace"):
@@ -80,10 +77,10 @@ def test_a_failing_or_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch:
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
 
 
-def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[str] = []
+def test_a_file_is_on_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+    steps = []
 
-    def fsync(descriptor: int) -> None:
+    def fsync(descriptor):
         steps.append("fsync " + ("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"))
 
     real = os.replace
@@ -104,16 +101,16 @@ with locked(Path(sys.argv[1]), "busy"):
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return tmp_path / "work" / "lock"
 
 
-def refused(path: Path, **options: Any) -> None:
+def refused(path, **options):
     with pytest.raises(BuildError, match="busy"), locked(path, "busy", **options):
         pass
 
 
-def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path: Path) -> None:
+def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path):
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -123,7 +120,7 @@ def test_one_holds_a_lock_at_a_time_and_a_killed_process_holds_none(path: Path) 
         refused(path)
 
 
-def test_those_who_share_are_waited_for(path: Path) -> None:
+def test_those_who_share_are_waited_for(path):
     path.parent.mkdir()
     begun, waited = time.monotonic(), 0.1
     with shared_lock(path), shared_lock(path):
@@ -131,7 +128,7 @@ def test_those_who_share_are_waited_for(path: Path) -> None:
     assert time.monotonic() - begun >= waited
     done = threading.Event()
 
-    def share() -> None:
+    def share():
         with shared_lock(path):
             done.set()
             time.sleep(waited)
@@ -144,7 +141,7 @@ def test_those_who_share_are_waited_for(path: Path) -> None:
     thread.join()
 
 
-def test_a_link_is_no_lock_and_a_system_may_have_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
     """A lock on a removed file: tests/generate/commit."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):

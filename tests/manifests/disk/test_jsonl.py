@@ -1,10 +1,5 @@
 """JSON lines: what is written is read, and a bad line is named."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from corruptset.errors import VerificationError
@@ -14,12 +9,12 @@ from corruptset.manifests.records.models import ImageRecord, SampleRecord
 ZERO, ZERO3 = "sha256:" + "0" * 64, "blake3:" + "0" * 64
 
 
-def sample(index: int, id: str) -> SampleRecord:
+def sample(index, id):
     row = {"index": index, "id": id, "label": 0, "class": "käfer", "split": None, "path": None, "sha256": ZERO}
     return SampleRecord.model_validate({**row, "width": 8, "height": 8, "pixels": ZERO3})
 
 
-def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
     path = tmp_path / "samples.jsonl"
     rows = [sample(0, "a b"), sample(1, 'ü\n"\\\u2028')]
     whole = b"".join(map(json_line, rows))
@@ -27,7 +22,7 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path: Path) -> None
     for data, records in ((whole, rows), (b"", [])):
         path.write_bytes(data)
         assert list(read_jsonl(path, SampleRecord)) == records
-    changes: list[tuple[bytes, str]] = [
+    changes = [
         (whole[:-1], "line 2: does not end"),
         (whole + b"\n", "line 3"),
         (whole.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
@@ -45,16 +40,16 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path: Path) -> None
         list(read_jsonl(tmp_path / "nowhere.jsonl", SampleRecord))
 
 
-def test_a_row_is_found_by_its_number_without_the_others(tmp_path: Path) -> None:
+def test_a_row_is_found_by_its_number_without_the_others(tmp_path):
     path = tmp_path / "rows.jsonl"
-    refusals: list[tuple[bytes, int, str]] = [
+    refusals = [
         (text, 2, "there is no row 2") for text in (b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n")
     ]
     refusals.append((b'{"index": 0}\n{"index": 1}\n', 1, "row 1"))
     for count in (1, 2, 3, 17):
         rows = []
         for i in range(count):
-            file: dict[str, Any] = {"path": "x" * (1 + i * 7 % 50), "row": i, "bytes": 1, "sha256": ZERO}
+            file = {"path": "x" * (1 + i * 7 % 50), "row": i, "bytes": 1, "sha256": ZERO}
             rows.append(ImageRecord.model_validate({"index": i, "pixels": ZERO3, "files": [file]}))
         data = b"".join(map(json_line, rows))
         path.write_bytes(data)

@@ -1,11 +1,8 @@
 """What is asked of servers, and what their answers are taken for."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPMessage
@@ -14,21 +11,20 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 import pytest
-from file_server import Faults, Serve
+from file_server import Faults
 
 from corruptset.errors import ReleaseError
 from corruptset.manifests.distribution import download
 from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _named, _Redirects, remote_of
-from corruptset.manifests.release.bag import Bag
 
 
-def redirected(before: str, after: str) -> Request | None:
+def redirected(before, after):
     request = Request(before)
     request.add_unredirected_header("Authorization", "Bearer x")
     return _Redirects().redirect_request(request, BytesIO(), 302, "Found", HTTPMessage(), after)
 
 
-def test_redirects() -> None:
+def test_redirects():
     for after in ("http://a/x", "http://b/x"):
         with pytest.raises(ReleaseError, match=r"https://a redirects to http://., which is not followed"):
             redirected("https://a/x", after)
@@ -43,7 +39,7 @@ def test_redirects() -> None:
         assert (request.full_url, request.has_header("Authorization")) == (after, credentials)
 
 
-def test_what_errors_of_the_library_mean() -> None:
+def test_what_errors_of_the_library_mean():
     """A time to wait that is no number is none; a certificate that is not trusted is no reason to try again."""
     for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
         headers = HTTPMessage()
@@ -57,7 +53,7 @@ def test_what_errors_of_the_library_mean() -> None:
         raise error
 
 
-def test_addresses(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses(bag, serve, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "https://hub.example/")
     monkeypatch.setenv("HF_TOKEN", "hf_x")
     remote = remote_of("hf://datasets/a/b@refs/pr/1")
@@ -79,18 +75,18 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @contextmanager
-def endless(begin: bytes, again: bytes, wait_s: float) -> Iterator[str]:
+def endless(begin, again, wait_s):
     """Yield the address of a server that says `begin`, then `again` without end."""
     ended = threading.Event()
 
-    def talk(connection: socket.socket) -> None:
+    def talk(connection):
         with connection, suppress(OSError):
             connection.recv(65536)
             connection.sendall(begin)
             while not ended.wait(wait_s):
                 connection.sendall(again)
 
-    def listen() -> None:
+    def listen():
         with suppress(OSError):
             while True:
                 threading.Thread(target=talk, args=listener.accept()[:1], daemon=True).start()
@@ -101,12 +97,12 @@ def endless(begin: bytes, again: bytes, wait_s: float) -> Iterator[str]:
         ended.set()
 
 
-def test_replies_without_end(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_without_end(bag, serve, monkeypatch):
     """No read waits longer than is allowed, and yet no byte of the file comes."""
     monkeypatch.setattr(download, "STALLED_S", 0.3)
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
 
-    def ask(begin: bytes, again: bytes) -> None:
+    def ask(begin, again):
         with endless(begin, again, 0.05) as url, pytest.raises(Unreachable, match=r"nothing came for 0\.3 s"):
             download.small_file(remote_of(url), "archives.json")
 

@@ -1,37 +1,33 @@
 """One file on its way: which bytes are asked for, and which are thrown away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
-from file_server import Faults, Serve
+from file_server import Faults
 
 from corruptset.manifests.distribution import download
 from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable
-from corruptset.manifests.release.bag import Bag
 
 Fetch = Callable[..., tuple[list[int], list[int]]]
 
 
 @pytest.fixture
-def fetched(bag: Bag, serve: Serve, tmp_path: Path) -> Fetch:
+def fetched(bag, serve, tmp_path):
     """Return a function that brings the first archive behind what was left of it, and returns where each request
     began, and what was told of the bytes that are here.
     """
 
-    def bring(left: bytes = b"", **faults: object) -> tuple[list[int], list[int]]:
-        server, archive, told = serve(bag.path), bag.archives[0], list[int]()
+    def bring(left=b"", **faults):
+        server, archive, told = serve(bag.path), bag.archives[0], []
         data = (bag.path / archive.path).read_bytes()
         of_one = {fault: {archive.name: list(value)} for fault, value in faults.items() if isinstance(value, tuple)}
-        server.faults = Faults(**{**faults, **of_one})  # type: ignore[arg-type]
+        server.faults = Faults(**{**faults, **of_one})
         file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
         (tmp_path / "part").write_bytes(left)
         with (tmp_path / "part").open("a+b") as out:
-            download.download(HttpRemote(server.url), file, out, told.append, Event())  # type: ignore[arg-type]
+            download.download(HttpRemote(server.url), file, out, told.append, Event())
         assert (tmp_path / "part").read_bytes() == data
         assert sum(told) == len(data)
         return [a.first for a in server.asked], [n for n in told if n]
@@ -39,7 +35,7 @@ def fetched(bag: Bag, serve: Serve, tmp_path: Path) -> Fetch:
     return bring
 
 
-def test_what_is_here_already_and_is_right_is_not_fetched_again(bag: Bag, fetched: Fetch) -> None:
+def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
     data = (bag.path / bag.archives[0].path).read_bytes()
     size = len(data)
     for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
@@ -51,9 +47,7 @@ def test_what_is_here_already_and_is_right_is_not_fetched_again(bag: Bag, fetche
     assert fetched(content=(data[::-1], data), cut=(5000,)) == ([0, 5000, 0], [5000, rest, -size, size])
 
 
-def test_two_mirrors_with_other_bytes_are_no_progress(
-    bag: Bag, fetched: Fetch, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monkeypatch):
     """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
     data = (bag.path / bag.archives[0].path).read_bytes()

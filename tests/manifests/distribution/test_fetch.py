@@ -1,7 +1,5 @@
 """Fetch: from a server that fails in every way, the data set is there bit for bit, or nothing of it."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import json
@@ -14,38 +12,36 @@ import warnings
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
-from file_server import Faults, Serve
+from file_server import Faults
 from packs import OUTSIDE, TOP, header, members_of, tree, usage_of, write_archive
 
-from corruptset.errors import CorruptsetError, MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
+from corruptset.errors import MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.partial import PARTIAL
-from corruptset.manifests.release.bag import Bag, IndexedArchive
 
 FOG = "fog/3"
 Make = Callable[[str, bytes], Faults]
 """From the name and the bytes of an archive to what goes wrong."""
 
 
-def archive_of(bag: Bag, set_id: str) -> IndexedArchive:
+def archive_of(bag, set_id):
     return next(a for a in bag.archives if list(a.sets) == [set_id])
 
 
-def left(out: Path) -> list[str]:
+def left(out):
     """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on
     them.
     """
     return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"]
 
 
-def is_whole(out: Path, root: Path) -> bool:
+def is_whole(out, root):
     return tree(out / TOP) == tree(root)
 
 
-def test_the_data_set_comes_back(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_the_data_set_comes_back(root, bag, serve, tmp_path):
     server, steps = serve(bag.path), []
     with pytest.raises(VerificationError, match=f"has the digest {bag.digest}, expected is sha256:00"):
         fetch(server.url, tmp_path / "o", digest="sha256:" + "0" * 64)
@@ -60,7 +56,7 @@ def test_the_data_set_comes_back(root: Path, bag: Bag, serve: Serve, tmp_path: P
     assert (again.archives, sum(server.times().values())) == ([], 3 + len(bag.archives))
 
 
-def test_some_sets_then_all(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_some_sets_then_all(root, bag, serve, tmp_path):
     server = serve(bag.path)
     done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
     assert (done.sets, done.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
@@ -75,7 +71,7 @@ def test_some_sets_then_all(root: Path, bag: Bag, serve: Serve, tmp_path: Path) 
         fetch(server.url, tmp_path, sets=["fogg/3"])
 
 
-def test_the_archives_as_they_are(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_the_archives_as_they_are(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults.cut = {archive_of(bag, FOG).name: [700]}
     done = fetch(server.url, tmp_path / "o", packed=True)
@@ -85,7 +81,7 @@ def test_the_archives_as_they_are(bag: Bag, serve: Serve, tmp_path: Path) -> Non
         fetch(server.url, tmp_path / "o", packed=True)
 
 
-MENDED: list[tuple[Make, list[int] | None]] = [
+MENDED = [
     (lambda name, data: Faults(cut={name: [0, 5000, 1, 3000]}), [0, 0, 5000, 5001, 8001]),
     (lambda name, data: Faults(ranges=False, cut={name: [5000, 9000]}), None),
     (lambda name, data: Faults(status={name: [503, 500, 429], "archives.json": [502]}), None),
@@ -96,7 +92,7 @@ MENDED: list[tuple[Make, list[int] | None]] = [
 """Faults, and from which bytes on the archive is asked for, where that counts."""
 
 
-def test_faults_that_are_overcome(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_faults_that_are_overcome(root, bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
     for number, (make, asked) in enumerate(MENDED):
@@ -110,11 +106,11 @@ def test_faults_that_are_overcome(root: Path, bag: Bag, serve: Serve, tmp_path: 
         assert asked in (None, [a.first for a in server.asked if a.name == name]), number
 
 
-def wrong(data: bytes) -> bytes:
+def wrong(data):
     return data[:4000] + bytes([data[4000] ^ 1]) + data[4001:]
 
 
-REFUSED: list[tuple[type[CorruptsetError], str, Make]] = [
+REFUSED = [
     (VerificationError, r"has sha256:.*, recorded is", lambda n, data: Faults(content={n: [wrong(data)]})),
     (VerificationError, r"has \d+ bytes, recorded", lambda n, data: Faults(content={n: [data + b"x"]})),
     (
@@ -132,7 +128,7 @@ REFUSED: list[tuple[type[CorruptsetError], str, Make]] = [
 ]
 
 
-def test_faults_that_are_refused(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_faults_that_are_refused(bag, serve, tmp_path):
     archive = archive_of(bag, FOG)
     name, data = archive.name, (bag.path / archive.path).read_bytes()
     for number, (kind, match, make) in enumerate(REFUSED):
@@ -149,7 +145,7 @@ def test_faults_that_are_refused(bag: Bag, serve: Serve, tmp_path: Path) -> None
         assert fetch(server.url, out, sets=[FOG]).sets == [FOG]
 
 
-def test_a_redirect_to_half_an_address_is_refused(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_a_redirect_to_half_an_address_is_refused(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults = Faults(redirect={"archives.json": "http://[::1"})
     with warnings.catch_warnings():
@@ -159,7 +155,7 @@ def test_a_redirect_to_half_an_address_is_refused(bag: Bag, serve: Serve, tmp_pa
         gc.collect()
 
 
-def forged(bag: Bag, folder: Path, change: Callable[[dict[str, Any]], Any], archive: bytes | None = None) -> Path:
+def forged(bag, folder, change, archive=None):
     """Return a release whose index says what it likes, and is right about the bytes of an archive of fog/3."""
     shutil.copytree(bag.path, folder)
     index = json.loads((folder / "archives.json").read_bytes())
@@ -172,22 +168,22 @@ def forged(bag: Bag, folder: Path, change: Callable[[dict[str, Any]], Any], arch
     return folder
 
 
-def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_an_index_that_lies(bag, serve, tmp_path):
     """The digest that an index names is that of its archives, or nothing is kept; nor does it choose where files go."""
     false = "sha256:" + "1" * 64
 
-    def other_sets(index: Any) -> None:
+    def other_sets(index):
         next(a for a in index["archives"] if a["sets"] == [FOG])["sets"] = ["fog/4"]
 
-    def first(kind: str, path: str) -> Callable[[Any], Any]:
+    def first(kind, path):
         return lambda index: index[kind][0].update(path=path)
 
-    def field(**fields: Any) -> Callable[[Any], Any]:
+    def field(**fields):
         return lambda index: index.update(fields)
 
     outside = [first("archives", path) for path in ("../x.tar", "/x.tar", "data/../../x.tar", "x\\y", "")]
     odd = [field(name="../up"), field(version="1/2"), field(name=".."), field(digest="none"), field(archives=[])]
-    changes: list[tuple[Callable[[Any], Any], str]] = [
+    changes = [
         (field(digest=false), f"names the digest {false}, its archives have {bag.digest}"),
         (other_sets, r"lack sets that archives\.json names: fog/4"),
         (lambda index: index["archives"].append(index["archives"][0]), "names a file twice"),
@@ -203,14 +199,14 @@ def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
         assert not (tmp_path / "o" / TOP).exists()
 
 
-def test_hostile_archives(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_hostile_archives(bag, serve, tmp_path):
     """The index has the right hash of them: what is in them is refused all the same, and nothing of it is kept. Of the
     last, two images were exchanged: the pixels of a lossless set tell.
     """
     members = members_of(bag.path / archive_of(bag, FOG).path)
     extra = f"{TOP}/images/fog/3/extra"
     *others, (first, one), (second, other) = members
-    added: list[tuple[Any, bytes]] = [
+    added = [
         *((header(extra, type=kind), b"") for kind in (tarfile.SYMTYPE, tarfile.CHRTYPE)),
         (header(extra, size=1 << 40), b""),
         *((name, b"x") for name in (OUTSIDE[0], OUTSIDE[2])),
@@ -225,7 +221,7 @@ def test_hostile_archives(bag: Bag, serve: Serve, tmp_path: Path) -> None:
         assert not Path(OUTSIDE[2]).exists()
 
 
-def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_where_it_goes(bag, serve, tmp_path, monkeypatch):
     server = serve(bag.path)
     (tmp_path / TOP).mkdir()
     (tmp_path / TOP / "mine").write_text("x")
@@ -251,7 +247,7 @@ def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path, monke
         assert "word-of-mine" not in str(failed.value)
 
 
-def test_passwords_go_to_one_host_and_into_no_message(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
     server, other = serve(bag.path), serve(bag.path)
     name = archive_of(bag, FOG).name
     address = server.url.replace("http://", "http://me:word%21@")
@@ -265,13 +261,13 @@ def test_passwords_go_to_one_host_and_into_no_message(bag: Bag, serve: Serve, tm
     assert not any(secret in str(failed.value) for secret in ("word", "me:"))
 
 
-def fetch_until_killed(url: str, out: Path, at: int) -> None:
+def fetch_until_killed(url, out, at):
     """Fetch in a process that kills itself when it tells its progress for the `at`-th time."""
 
-    def run() -> None:
+    def run():
         calls = 0
 
-        def progress(*_: object) -> None:
+        def progress(*_):
             nonlocal calls
             calls += 1
             if calls == at:
@@ -287,7 +283,7 @@ def fetch_until_killed(url: str, out: Path, at: int) -> None:
     assert process.exitcode in (-signal.SIGKILL, 0)
 
 
-def test_what_was_unpacked_is_not_fetched_again(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
     server, last = serve(bag.path), bag.archives[-1].name
     server.faults.status = {last: [404]}
     with pytest.raises(ReleaseError, match="answers 404"):
@@ -298,7 +294,7 @@ def test_what_was_unpacked_is_not_fetched_again(root: Path, bag: Bag, serve: Ser
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(6, marks=pytest.mark.ci)])
-def test_a_killed_fetch_goes_on(root: Path, bag: Bag, serve: Serve, tmp_path: Path, count: int) -> None:
+def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
     (tmp_path / f"0/.fetch-{TOP}/data/{TOP}/.corruptset").mkdir(parents=True)  # killed before its first note
     for seed in range(count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)

@@ -1,19 +1,13 @@
 """The hub's own library against a stand-in for the hub."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from hub_server import TOKEN, HubServer, hub
+from hub_server import TOKEN, hub
 from packs import TOP, tree
 
 from corruptset.errors import MachineError, ReleaseError
 from corruptset.manifests.distribution.addresses import hub_address
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.publish import publish
-from corruptset.manifests.release.bag import Bag
 
 NAME = "someone/tiny-c"
 PLACE = f"hf://datasets/{NAME}"
@@ -21,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the library's own
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+def server(monkeypatch):
     """A hub that takes the token of the environment."""
     from huggingface_hub import constants
 
@@ -34,9 +28,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 
 @pytest.mark.ci
-def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(
-    root: Path, bag: Bag, server: HubServer, tmp_path: Path
-) -> None:
+def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root, bag, server, tmp_path):
     publish(bag.path, PLACE)
     assert (server.repositories, [m for m, _ in server.asked if m != "GET"]) == ({}, [])
     server.fails_after = 2
@@ -70,7 +62,7 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(
 
 
 @pytest.mark.ci
-def test_who_may_not_is_told_so(bag: Bag, server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_may_not_is_told_so(bag, server, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_another")
     with pytest.raises(ReleaseError, match="HF_TOKEN") as refused:
         publish(bag.path, PLACE, go=True)
@@ -80,7 +72,7 @@ def test_who_may_not_is_told_so(bag: Bag, server: HubServer, tmp_path: Path, mon
         fetch(PLACE, tmp_path)
 
 
-def test_addresses() -> None:
+def test_addresses():
     assert hub_address("hf://datasets/a/b.c@refs/pr/1") == ("a/b.c", "refs/pr/1")
     for wrong in ("hf://a/b", "hf://datasets/a", "hf://datasets/a/b/c", "hf://datasets/a/b@", "hf://datasets/a/../b"):
         with pytest.raises(ReleaseError, match="is not hf://datasets/USER/NAME"):

@@ -1,35 +1,29 @@
 """A release in an object store: sent, compared, fetched, by a store that answers, fails, or is gone."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import accumulate
-from pathlib import Path
-from typing import Any
 
 import pytest
 from packs import TOP, tree
-from stores import SECRET, Proxy, bucket, s3
+from stores import SECRET, bucket, s3
 
 from corruptset.errors import MachineError, ReleaseError, StoreError
 from corruptset.manifests.disk import remote
 from corruptset.manifests.distribution.addresses import remote_of
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.publish import publish
-from corruptset.manifests.release.bag import Bag
 
 PLACE = "s3://bucket/some/where"
 pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[tuple[Proxy, Any]]:
+def store():
     """A store of objects with a bucket, and its file system."""
     with s3() as proxy:
         yield proxy, bucket("bucket")
 
 
-def test_there_and_back(root: Path, bag: Bag, store: tuple[Proxy, Any], tmp_path: Path) -> None:
+def test_there_and_back(root, bag, store, tmp_path):
     with pytest.raises(StoreError, match="the bucket does not exist") as missing:
         publish(bag.path, "s3://nobody/has-it", go=True)
     assert SECRET not in str(missing.value)
@@ -48,11 +42,11 @@ def test_there_and_back(root: Path, bag: Bag, store: tuple[Proxy, Any], tmp_path
     assert tree(tmp_path / TOP) == tree(root)
 
 
-def test_a_store_that_fails(root: Path, bag: Bag, store: tuple[Proxy, Any], tmp_path: Path) -> None:
+def test_a_store_that_fails(root, bag, store, tmp_path):
     """Where every second request is cut, or its answer, all is tried again and told once; where every one is, the error
     says so.
     """
-    proxy, place, told = store[0], "s3://bucket/fails", list[int]()
+    proxy, place, told = store[0], "s3://bucket/fails", []
     proxy.reset(lambda number, method, path: "cut" if number % 2 else None)
     done = publish(bag.path, place, go=True, progress=lambda step, now, total: told.append(now))
     assert publish(bag.path, place).to_send == []
@@ -67,7 +61,7 @@ def test_a_store_that_fails(root: Path, bag: Bag, store: tuple[Proxy, Any], tmp_
     assert tree(tmp_path / TOP) == tree(root)
 
 
-def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag: Bag, store: tuple[Proxy, Any]) -> None:
+def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag, store):
     """Bytes that were changed below a right digest; right bytes below a wrong one; right bytes, sent in parts."""
     place, files = "s3://bucket/beside", store[1]
     sent = {f.path: f for f in publish(bag.path, place, go=True).files}
@@ -88,7 +82,7 @@ def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag: Bag, stor
     assert files.cat_file(f"{place}/{changed}") == (bag.path / changed).read_bytes()
 
 
-def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_file_system_of_fsspec(root, bag, tmp_path, monkeypatch):
     """One that keeps no digests: what is there is read to be compared, piece by piece; and from any byte on."""
     monkeypatch.setattr(remote, "READ_AHEAD", 3000)
     place = "memory://a/release"

@@ -1,41 +1,34 @@
 """Publish: what is sent is the release bit for bit, nothing is sent twice, and nothing that is there is lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from file_server import Serve
 from packs import TOP, packed, tree, usage_of
 
-from corruptset.errors import CorruptsetError, IncompleteBuild, MachineError, ReleaseError, VerificationError
+from corruptset.errors import IncompleteBuild, MachineError, ReleaseError, VerificationError
 from corruptset.manifests.distribution import places
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.layouts import PublishedFile, limit_notes
 from corruptset.manifests.distribution.publish import publish
-from corruptset.manifests.release.bag import Bag
 
-ZENODO: dict[str, Any] = {"creators": ("Doe, Jane; An Institute", "Roe, Richard"), "license": "CC-BY-4.0"}
+ZENODO = {"creators": ("Doe, Jane; An Institute", "Roe, Richard"), "license": "CC-BY-4.0"}
 
 
-def changed(path: Path, at: int = -1) -> None:
+def changed(path, at=-1):
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
 
 
-def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
+def test_a_dry_run_then_the_real_one(bag, tmp_path):
     dry = publish(bag.path, tmp_path / "p")
     assert (dry.done, dry.there, not (tmp_path / "p").exists()) == (False, {}, True)
     assert [f.path for f in dry.files][-1] == "archives.json"
     assert sorted(f.path for f in dry.files) == sorted(tree(bag.path))
-    steps: list[tuple[Any, ...]] = []
+    steps = []
     done = publish(bag.path, tmp_path / "p", go=True, progress=lambda *step: steps.append(step))
     assert (done.done, done.to_send) == (True, done.files)
     total = sum(f.bytes for f in done.files)
@@ -46,13 +39,13 @@ def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
     assert tree(tmp_path / "p") == tree(tmp_path / "some/where") == tree(bag.path)
 
 
-def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_one_goes_on(bag, serve, tmp_path, monkeypatch):
     """Whatever file it stopped at: before the end nobody can fetch, and what was sent whole is not sent again."""
     written = places.write_large
     for count in (1, len(bag.archives), 9):
         out, sent = tmp_path / str(count), []
 
-        def stopping(path: Path, chunks: Any, out: Path = out, sent: list[str] = sent, count: int = count) -> Any:
+        def stopping(path, chunks, out=out, sent=sent, count=count):
             if len(sent) == count:
                 raise KeyboardInterrupt
             sent.append(path.relative_to(out).as_posix())
@@ -70,7 +63,7 @@ def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monk
         assert tree(out) == tree(bag.path)
 
 
-def test_what_is_there_and_differs(bag: Bag, tmp_path: Path) -> None:
+def test_what_is_there_and_differs(bag, tmp_path):
     place = shutil.copytree(bag.path, tmp_path / "p")
     differing = ["README.md", bag.archives[0].path]
     for path in differing:
@@ -86,10 +79,10 @@ def test_what_is_there_and_differs(bag: Bag, tmp_path: Path) -> None:
     assert tree(place) == tree(bag.path)
 
 
-def test_what_is_no_sound_release(root: Path, bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
     archive = bag.archives[0].path
     forged = json.dumps({**json.loads((bag.path / "archives.json").read_bytes()), "digest": "sha256:" + "1" * 64})
-    cases: list[tuple[Callable[[Path], Any], type[CorruptsetError], str]] = [
+    cases = [
         (lambda r: (r / "SHA256SUMS").unlink(), IncompleteBuild, "interrupted pack"),
         (lambda r: (r / "archives.json").unlink(), ReleaseError, "has no archives.json"),
         (
@@ -107,7 +100,7 @@ def test_what_is_no_sound_release(root: Path, bag: Bag, tmp_path: Path, monkeypa
         with pytest.raises(error, match=match):
             publish(folder, tmp_path / "p", go=True)
     monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
-    refusals: list[tuple[Path, Path | str, dict[str, Any], type[CorruptsetError], str]] = [
+    refusals = [
         (root, tmp_path / "p", {}, ReleaseError, f"corruptset pack {root} --out {root}-release"),
         (bag.path, bag.path / "data/p", {}, ReleaseError, "is inside the release"),
         (bag.path, tmp_path / "p", {}, MachineError, "the release needs about"),
@@ -122,13 +115,13 @@ def test_what_is_no_sound_release(root: Path, bag: Bag, tmp_path: Path, monkeypa
     assert not (tmp_path / "p").exists()
 
 
-def checked(folder: Path, *names: str) -> None:
+def checked(folder, *names):
     """Check sums as anybody can."""
     for name in names:
         subprocess.run(["sha256sum", "--check", "--quiet", name], cwd=folder, check=True)
 
 
-def test_a_zenodo_record(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_a_zenodo_record(root, bag, serve, tmp_path):
     """Flat files that check themselves and can be fetched, and the metadata that its interface takes."""
     publish(bag.path, tmp_path / "z", layout="zenodo", go=True, **ZENODO)
     assert sorted(p.name for p in (tmp_path / "z").iterdir()) == ["files", "zenodo.json"]
@@ -152,7 +145,7 @@ def test_a_zenodo_record(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> 
     assert limit_notes(large[:50], "zenodo") == limit_notes(large, "plain") == []
 
 
-def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_the_hubs_layout_in_a_folder(root, bag, serve, tmp_path):
     """README.md begins with what the hub reads, every checksum holds, and the card below is as it was."""
     publish(bag.path, tmp_path / "h", layout="huggingface", license="CC-BY-4.0", go=True)
     card = (tmp_path / "h/README.md").read_text("utf-8")
@@ -172,11 +165,11 @@ def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_pat
     checked(tmp_path / "h", "SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt")
 
 
-def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_from_one_place_to_another(bag, serve, tmp_path):
     """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once."""
     h, z = tmp_path / "h", tmp_path / "z"
     for layout, folder in (("huggingface", h), ("zenodo", z)):
-        publish(bag.path, folder, layout=layout, go=True, **ZENODO)  # type: ignore[arg-type]
+        publish(bag.path, folder, layout=layout, go=True, **ZENODO)
     for number, folder in enumerate([h, z / "files"]):
         mirror = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path
         assert tree(mirror) == tree(folder)
@@ -186,7 +179,7 @@ def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> No
     assert tree(tmp_path / "h0") == tree(h)
 
 
-def test_croissant_follows_the_data_set(bag: Bag, tmp_path: Path, serve: Serve) -> None:
+def test_croissant_follows_the_data_set(bag, tmp_path, serve):
     """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for
     byte.
     """
@@ -201,7 +194,7 @@ def test_croissant_follows_the_data_set(bag: Bag, tmp_path: Path, serve: Serve) 
     assert (tmp_path / "c/croissant.json").read_bytes() == (bag.path / "croissant.json").read_bytes()
 
 
-def test_a_release_without_images(root: Path, serve: Serve, tmp_path: Path) -> None:
+def test_a_release_without_images(root, serve, tmp_path):
     for digests in ("images", "sets"):
         bag = packed(root, tmp_path / digests, manifest_only=True, digests=digests)
         server, out = serve(bag.path), tmp_path / f"o {digests}"

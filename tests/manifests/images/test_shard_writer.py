@@ -10,19 +10,19 @@ from corruptset.manifests.images.shard_writer import by_hdf5, chunk_rows, shard_
 from corruptset.pixels import pixel_hashes
 
 
-def images(count: int, shape: tuple[int, ...] = (9, 11, 3)) -> np.ndarray:
+def images(count, shape=(9, 11, 3)):
     return np.random.Generator(np.random.Philox(1)).integers(0, 256, (count, *shape), dtype=np.uint8)
 
 
-def shard(rows: np.ndarray | list[bytes], encoding: str, set_id: str = "fog/3") -> bytes:
+def shard(rows, encoding, set_id="fog/3"):
     count = len(rows)
     digests = pixel_hashes(images(count))
     labels = [i % 3 for i in range(count)]
     about = {"labels": labels, "indices": range(8, 8 + count), "pixels": digests, "build": "x 1"}
-    return b"".join(shard_pieces(rows, set_id=set_id, encoding=encoding, **about))  # type: ignore[arg-type]
+    return b"".join(shard_pieces(rows, set_id=set_id, encoding=encoding, **about))
 
 
-def test_raw_and_encoded_rows_are_laid_out_as_documented() -> None:
+def test_raw_and_encoded_rows_are_laid_out_as_documented():
     for count in (1, 7, 130):
         rows = images(count)
         with h5py.File(io.BytesIO(shard(rows, "raw"))) as f:
@@ -45,7 +45,7 @@ SIZES = [(1, (8, 8, 1)), (7, (9, 11, 3)), (1252, (5, 3, 1)), (130, (97, 60, 3))]
 
 
 @pytest.mark.parametrize(("count", "shape"), SIZES)
-def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[int, ...]) -> None:
+def test_rows_put_between_are_what_hdf5_itself_writes(count, shape):
     columns = {"labels": np.arange(count) % 3, "index": np.arange(8, 8 + count)}
     columns["pixels"] = np.array([list(bytes.fromhex(digest)) for digest in pixel_hashes(images(count))], np.uint8)
     for name in ("a", "a chain of several things, ä/12"):
@@ -53,7 +53,7 @@ def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[i
             assert shard(rows, "raw", name) == by_hdf5(rows, columns, name, "x 1", "raw")[0]
 
 
-def test_chunks_waste_little() -> None:
+def test_chunks_waste_little():
     for row_bytes in (784, 3072, 150528):
         for count in (1, 8, 63, 64, 100, 445, 1250, 2048):
             chunk = chunk_rows(count, row_bytes)

@@ -1,13 +1,10 @@
 """Sets as data loaders take them: by numbers, slices and lists, in batches, with transforms, and in workers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,12 +20,12 @@ MANY = [
 ]  # fmt: skip
 
 
-def test_slices_lists_and_booleans_give_what_single_numbers_give(templates: Make) -> None:
+def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
     for form, container in product(("png", "jpeg"), ("folder", "hdf5")):
         images = corruptset.open(templates(encoding_format=form, containers=(container,)))["fog/3"]
         for index in MANY:
-            pixels, labels = images[index]  # type: ignore[index]
-            numbers = np.arange(5)[np.array([], int) if isinstance(index, list) and not index else index].tolist()  # type: ignore[index]
+            pixels, labels = images[index]
+            numbers = np.arange(5)[np.array([], int) if isinstance(index, list) and not index else index].tolist()
             assert (pixels.dtype, pixels.shape, labels.dtype) == (np.uint8, (len(numbers), 16, 20, 3), np.int64)
             for place, i in enumerate(numbers):
                 np.testing.assert_array_equal(pixels[place], images[i][0])
@@ -45,13 +42,13 @@ def test_slices_lists_and_booleans_give_what_single_numbers_give(templates: Make
     assert images[:][1].tolist() == images.labels.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_other_indices_are_refused(templates: Make) -> None:
+def test_other_indices_are_refused(templates):
     images = corruptset.open(templates())["fog/3"]
-    wrong: list[Any] = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
+    wrong = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
     for index in wrong:
         with pytest.raises(TypeError, match=r"'fog/3' is indexed by .* or 5 booleans, not by "):
             images[index]
-    beyond: list[Any] = [5, -6, [0, 5], [-6], np.array([99])]
+    beyond = [5, -6, [0, 5], [-6], np.array([99])]
     for index in beyond:
         with pytest.raises(IndexError, match="5 images; there is no image"):
             images[index]
@@ -59,10 +56,10 @@ def test_other_indices_are_refused(templates: Make) -> None:
         with pytest.raises(IndexError, match="5 images"):
             read(5)
         with pytest.raises(TypeError, match="not by"):
-            read(1.0)  # type: ignore[operator]
+            read(1.0)
 
 
-def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None:
+def test_sizes_that_differ_are_refused_with_the_way_out(templates):
     images = corruptset.open(templates(uniform=False))["fog/3"]
     assert (images[:2][0].shape, images[3:][0].shape) == ((2, 16, 20, 3), (2, 12, 8, 1))
     for stack in (lambda: images[:], lambda: images[[0, 2]], images.array):
@@ -72,11 +69,11 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-def test_transforms_get_pictures_and_labels(templates: Make, uniform: bool) -> None:
+def test_transforms_get_pictures_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
-    images, seen = data["fog/3"], list[Any]()
+    images, seen = data["fog/3"], []
 
-    def transform(picture: Image.Image) -> str:
+    def transform(picture):
         seen.append(np.asarray(picture))
         return picture.mode
 
@@ -94,7 +91,7 @@ def test_transforms_get_pictures_and_labels(templates: Make, uniform: bool) -> N
     assert label == "1"
 
 
-def size_and_sum(picture: Image.Image) -> np.ndarray:
+def size_and_sum(picture):
     return np.array([*picture.size, np.asarray(picture, np.int64).sum()])
 
 
@@ -104,7 +101,7 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 @FORKS
 @pytest.mark.ci
-def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates: Make) -> None:
+def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
     """Of a set alone, in workers of either kind: tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
@@ -120,7 +117,7 @@ def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates: Make) 
 @FORKS
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # torchvision's own, at import
-def test_torchvision_s_transforms_make_one_size(templates: Make) -> None:
+def test_torchvision_s_transforms_make_one_size(templates):
     kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
     from torch.utils.data import DataLoader

@@ -1,7 +1,5 @@
 """What a notebook shows of sets and data sets: small, harmless, and never an error."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -20,12 +18,12 @@ from corruptset.manifests.reading.notebook import strip
 Make = Callable[..., Path]
 
 
-def pictures(html: str) -> list[Image.Image]:
+def pictures(html):
     found = re.findall(r'src="data:image/jpeg;base64,([^"]+)"', html)
     return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
 
 
-def test_a_set_shows_its_first_images(templates: Make) -> None:
+def test_a_set_shows_its_first_images(templates):
     # 20 x 16 pixels are shown six times as large; 31 x 9 four times, 8 x 12 ten times
     for uniform, size in ((True, (6 * 124 - 4, 96)), (False, (124 + 124 + 128 + 84 + 84 + 120, 120))):
         data = corruptset.open(templates(uniform=uniform, repeat=2, containers=("folder",)))
@@ -45,7 +43,7 @@ def test_a_set_shows_its_first_images(templates: Make) -> None:
     assert [set(np.unique(part)) for part in np.split(large, [64, 68], axis=1)] == [{200}, {255}, {10}]
 
 
-def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text(dataset: Make) -> None:
+def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text(dataset):
     root = dataset(containers=("folder",))
     html = corruptset.open(root)._repr_html_()
     with Image.open(root / "contact.png") as sheet:
@@ -61,7 +59,7 @@ def test_a_data_set_shows_its_contact_sheet_small_and_names_of_strangers_as_text
 
 
 @pytest.mark.parametrize("damage", ["missing", "text", "link"])
-def test_damage_leaves_the_picture_out(dataset: Make, tmp_path: Path, damage: str) -> None:
+def test_damage_leaves_the_picture_out(dataset, tmp_path, damage):
     root = dataset(containers=("folder",))
     data = corruptset.open(root)
     sheet, outside = root / "contact.png", tmp_path / "outside.png"

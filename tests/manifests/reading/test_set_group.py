@@ -1,12 +1,8 @@
 """A data set as a mapping of its sets, and selections of them."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 import unbuilt
@@ -17,26 +13,25 @@ from corruptset.errors import UnknownCorruption, UnknownSet
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.reading.image_set import ImageSet
 from corruptset.manifests.reading.set_group import by_corruption
-from corruptset.manifests.records.models import SetRecord
 
 
 @pytest.fixture(scope="module")
-def singles(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def singles(tmp_path_factory):
     return unbuilt.data_set(tmp_path_factory.mktemp("singles"), "imagenet-c-all", 4)
 
 
 @pytest.fixture(scope="module")
-def levels(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def levels(tmp_path_factory):
     return unbuilt.data_set(tmp_path_factory.mktemp("levels"), "image-degrade-30", 4)
 
 
 @pytest.fixture
-def chains(templates: Callable[..., Path]) -> DataSet:
+def chains(templates):
     """Clean, fog at 3, and noise at 5 after fog at 3."""
     return corruptset.open(templates())
 
 
-def test_it_is_a_mapping_of_sets(singles: DataSet, levels: DataSet, chains: DataSet) -> None:
+def test_it_is_a_mapping_of_sets(singles, levels, chains):
     assert isinstance(singles, Mapping)
     found = dict(singles)
     assert list(found) == list(singles) == singles.set_ids
@@ -45,14 +40,14 @@ def test_it_is_a_mapping_of_sets(singles: DataSet, levels: DataSet, chains: Data
     assert (singles == singles, singles != corruptset.open(singles.path), singles in {singles}) == (True, True, True)
     for data in (singles, levels, chains):
         for name in [*data, *data.aliases, *corruption_names(), "fog-3", "clean", "", 3, None]:
-            assert (name in data) == (data.get(name) is not None)  # type: ignore[call-overload]
+            assert (name in data) == (data.get(name) is not None)
     keys = singles._ipython_key_completions_()
     assert {*singles, *singles.aliases, "fog"} <= set(keys)
     assert all(key in singles for key in keys)
 
 
-def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: DataSet, chains: DataSet) -> None:
-    fog: Any = singles["fog"]
+def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
+    fog = singles["fog"]
     assert [(key, images.id) for key, images in fog.items()] == [(s, f"fog/{s}") for s in range(1, 6)]
     assert fog._ipython_key_completions_() == list(singles.severities("speckle_noise")) == [1, 2, 3, 4, 5]
     lines = levels.severities("black_lines")
@@ -61,7 +56,7 @@ def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: Data
     assert by_corruption(record for record in chains.manifest.sets if len(record.stages) > 1) == {}
     assert repr(fog) == "<SetGroup fog of imagenet-c-all: 5 sets, 1, 2, 3, 4, 5>"
     assert fog.get(6) is None
-    refusals: list[tuple[Callable[[], Any], str]] = [
+    refusals = [
         (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. It has 1, 2, 3, 4, 5\."),
         (lambda: singles.severities("fogg"), "no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
@@ -74,11 +69,11 @@ def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: Data
             ask()
 
 
-def plainly(record: SetRecord, role: Any, stages: Any, **of_stage: Any) -> bool:
+def plainly(record, role, stages, **of_stage):
     """Say whether a set fits, the slow way; values are lists or None."""
     asked = {name: values for name, values in of_stage.items() if values is not None}
 
-    def fits(stage: Any) -> bool:
+    def fits(stage):
         known = {"corruption": stage.corruption, "severity": stage.severity, "family": family_of(stage.corruption)}
         return all(known[name] in values for name, values in asked.items())
 
@@ -86,8 +81,8 @@ def plainly(record: SetRecord, role: Any, stages: Any, **of_stage: Any) -> bool:
     return one and (role is None or record.role in role) and (stages is None or len(record.stages) in stages)
 
 
-def test_a_selection_is_what_fits_all_of_it(singles: DataSet, levels: DataSet, chains: DataSet) -> None:
-    choices: list[list[Any]] = [
+def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
+    choices = [
         [None, ["fog"], ["fog", "gaussian_noise"]], [None, [3], [3, 5]], [None, ["test"]], [None, ["weather", "noise"]],
         [None, [1]],
     ]  # fmt: skip
@@ -110,7 +105,7 @@ def test_a_selection_is_what_fits_all_of_it(singles: DataSet, levels: DataSet, c
         assert said in str(caught.value)
 
 
-def test_families_are_those_of_the_registry_and_travel(singles: DataSet) -> None:
+def test_families_are_those_of_the_registry_and_travel(singles):
     assert all(family_of(name) == get_corruption(name).family for name in corruption_names())
     assert family_of("nobody_s") == "other"
     copy = pickle.loads(pickle.dumps(singles))

@@ -1,30 +1,24 @@
 """Digests: recomputed from their definition in the format page, and sensitive to all that they are of."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from blake3 import blake3
-from numpy.typing import NDArray
 
 from corruptset.manifests.records.digests import build_digest, set_digest, source_digest
 from corruptset.manifests.records.models import ClassRecord
 from corruptset.pixels import pixel_digest
 
-RAMP: NDArray[np.uint8] = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
+RAMP = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
 
 
-def sha256_of(value: Any) -> str:
+def sha256_of(value):
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_sets_and_pixels_in_any_memory_layout() -> None:
+def test_sets_and_pixels_in_any_memory_layout():
     """Pixels of every size: tests/api."""
     one, other = pixel_digest(RAMP), pixel_digest(RAMP[::-1])
     for same in (np.asfortranarray(RAMP), np.repeat(RAMP, 2, axis=1)[:, ::2], RAMP[::-1][::-1]):
@@ -32,13 +26,13 @@ def test_sets_and_pixels_in_any_memory_layout() -> None:
     assert set_digest([one, other]) == "blake3:" + blake3(bytes.fromhex(one[7:]) + bytes.fromhex(other[7:])).hexdigest()
 
 
-def test_sources_and_builds_by_all_that_counts(templates: Callable[..., Path]) -> None:
+def test_sources_and_builds_by_all_that_counts(templates):
     samples = [("a", 0, "sha256:" + "0" * 64), ("bé", 1, "sha256:" + "1" * 64)]
     assert source_digest(samples) == sha256_of(samples)
     stage = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "parameters": {"amount": 2.5}}
     classes = [ClassRecord(index=i, name=name, folder=f"{i}_{name}") for i, name in enumerate(("käfer", "dog"))]
     clean, fog = ("clean", [], 2, "blake3:" + "3" * 64), ("fog/3", [stage], 2, "blake3:" + "2" * 64)
-    build: dict[str, Any] = {"seed": 7, "preprocessing": {"kind": "none"}, "classes": classes, "samples": samples}
+    build = {"seed": 7, "preprocessing": {"kind": "none"}, "classes": classes, "samples": samples}
     build["sets"] = [fog, clean]
     named = {"classes": [[0, "käfer", "0_käfer"], [1, "dog", "1_dog"]], "sets": [clean, fog], "schema_version": 2}
     digest = build_digest(**build)

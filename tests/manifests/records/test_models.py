@@ -1,15 +1,12 @@
 """The records refuse what they cannot stand for; the JSON Schemas, by an independent validator, what the models do."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -29,12 +26,12 @@ REGION_ROW |= {"ny": 3, "nx": 4, "step": 1, "margin": 1, "fit": "resize", "out":
 REGION_ROW |= {"channels": "rgb"}
 
 
-def refused(model: Any, value: dict[str, Any]) -> None:
+def refused(model, value):
     with pytest.raises(ValidationError):
         model.model_validate(value)
 
 
-def test_paths_hashes_and_ids() -> None:
+def test_paths_hashes_and_ids():
     file = {"path": "a", "bytes": 0, "sha256": ZERO}
     for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
         assert safe_path(path) == path
@@ -49,12 +46,12 @@ def test_paths_hashes_and_ids() -> None:
         refused(SetRecord, given | {"id": set_id})
 
 
-def load_schema(name: str) -> Any:
+def load_schema(name):
     """Return a shipped schema."""
     return json.loads(files("corruptset.manifests").joinpath(f"schema/{name}.json").read_text("utf-8"))
 
 
-def records(root: Path, name: str) -> list[Any]:
+def records(root, name):
     if name == "region-row":
         return [REGION_ROW]
     if name == "manifest":
@@ -63,7 +60,7 @@ def records(root: Path, name: str) -> list[Any]:
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def bare(schema: Any) -> Any:
+def bare(schema):
     """Return a schema without its prose, which differs between versions of pydantic."""
     if isinstance(schema, dict):
         prose = ("title", "description")
@@ -71,7 +68,7 @@ def bare(schema: Any) -> Any:
     return [bare(v) for v in schema] if isinstance(schema, list) else schema
 
 
-def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates: Make, tmp_path: Path) -> None:
+def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates, tmp_path):
     command = [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)]
     subprocess.run(command, check=True)
     for name in NAMES:
@@ -87,10 +84,10 @@ def test_the_command_writes_the_shipped_schemas_which_take_real_records(template
 VALUES = [None, True, 0, -1, 1.5, 2**60, "", "../x", ZERO, ZERO3, [], ["x"], {}, {"x": 1}]
 
 
-def mutants(value: Any) -> Iterator[tuple[str, Any]]:
+def mutants(value):
     """Yield copies of a JSON value with one thing changed, at every depth: a field dropped, added, or another."""
 
-    def places(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    def places(node, path):
         yield path
         # of a list, the first entry stands for all
         keys = node if isinstance(node, dict) else range(min(len(node), 1)) if isinstance(node, list) else ()
@@ -99,7 +96,7 @@ def mutants(value: Any) -> Iterator[tuple[str, Any]]:
 
     for path in places(value, ("root",)):
         for new in [*VALUES, "drop", "add"]:
-            holder: Any = (copied := copy.deepcopy({"root": value}))
+            holder = (copied := copy.deepcopy({"root": value}))
             for key in path[:-1]:
                 holder = holder[key]
             if new == "drop" and len(path) > 1 and isinstance(holder, dict):
@@ -112,7 +109,7 @@ def mutants(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str) -> None:
+def test_schema_and_models_accept_and_refuse_the_same(templates, name):
     check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
     refused = accepted = 0
     # of the manifest, the last set has stages and metrics

@@ -1,22 +1,19 @@
 """Regions of grids: each once, sorted, described by what says most of it."""
 
-from __future__ import annotations
-
 from slow_regions import all_places, block_places, place_of
 
 from corruptset.generate.recipes.region_table import RegionTable
 from corruptset.generate.regions.block_draws import drawn_places, grids_of
-from corruptset.manifests.records.models import RegionRecord
 from corruptset.manifests.regions.grids import Grid, regions_of
 
 
-def described(*grids: Grid) -> list[RegionRecord]:
+def described(*grids):
     """Return what grids hold."""
     found = regions_of("a", grids)
     return [found.record(i) for i in range(len(found))]
 
 
-def test_exhaustive_is_every_position_once_in_order() -> None:
+def test_exhaustive_is_every_position_once_in_order():
     """Which positions these are, test_crops holds too."""
     found = described(*grids_of(RegionTable(sides=(12, 14, 32), mode="exhaustive", out=32), 0, "a", 32, 32))
     assert [place_of(r) for r in found] == all_places((12, 14, 32), 32, 32)
@@ -26,7 +23,7 @@ def test_exhaustive_is_every_position_once_in_order() -> None:
     assert [r.anchor for r in found] == [r.role == "base" for r in found]
 
 
-def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors() -> None:
+def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors():
     for block, (width, height) in ((3, (500, 375)), (5, (47, 61))):
         table = RegionTable(fractions=(0.2, 0.4, 0.6, 0.8), blocks=10, block=block, out=224)
         expected = set()
@@ -44,7 +41,7 @@ def test_sampled_is_the_blocks_and_the_shrinks_of_their_anchors() -> None:
             assert {(r.side - 2, r.y + dy, r.x + dx) for dy in range(3) for dx in range(3)} <= places
 
 
-def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in() -> None:
+def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in():
     records = described(Grid("s9", None, 9, "base", 4, 6, 5, 5, 1), Grid("s9", None, 7, "shrink", 5, 7, 5, 5, 1))
     anchors = {(r.row, r.col): r for r in records if r.anchor}
     assert set(anchors) == {(row, col) for row in (1, 2, 3) for col in (1, 2, 3)}
@@ -55,7 +52,7 @@ def test_a_shrunk_region_names_the_first_anchor_that_it_lies_in() -> None:
         assert (r.row, r.col) == min(holding)
 
 
-def test_what_says_most_of_a_region_describes_it() -> None:
+def test_what_says_most_of_a_region_describes_it():
     """An anchor before a base region before a shrunk one; of equals the first."""
     shrink = Grid("s9", None, 7, "shrink", 5, 5, 3, 3, 1)
     outer = Grid("s7", None, 7, "base", 5, 5, 3, 3, 1)

@@ -1,20 +1,17 @@
 """What stands beside the archives of a pack, and what each archive says of itself."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
-from packs import TOP, Packs, archive_paths, members_of, tree
+from packs import TOP, archive_paths, members_of, tree
 
 from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
 
-def test_the_folder_is_a_bag(packs: Packs) -> None:
+def test_the_folder_is_a_bag(packs):
     """RFC 8493; tests/loaders asks the bagit package."""
     out = packs()[1].path
     assert (out / "bagit.txt").read_bytes() == b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -34,7 +31,7 @@ def test_the_folder_is_a_bag(packs: Packs) -> None:
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")
 
 
-def test_every_archive_describes_itself_and_any_program_unpacks_it(packs: Packs, tmp_path: Path) -> None:
+def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):
     root, bag = packs()
     digest = json.loads((root / "manifest.json").read_bytes())["digest"]
     for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
@@ -54,7 +51,7 @@ def test_every_archive_describes_itself_and_any_program_unpacks_it(packs: Packs,
     assert all(part in card for part in (digest, *said, "## Citation", *(a.name for a in bag.archives)))
 
 
-def test_a_release_without_pixels_has_none(packs: Packs, tmp_path: Path) -> None:
+def test_a_release_without_pixels_has_none(packs, tmp_path):
     root, bag = packs(manifest_only=True)
     (archive,) = archive_paths(bag)
     assert {n.rpartition(".")[2] for n, _ in members_of(archive)} == {"json", "jsonl", "md", "0/SHA256SUMS"}

@@ -1,27 +1,22 @@
 """Pack: the same bytes every time, of sound builds alone, resumed after a kill; what goes into which archive."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from damage import edit_manifest
-from packs import TOP, Make, Packs, archive_paths, killed, packed, tree, usage_of
+from packs import TOP, archive_paths, killed, packed, tree, usage_of
 
 from corruptset.errors import BuildError, MachineError, VerificationError
 from corruptset.manifests.disk.lock import locked
 from corruptset.manifests.release import pack as packing
-from corruptset.manifests.release.bag import Bag
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
 
-def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
     """Also under another umask, from a copy with other times and permissions, named relatively from another
     directory.
     """
@@ -40,14 +35,14 @@ def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pyt
     assert tree(one.path) == tree(tmp_path / "copied" / "two")
 
 
-def plain(bag: Bag) -> dict[str, tuple[str, ...]]:
+def plain(bag):
     """Return name -> sets, without what no other pack has in its names."""
     start = re.compile(r"tiny-c-1\.0\.0-[0-9a-f]{12}-")
-    assert len({start.match(a.name)[0] for a in bag.archives}) == 1  # type: ignore[index]
+    assert len({start.match(a.name)[0] for a in bag.archives}) == 1
     return {start.sub("", a.name): a.sets for a in bag.archives}
 
 
-def test_the_division_by_family_is_imagenet_cs(dataset: Make, packs: Packs, tmp_path: Path) -> None:
+def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
     root = dataset()
     # a chain goes with its first stage
     weather = ("fog-3+gaussian_noise-5", "fog/3")
@@ -58,7 +53,7 @@ def test_the_division_by_family_is_imagenet_cs(dataset: Make, packs: Packs, tmp_
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 
 
-def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tmp_path: Path) -> None:
+def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path):
     root, whole = packs({"repeat": 8, "containers": ("folder",)})
     weather = next(a.bytes for a in whole.archives if "weather" in a.name)
     between_sets = packed(root, tmp_path / "sets", max_bytes=weather - 20_000)
@@ -80,26 +75,26 @@ def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tm
         packed(root, tmp_path / "none", max_bytes=most // 8)
 
 
-def test_what_a_pack_needs_is_known_before(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds: dict[str, dict[str, Any]] = {"set": {"containers": ("folder",)}, "family": {"encoding_format": "jpeg"}}
+def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
+    kinds = {"set": {"containers": ("folder",)}, "family": {"encoding_format": "jpeg"}}
     for by, options in kinds.items():
-        asked: list[int] = []
+        asked = []
         monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=asked: asked.append(needed))
         bag = packed(templates(**options), tmp_path / by, by=by)
         # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
         assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
 
 
-def changed_end(path: Path) -> None:
+def changed_end(path):
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
 
 
-def replaced(old: bytes, new: bytes) -> Callable[[Path], Any]:
+def replaced(old, new):
     return lambda path: path.write_bytes(path.read_bytes().replace(old, new, 1))
 
 
 REX = "images/fog/3/1 a dog/deep/rex.png"
-DAMAGE: list[tuple[str, Callable[[Path], Any]]] = [
+DAMAGE = [
     (REX, changed_end),
     (REX, Path.unlink),
     ("hdf5/clean-00001.h5", changed_end),
@@ -109,7 +104,7 @@ DAMAGE: list[tuple[str, Callable[[Path], Any]]] = [
 ]
 
 
-def test_a_damaged_build_is_refused_by_name(dataset: Make, tmp_path: Path) -> None:
+def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
     for number, (path, change) in enumerate(DAMAGE):
         root, out = dataset(), tmp_path / f"p{number}"
         change(root / path)
@@ -126,7 +121,7 @@ def test_a_damaged_build_is_refused_by_name(dataset: Make, tmp_path: Path) -> No
         packed(root, tmp_path / "p")
 
 
-def test_where_something_else_is_or_another_works_nothing_is_packed(packs: Packs, tmp_path: Path) -> None:
+def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_path):
     root, bag = packs()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
@@ -135,7 +130,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs: Packs
     for out, said in (places | {tmp_path / "begun": "not empty"}).items():
         with pytest.raises(BuildError, match=said):
             packed(root, out)
-    works: dict[str, Callable[[], Any]] = {
+    works = {
         "p/.corruptset/pack.lock": lambda: packed(root, tmp_path / "p"),
         f"u/{TOP}/.corruptset/unpack.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
     }
@@ -145,16 +140,14 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs: Packs
         work()
 
 
-def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(
-    packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):
     root, whole = packs(by="set")
     killed("pack", 37, root, tmp_path / "p")
     stood = {p.name: p.stat() for p in (tmp_path / "p/data").glob("*.tar")}
     assert stood
     with pytest.raises(BuildError, match="other options"):
         packed(root, tmp_path / "p", by="family")
-    asked: list[int] = []
+    asked = []
     monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
     packed(root, tmp_path / "other", by="set")
     bag = packed(root, tmp_path / "p", by="set")
@@ -165,7 +158,7 @@ def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(
     assert not list(bag.path.rglob("*.part"))
 
 
-def test_without_room_nothing_is_packed(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
     needs = r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
     for manifest_only in (False, True):

@@ -1,14 +1,10 @@
 """Unpack: the way there and back is the identity, any archive alone is usable, and a kill loses nothing."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from packs import IMAGE, TOP, Members, Packs, archive_paths, killed, packed, tree, usage_of, write_archive
+from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, write_archive
 
 from corruptset.errors import BuildError, CorruptsetError, IncompleteBuild, MachineError, UnknownCorruption
 from corruptset.manifests.partial import PARTIAL
@@ -25,7 +21,7 @@ from corruptset.manifests.verify.ladder import verify_directory
     ],
     ids=str,
 )
-def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: dict[str, Any], by: str) -> None:
+def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
     root, bag = packs(options, by=by)
     done = unpack(archive_paths(bag)[::-1], tmp_path / "u")
     assert done.path == tmp_path / "u" / root.name
@@ -38,9 +34,7 @@ def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: d
 
 
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
-def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(
-    packs: Packs, tmp_path: Path, container: str
-) -> None:
+def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")
     absent = [unpack([archive], tmp_path / "u").absent for archive in archive_paths(bag)]
     assert list(map(len, absent)) == [2, 1, 0, 0]
@@ -60,10 +54,10 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(
             packed(done.path, tmp_path / "again")
 
 
-def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
+def test_a_part_that_is_damaged_is_found(packs, tmp_path):
     done = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
 
-    def named() -> set[tuple[str, str]]:
+    def named():
         return {(p.path, p.kind) for p in verify_directory(done.path).problems}
 
     next((done.path / "images/clean").rglob("*.png")).unlink()
@@ -73,7 +67,7 @@ def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
     (done.path / "stray").write_text("x")
     assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= named()
     partial = json.loads((done.path / PARTIAL).read_bytes())
-    wrong: list[tuple[dict[str, Any], tuple[str, str]]] = [
+    wrong = [
         ({"sets": ["fog/3"]}, ("sets/fog/3.jsonl", "missing")),
         ({"manifest": "sha256:" + "0" * 64}, (PARTIAL, "records")),
     ]
@@ -82,7 +76,7 @@ def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
         assert problem in named()
 
 
-def test_a_killed_unpack_goes_on(packs: Packs, tmp_path: Path) -> None:
+def test_a_killed_unpack_goes_on(packs, tmp_path):
     root, bag = packs(by="set")
     killed("unpack", 30, bag.path, tmp_path / "u")
     left = tmp_path / "u" / root.name
@@ -95,7 +89,7 @@ def test_a_killed_unpack_goes_on(packs: Packs, tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in there} == there
 
 
-def test_a_killed_unpack_keeps_what_was_there_before(packs: Packs, tmp_path: Path) -> None:
+def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     _, bag = packs(by="set")
     unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
     killed("unpack", 9, bag.path, tmp_path / "u")
@@ -104,12 +98,12 @@ def test_a_killed_unpack_keeps_what_was_there_before(packs: Packs, tmp_path: Pat
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
 
 
-def flip(path: Path) -> None:
+def flip(path):
     data = path.read_bytes()
     path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
 
 
-def test_unpacked_onto_files_of_the_right_size(packs: Packs, tmp_path: Path) -> None:
+def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
     """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
     root, bag = packs(by="set")
     left = unpack(archive_paths(bag), tmp_path / "u").path
@@ -122,7 +116,7 @@ def test_unpacked_onto_files_of_the_right_size(packs: Packs, tmp_path: Path) -> 
     assert tree(left) == tree(root)
 
 
-def test_parts_of_a_set_over_earlier_parts(packs: Packs, tmp_path: Path) -> None:
+def test_parts_of_a_set_over_earlier_parts(packs, tmp_path):
     """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
     of = {"containers": ("folder",), "repeat": 8}
     most = next(a.bytes for a in packs(of)[1].archives if "clean" in a.name) * 7 // 10
@@ -135,7 +129,7 @@ def test_parts_of_a_set_over_earlier_parts(packs: Packs, tmp_path: Path) -> None
     assert unpack([pieces[1]], tmp_path / "u").sets == ["clean"]
 
 
-def test_without_room_nothing_is_unpacked(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_nothing_is_unpacked(packs, tmp_path, monkeypatch):
     root, bag = packs(by="set")
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", usage_of(1000))
@@ -151,7 +145,7 @@ def test_without_room_nothing_is_unpacked(packs: Packs, tmp_path: Path, monkeypa
     assert tree(tmp_path / "u" / root.name) == tree(root)
 
 
-def test_where_something_else_is_nothing_is_unpacked(packs: Packs, tmp_path: Path) -> None:
+def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     root, bag = packs()
     _, foreign = packs({"encoding_format": "jpeg"})
     (tmp_path / "u" / root.name).mkdir(parents=True)
@@ -176,7 +170,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs: Packs, tmp_path: Pat
     assert tree(left) == before
 
 
-def test_links_in_the_way_are_not_followed(good: Members, tmp_path: Path) -> None:
+def test_links_in_the_way_are_not_followed(good, tmp_path):
     """A folder that someone prepared: links where folders or files of the data set belong."""
     archive = write_archive(tmp_path / "a", list(good.items()))
     elsewhere = tmp_path / "elsewhere"

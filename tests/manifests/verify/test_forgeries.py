@@ -1,12 +1,9 @@
 """Records, shards and images changed with every hash over their bytes put right, as a careful forger does."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import h5py
@@ -17,7 +14,6 @@ from damage import (
     OTHER_PNG,
     PNG_IMAGE,
     SHARD,
-    Make,
     assigned,
     edit_lines,
     edit_manifest,
@@ -53,11 +49,11 @@ ZERO = "sha256:" + "0" * 64
 JPEG = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0"}
 
 
-def seal(root: Path) -> None:
+def seal(root):
     edit_manifest(root, lambda m: None, reseal=True)
 
 
-def forge(root: Path, change: RowEdit) -> list[Problem]:
+def forge(root, change):
     """Edit the rows of a set, put its totals and every hash right, but not the digests of pixels; and verify."""
     edit_lines(root / ROWS, change)
     rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
@@ -67,10 +63,10 @@ def forge(root: Path, change: RowEdit) -> list[Problem]:
     return found(root)
 
 
-def stored_anew(root: Path, path: str, data: bytes, row: int | None = None) -> list[Problem]:
+def stored_anew(root, path, data, row=None):
     """Have the rows say that an image has these bytes, and verify."""
 
-    def change(rows: Rows) -> None:
+    def change(rows):
         (file,) = (f for r in rows for f in r["files"] if (f["path"], f["row"]) == (path, row))
         file.update(bytes=len(data), sha256=sha256_bytes(data))
 
@@ -78,7 +74,7 @@ def stored_anew(root: Path, path: str, data: bytes, row: int | None = None) -> l
 
 
 # what every single value is, edited, tests/faults asks
-MANIFEST_EDITS: dict[str, Edit] = {
+MANIFEST_EDITS = {
     "recipe's preprocessing": lambda m: m["recipe"].update(preprocessing={"kind": "resize"}),
     "recipe's stages": lambda m: m["recipe"].update(sets=[{"id": "fog/3", "stages": []}]),
     "set dropped": lambda m: m["sets"].pop(0),
@@ -101,7 +97,7 @@ MANIFEST_EDITS: dict[str, Edit] = {
 }
 
 
-def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset: Make) -> None:
+def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
     for name, change in MANIFEST_EDITS.items():
         root = dataset(containers=("folder",))
         edit_manifest(root, change)
@@ -118,7 +114,7 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset: M
 
 
 STRANGE = ("../secret.png", "contact.png", OTHER_PNG, "images/fog/3")
-ROW_EDITS: dict[str, RowEdit] = {
+ROW_EDITS = {
     "order": lambda rows: rows[::-1],
     "dropped": lambda rows: rows[:-1],
     "doubled": lambda rows: [*rows, rows[-1]],
@@ -130,9 +126,9 @@ ROW_EDITS: dict[str, RowEdit] = {
     "shard": lambda rows: rows[0]["files"][1].update(path="hdf5/clean-00000.h5"),
     "container": lambda rows: rows[0]["files"].pop(),
     "no container": lambda rows: rows[0].update(files=[]),
-    **{f"path {p!r}": lambda rows, p=p: rows[3]["files"][0].update(path=p) for p in STRANGE},  # type: ignore[misc]
+    **{f"path {p!r}": lambda rows, p=p: rows[3]["files"][0].update(path=p) for p in STRANGE},
 }
-SAMPLE_EDITS: dict[str, RowEdit] = {
+SAMPLE_EDITS = {
     "order": lambda rows: rows[::-1],
     "dropped": lambda rows: rows[:-1],
     "label": lambda rows: rows[0].update({"label": 1, "class": "a dog"}),
@@ -143,7 +139,7 @@ SAMPLE_EDITS: dict[str, RowEdit] = {
 }
 
 
-def test_edited_rows_with_matching_hashes(dataset: Make) -> None:
+def test_edited_rows_with_matching_hashes(dataset):
     for name, change in ROW_EDITS.items():
         root = dataset(shard_rows=5)
         edit_lines(root / ROWS, change)
@@ -158,7 +154,7 @@ def test_edited_rows_with_matching_hashes(dataset: Make) -> None:
         assert "samples.jsonl" in paths(found(root, level="structure")), name
 
 
-def test_sets_and_classes_exchanged(dataset: Make) -> None:
+def test_sets_and_classes_exchanged(dataset):
     root = dataset(containers=("folder",))
     one, other = root / ROWS, root / "sets/clean.jsonl"
     one.rename(root / "aside")
@@ -180,12 +176,12 @@ def test_sets_and_classes_exchanged(dataset: Make) -> None:
     assert "images/fog/3/1 a dog/" in problem.detail
 
 
-def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset: Make) -> None:
-    def path(value: str | None) -> RowEdit:
+def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset):
+    def path(value):
         return lambda rows: rows[1].update(path=value)
 
     outside = ("../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "")
-    cases: list[tuple[RowEdit, str | None]] = [
+    cases = [
         (lambda rows: rows[1].update(id=rows[0]["id"].upper()), "capitals aside"),
         (lambda rows: rows[1].update(path=rows[0]["path"]), "two images have the path"),
         *((path(value), f"the path {value!r} is not a relative path inside") for value in outside),
@@ -202,7 +198,7 @@ def test_samples_of_one_id_or_path_or_of_paths_that_lead_out(dataset: Make) -> N
             assert str(said) in problem.detail
 
 
-def test_a_key_that_stands_twice(dataset: Make) -> None:
+def test_a_key_that_stands_twice(dataset):
     cases = [("manifest.json", key, "") for key in ("seed", "pixel_digest", "amount")]
     cases += [("samples.jsonl", "label", "line 1: "), (ROWS, "row", "line 1: ")]
     for path, key, where in cases:
@@ -223,7 +219,7 @@ def test_a_key_that_stands_twice(dataset: Make) -> None:
         assert {p.kind for p in found(root)} == kinds
 
 
-def test_other_bytes_and_pixels_behind_matching_hashes(dataset: Make) -> None:
+def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
     root, jpeg = dataset(containers=("folder",)), dataset(encoding_format="jpeg")
     other = (root / OTHER_PNG).read_bytes()
     wrong = [
@@ -257,14 +253,14 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset: Make) -> None:
     assert (problem.path, problem.kind) == (f"{SHARD}#0", "decode")
 
 
-def longer(f: h5py.File) -> None:
+def longer(f):
     for name in ("images", "labels", "index", "pixels"):
         values = f[name][()]
         del f[name]
         f.create_dataset(name, data=np.concatenate([values, values[-1:]]), track_times=False)
 
 
-SHARD_EDITS: list[tuple[Callable[[h5py.File], Any], str, str]] = [
+SHARD_EDITS = [
     (assigned("images", 3), "hash", ""),
     (assigned("labels", 1), "records", ""),
     (assigned("index", 1), "records", ""),
@@ -289,7 +285,7 @@ SHARD_EDITS: list[tuple[Callable[[h5py.File], Any], str, str]] = [
 ]
 
 
-def test_edited_shards_with_matching_hashes(dataset: Make, tmp_path: Path) -> None:
+def test_edited_shards_with_matching_hashes(dataset, tmp_path):
     for number, (change, kind, said) in enumerate(SHARD_EDITS):
         root = dataset(containers=("hdf5",), shard_rows=5)
         remake_shard(root, change, ONE_SHARD)
@@ -305,18 +301,18 @@ def test_edited_shards_with_matching_hashes(dataset: Make, tmp_path: Path) -> No
         ArrayFile(tmp_path / "a.npy")
 
 
-def test_rows_in_strange_places_of_shards(dataset: Make) -> None:
-    cases: list[tuple[RowEdit, str]] = [
+def test_rows_in_strange_places_of_shards(dataset):
+    cases = [
         (lambda rows: rows[3]["files"][0].update(row=0), f"row 3 is in {SHARD} at row 0, as is another"),
         (lambda rows: rows[3]["files"][0].update(row=5), f"the rows in {SHARD} are not 0 to 1"),
     ]
     for path in ("hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"):
         said = f"row 4 is in {path}, which is not a shard of this set in the manifest"
-        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))  # type: ignore[misc]
+        cases.append((lambda rows, path=path: rows[4]["files"][0].update(path=path), said))
     for change, said in cases:
         assert (ROWS, said) in {(p.path, p.detail) for p in forge(dataset(containers=("hdf5",)), change)}
 
-    def exchange(rows: Rows) -> None:
+    def exchange(rows):
         rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
 
     # both images are there, with their hashes; each says that it is the other
@@ -334,7 +330,7 @@ def test_rows_in_strange_places_of_shards(dataset: Make) -> None:
     assert found(root) == sorted(Problem(name, "unexpected", said) for name, said in strays.items())
 
 
-def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_find_what_one_finds(dataset, monkeypatch):
     """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. No
     image is between two slices.
     """

@@ -1,14 +1,10 @@
 """Every single way to damage a data set is found and named; nothing that is whole is complained of."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from damage import (
@@ -16,7 +12,6 @@ from damage import (
     PNG_IMAGE,
     SHARD,
     WHOLE_FILES,
-    Make,
     edit_lines,
     external_link,
     flip,
@@ -31,17 +26,17 @@ from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
 
 
-def named(root: Path, **options: Any) -> set[tuple[str, str]]:
+def named(root, **options):
     """Return path and kind of every problem."""
     return {(p.path, p.kind) for p in found(root, **options)}
 
 
-def test_whole_data_sets_have_no_problems(templates: Make) -> None:
-    both: list[tuple[str, ...]] = [("folder",), ("hdf5",), ("folder", "hdf5")]
+def test_whole_data_sets_have_no_problems(templates):
+    both = [("folder",), ("hdf5",), ("folder", "hdf5")]
     for form, containers, uniform in [*product(("png", "jpeg"), both, (True,)), ("png", both[2], False)]:
-        steps: list[tuple[str, int, int]] = []
+        steps = []
         root = templates(encoding_format=form, containers=containers, uniform=uniform)
-        report = verify_directory(root, progress=lambda *step, steps=steps: steps.append(step))  # type: ignore[misc]
+        report = verify_directory(root, progress=lambda *step, steps=steps: steps.append(step))
         report.raise_for_problems()
         checked = report.checked
         assert (checked["sets"], checked["samples"], checked["images"]) == (3, 5, 15 * len(containers))
@@ -52,32 +47,32 @@ def test_whole_data_sets_have_no_problems(templates: Make) -> None:
         assert files[-1] == ("files", len(files), len(files))
 
 
-def moved(root: Path, path: str, other: str) -> None:
+def moved(root, path, other):
     (root / path).rename(root / other)
 
 
-def exchanged(root: Path, path: str, other: str) -> None:
+def exchanged(root, path, other):
     moved(root, path, "aside")
     moved(root, other, path)
     moved(root, "aside", other)
 
 
-def linked(root: Path, path: str) -> None:
+def linked(root, path):
     moved(root, path, "../elsewhere")
     (root / path).symlink_to(root.parent / "elsewhere", target_is_directory=(root.parent / "elsewhere").is_dir())
 
 
-def added(root: Path, path: str) -> None:
+def added(root, path):
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_bytes(b"x")
 
 
-def piped(root: Path, path: str) -> None:
+def piped(root, path):
     (root / path).unlink(missing_ok=True)
     os.mkfifo(root / path)
 
 
-def emptied(root: Path, path: str) -> None:
+def emptied(root, path):
     (root / path).mkdir(parents=True)
 
 
@@ -91,7 +86,7 @@ STRANGE = (
     "hdf5/fog/3-00007.h5 hdf5/junk.h5 sets/junk.jsonl"
 ).split()
 LINKED = "images images/fog images/fog/3 sets sets/fog hdf5/fog manifest.json SHA256SUMS samples.jsonl sets/fog/3.jsonl"
-DAMAGES: list[tuple[Callable[..., Any], tuple[str, ...], set[tuple[str, str]]]] = [
+DAMAGES = [
     *[(lambda r, p: (r / p).unlink(), (p,), {(p, "missing")}) for p in FILES[1:]],
     *[(added, (p,), {(p, "unexpected")}) for p in STRANGE],
     # torchvision's ImageFolder raises on an empty class folder
@@ -103,7 +98,7 @@ DAMAGES: list[tuple[Callable[..., Any], tuple[str, ...], set[tuple[str, str]]]] 
 ]
 
 
-def test_damage_is_named_without_reading_the_bytes(dataset: Make) -> None:
+def test_damage_is_named_without_reading_the_bytes(dataset):
     for damage, given, expected in DAMAGES:
         root = dataset(shard_rows=5)
         damage(root, *given)
@@ -119,7 +114,7 @@ def test_damage_is_named_without_reading_the_bytes(dataset: Make) -> None:
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
 
 
-def test_truncated_and_exchanged_files(dataset: Make) -> None:
+def test_truncated_and_exchanged_files(dataset):
     root = dataset(shard_rows=5)
     for path in FILES:
         data = (root / path).read_bytes()
@@ -138,13 +133,13 @@ def test_truncated_and_exchanged_files(dataset: Make) -> None:
     assert {p.split("/")[1] for p in paths(found(root))} == {"fog", "clean"}
 
 
-VALUES: list[Any] = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
+VALUES = [2**60, 10**400, -1, 1.5, "1", None, True, [], {}, float("nan"), "\ud800"]
 
 
-def test_values_of_any_kind_are_reported_not_raised(dataset: Make) -> None:
+def test_values_of_any_kind_are_reported_not_raised(dataset):
     root = dataset(containers=("folder",))
     whole = (root / "manifest.json").read_text("utf-8")
-    places: list[Callable[[dict[str, Any], Any], Any]] = [
+    places = [
         lambda m, v: m.update(seed=v),
         lambda m, v: m["sets"][2]["stages"][0]["parameters"].update(amount=v),
         lambda m, v: m["recipe"].update(x=v),
@@ -157,7 +152,7 @@ def test_values_of_any_kind_are_reported_not_raised(dataset: Make) -> None:
         assert "manifest.json" in paths(found(root)), value
 
 
-def test_what_is_no_finished_build_says_how_to_go_on(dataset: Make, tmp_path: Path) -> None:
+def test_what_is_no_finished_build_says_how_to_go_on(dataset, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     root = dataset(containers=("folder",))
     (root / "manifest.json").unlink()
@@ -169,7 +164,7 @@ def test_what_is_no_finished_build_says_how_to_go_on(dataset: Make, tmp_path: Pa
             verify_directory(place).raise_for_problems()
 
 
-def test_everything_is_collected_and_raised_once_level_by_level(dataset: Make) -> None:
+def test_everything_is_collected_and_raised_once_level_by_level(dataset):
     root = dataset()
     flip(root / PNG_IMAGE)
     assert found(root, level="structure") == found(root, level="sizes") == []
@@ -185,17 +180,17 @@ def test_everything_is_collected_and_raised_once_level_by_level(dataset: Make) -
     with pytest.raises(VerificationError) as caught:
         report.raise_for_problems()
     assert all(name in str(caught.value) for name in (PNG_IMAGE, OTHER_PNG, "note.txt", SHARD))
-    wrong: dict[str, dict[str, Any]] = {"structure, sizes, hashes, pixels": {"level": "deep"}, "jobs": {"jobs": 0}}
+    wrong = {"structure, sizes, hashes, pixels": {"level": "deep"}, "jobs": {"jobs": 0}}
     for said, options in wrong.items():
         with pytest.raises(ValueError, match=said):
             verify_directory(root, **options)
 
 
-def test_rederive_is_called_on_sound_records_only(dataset: Make) -> None:
+def test_rederive_is_called_on_sound_records_only(dataset):
     root = dataset(containers=("folder",))
-    calls: list[Any] = []
+    calls = []
 
-    def rederive(data: Any) -> list[Problem]:
+    def rederive(data):
         calls.append(data["fog/3"].image(0).shape)
         return [Problem("sets/fog/3.jsonl", "rederive", "image 0 comes out otherwise")]
 
@@ -205,14 +200,14 @@ def test_rederive_is_called_on_sound_records_only(dataset: Make) -> None:
     assert calls == [(16, 20, 3)]
 
 
-def test_nothing_outside_is_opened(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_outside_is_opened(dataset, monkeypatch):
     """Whatever the records say, every file that is opened lies in the data set."""
     root = dataset()
     outside(root)
     remake_shard(root, external_link)
     edit_lines(root / "sets/clean.jsonl", lambda rows: rows[0]["files"][0].update(path="../../secret.png"))
     (root / "images/clean/link.png").symlink_to(root.parent / "secret.png")
-    opened: list[str] = []
+    opened = []
     for name in ("open", "read_bytes"):
         real = getattr(Path, name)
         monkeypatch.setattr(
