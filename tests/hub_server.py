@@ -2,17 +2,13 @@
 publish a data set.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import unquote
 
 TOKEN = "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"
@@ -29,13 +25,12 @@ class Repository:
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    server: HubServer
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
-    def _answer(self, value: Any, status: int = 200, **headers: str) -> None:
+    def _answer(self, value, status=200, **headers):
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         for key, text in {**headers, "Content-Length": str(len(data)), "Content-Type": "application/json"}.items():
@@ -43,7 +38,7 @@ class HubHandler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _called(self, method: str) -> tuple[str, bytes]:
+    def _called(self, method):
         """Return the path and the body of a request."""
         path = unquote(self.path.partition("?")[0])
         self.server.asked.append((method, path))
@@ -56,14 +51,14 @@ class HubHandler(BaseHTTPRequestHandler):
                 break
         return path, body
 
-    def _repository(self, name: str) -> Repository | None:
+    def _repository(self, name):
         found, token = self.server.repositories.get(name), self.headers.get("Authorization")
         if found is None or (found.private and token != f"Bearer {TOKEN}"):
             self._answer({"error": "Repository not found"}, 404, X_Error_Code="RepoNotFound")
             return None
         return found
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         path, _ = self._called("GET")
         name, _, file = path.removeprefix("/api").removeprefix("/datasets/").partition("/resolve/main/")
         if (found := self._repository(name.partition("/tree/")[0])) is None:
@@ -74,7 +69,7 @@ class HubHandler(BaseHTTPRequestHandler):
             data = found.commits[-1].get(file)
             self._answer(data or b"", 404 if data is None else 200)
 
-    def do_PUT(self) -> None:
+    def do_PUT(self):
         path, data = self._called("PUT")
         digest = path.rpartition("/")[2]
         most, puts = self.server.fails_after, [method for method, _ in self.server.asked].count("PUT")
@@ -84,7 +79,7 @@ class HubHandler(BaseHTTPRequestHandler):
         self.server.large[digest] = data
         return self._answer(b"")
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         path, body = self._called("POST")
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self._answer({"error": "Invalid username or password."}, 401)
@@ -102,7 +97,7 @@ class HubHandler(BaseHTTPRequestHandler):
                 self._answer(do(found, body))
         return None
 
-    def _create(self, given: Any) -> None:
+    def _create(self, given):
         assert given["type"] == "dataset"
         name = f"{given['organization']}/{given['name']}"
         answer = {"url": f"{self.server.url}/datasets/{name}", "name": name}
@@ -112,14 +107,14 @@ class HubHandler(BaseHTTPRequestHandler):
         self.server.repositories[name] = Repository(private)
         return self._answer(answer)
 
-    def _batch(self, found: Repository, body: bytes) -> Any:
+    def _batch(self, found, body):
         objects = []
         for wanted in json.loads(body)["objects"]:
             upload = {"actions": {"upload": {"href": f"{self.server.url}/large/{wanted['oid']}"}}}
             objects.append({**wanted, **({} if wanted["oid"] in self.server.large else upload)})
         return {"transfer": "basic", "objects": objects}
 
-    def _commit(self, found: Repository, body: bytes) -> Any:
+    def _commit(self, found, body):
         files = dict(found.commits[-1])
         for line in map(json.loads, body.splitlines()):
             value = line["value"]
@@ -132,7 +127,7 @@ class HubHandler(BaseHTTPRequestHandler):
         return {"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True}
 
 
-def _modes(found: Repository, body: bytes) -> Any:
+def _modes(found, body):
     modes = [
         {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False}
         for f in json.loads(body)["files"]
@@ -140,7 +135,7 @@ def _modes(found: Repository, body: bytes) -> Any:
     return {"files": modes}
 
 
-def _entry(path: str, data: bytes) -> dict[str, Any]:
+def _entry(path, data):
     blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
     entry = {"type": "file", "path": path, "size": len(data), "oid": blob}
     if path.endswith(LARGE):
@@ -153,17 +148,17 @@ class HubServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), HubHandler)
-        self.repositories: dict[str, Repository] = {}
-        self.large: dict[str, bytes] = {}
-        self.asked: list[tuple[str, str]] = []
-        self.fails_after: int | None = None
+        self.repositories = {}
+        self.large = {}
+        self.asked = []
+        self.fails_after = None
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 @contextmanager
-def hub() -> Iterator[HubServer]:
+def hub():
     """Yield a running hub."""
     server = HubServer()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

@@ -1,17 +1,13 @@
 """An S3 server on the loopback (moto's), behind a proxy that counts requests and makes connections fail."""
 
-from __future__ import annotations
-
 import http.client
 import logging
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
@@ -26,36 +22,35 @@ class Proxy(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behind = port
         self.lock = threading.Lock()
         self.reset()
 
-    def reset(self, fault: Fault | None = None) -> None:
+    def reset(self, fault=None):
         """Count from zero, with these faults."""
         with self.lock:
-            self.fault: Fault = fault or (lambda *request: None)
-            self.requests: list[tuple[str, str]] = []
-            self.done: Counter[str] = Counter()
+            self.fault = fault or (lambda *request: None)
+            self.requests = []
+            self.done = Counter()
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         """Clients that are killed say nothing."""
 
 
-def _without(headers: Message, *names: str) -> dict[str, str]:
+def _without(headers, *names):
     return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: Proxy
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
-    def _hand_on(self) -> None:
+    def _hand_on(self):
         body = self._body()
         with self.server.lock:
             self.server.requests.append((self.command, self.path))
@@ -78,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         connection.close()
         return self._answer(response.status, headers, data, half=fault == "cut half")
 
-    def _body(self) -> bytes:
+    def _body(self):
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
         body = b""
@@ -88,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _answer(self, status: int, headers: dict[str, str], data: bytes, *, half: bool = False) -> None:
+    def _answer(self, status, headers, data, *, half=False):
         self.send_response_only(status)
         if self.command != "HEAD":
             headers["Content-Length"] = str(len(data))
@@ -100,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         if half:
             self._cut()
 
-    def _cut(self) -> None:
+    def _cut(self):
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
@@ -108,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def s3() -> Iterator[Proxy]:
+def s3():
     """Start the server and the proxy, and set the environment so that fsspec and commands find them."""
     from moto.server import ThreadedMotoServer
 
@@ -135,7 +130,7 @@ def s3() -> Iterator[Proxy]:
             fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
-def bucket(name: str) -> Any:
+def bucket(name):
     """Make a bucket; return its file system, to look with."""
     import s3fs
 

@@ -166,32 +166,23 @@ def test_the_hubs_layout_in_a_folder(root, bag, serve, tmp_path):
 
 
 def test_from_one_place_to_another(bag, serve, tmp_path):
-    """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once."""
-    h, z = tmp_path / "h", tmp_path / "z"
-    for layout, folder in (("huggingface", h), ("zenodo", z)):
-        publish(bag.path, folder, layout=layout, go=True, **ZENODO)
-    for number, folder in enumerate([h, z / "files"]):
-        mirror = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path
-        assert tree(mirror) == tree(folder)
-        publish(mirror, tmp_path / f"h{number}", layout="huggingface", go=True, **ZENODO)
-        card = (tmp_path / f"h{number}/README.md").read_text("utf-8")
-        assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
-    assert tree(tmp_path / "h0") == tree(h)
-
-
-def test_croissant_follows_the_data_set(bag, tmp_path, serve):
-    """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for
-    byte.
+    """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once, and
+    croissant.json names the new place.
     """
-    publish(bag.path, tmp_path / "a", go=True, url="https://example.org/a/")
-    mirror = fetch(serve(tmp_path / "a").url, tmp_path / "mirror", packed=True)
-    publish(mirror.path, tmp_path / "b", go=True, url="https://example.org/b")
-    files = json.loads((tmp_path / "b/croissant.json").read_bytes())["distribution"]
-    urls = [f["contentUrl"] for f in files if "contentUrl" in f]
-    assert urls
-    assert all((tmp_path / "b" / url.removeprefix("https://example.org/b/")).is_file() for url in urls)
-    publish(bag.path, tmp_path / "c", go=True)
-    assert (tmp_path / "c/croissant.json").read_bytes() == (bag.path / "croissant.json").read_bytes()
+    h, z, url = tmp_path / "h", tmp_path / "z", "https://example.org/"
+    for layout, folder in (("huggingface", h), ("zenodo", z)):
+        publish(bag.path, folder, layout=layout, go=True, url=f"{url}a/", **ZENODO)
+    for number, folder in enumerate([h, z / "files"]):
+        mirror, again = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path, tmp_path / f"h{number}"
+        assert tree(mirror) == tree(folder)
+        publish(mirror, again, layout="huggingface", go=True, url=f"{url}b", **ZENODO)
+        files = json.loads((again / "croissant.json").read_bytes())["distribution"]
+        urls = [f["contentUrl"] for f in files if "contentUrl" in f]
+        assert {(again / one.removeprefix(f"{url}b/")).is_file() for one in urls} == {True}
+        card = (again / "README.md").read_text("utf-8")
+        assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
+    publish(tmp_path / "m0", tmp_path / "h2", layout="huggingface", go=True, url=f"{url}a/", **ZENODO)
+    assert tree(tmp_path / "h2") == tree(h)
 
 
 def test_a_release_without_images(root, serve, tmp_path):

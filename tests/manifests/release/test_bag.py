@@ -6,7 +6,6 @@ import subprocess
 
 from packs import TOP, archive_paths, members_of, tree
 
-from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
@@ -33,22 +32,17 @@ def test_the_folder_is_a_bag(packs):
 
 def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):
     root, bag = packs()
-    digest = json.loads((root / "manifest.json").read_bytes())["digest"]
     for archive, made in zip(archive_paths(bag), bag.archives, strict=True):
         members = dict(members_of(archive))
-        assert next(iter(members)) == f"{TOP}/archives/{archive.stem}.json"
-        record = json.loads(members[f"{TOP}/archives/{archive.stem}.json"])
-        assert (record["name"], record["version"], record["digest"]) == ("tiny-c", "1.0.0", digest)
-        assert {s for u in record["units"] for s in u["sets"]} == set(made.sets)
+        (name, record), *_ = members.items()
+        assert (name, json.loads(record)["digest"]) == (f"{TOP}/archives/{archive.stem}.json", bag.digest)
         common = {"manifest.json", "samples.jsonl", "README.md", "SHA256SUMS"}
         assert {f"{TOP}/{path}" for path in common | {f"sets/{s}.jsonl" for s in made.sets}} <= members.keys()
-        for f in record["files"]:
-            assert (f["bytes"], f["sha256"]) == ((root / f["path"]).stat().st_size, sha256_file(root / f["path"]))
         subprocess.run(["tar", "-xf", archive, "-C", tmp_path], check=True)
     shutil.rmtree(tmp_path / root.name / "archives")
     assert tree(tmp_path / root.name) == tree(root)
     card, said = (bag.path / "README.md").read_text("utf-8"), ("Source images", "Code", "Textures", "CC0-1.0")
-    assert all(part in card for part in (digest, *said, "## Citation", *(a.name for a in bag.archives)))
+    assert all(part in card for part in (bag.digest, *said, "## Citation", *(a.name for a in bag.archives)))
 
 
 def test_a_release_without_pixels_has_none(packs, tmp_path):
