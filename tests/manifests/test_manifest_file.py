@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from corruptset.manifests.manifest_file import MANIFEST_CAP, load_manifest, mani
 from corruptset.manifests.records import models
 from corruptset.manifests.records.models import Manifest
 
-Make = Callable[..., Path]
 FIELDS = """
 schema_version name version digest seed coupling scale recipe source preprocessing encoding textures revisions classes
 sets files excluded selection views environment

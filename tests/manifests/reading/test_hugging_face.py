@@ -1,17 +1,13 @@
 """A set as a data set of Hugging Face's own library."""
 
 import sys
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import corruptset
 from corruptset.manifests.reader import DataSet
-
-Make = Callable[..., Path]
 
 
 def test_without_the_library_the_error_names_it(templates, monkeypatch):

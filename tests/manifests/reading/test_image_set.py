@@ -2,9 +2,7 @@
 
 import json
 import pickle
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
 
-Make = Callable[..., Path]
 MANY = [
     slice(1, 4), slice(None), slice(None, None, -2), slice(3, 3), slice(-2, 99), [0, 4, 4, -1], [], range(1, 5, 2),
     np.array([-5, 4], np.int8), np.array([2], np.uint64), [True, False, True, False, False], np.arange(5) > 2,

@@ -4,8 +4,6 @@ import base64
 import io
 import re
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ from PIL import Image
 
 import corruptset
 from corruptset.manifests.reading.notebook import strip
-
-Make = Callable[..., Path]
 
 
 def pictures(html):

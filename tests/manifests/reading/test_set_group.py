@@ -49,9 +49,9 @@ def test_it_is_a_mapping_of_sets(singles, levels, chains):
 def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     fog = singles["fog"]
     assert [(key, images.id) for key, images in fog.items()] == [(s, f"fog/{s}") for s in range(1, 6)]
-    assert fog._ipython_key_completions_() == list(singles.severities("speckle_noise")) == [1, 2, 3, 4, 5]
+    assert list(singles.severities("speckle_noise")) == fog._ipython_key_completions_()
     lines = levels.severities("black_lines")
-    assert [(key, images.id) for key, images in lines.items()] == [(k, f"black_lines/{k:02d}") for k in range(1, 31)]
+    assert [lines[level].id for level in lines] == [f"black_lines/{level:02d}" for level in range(1, 31)]
     assert list(chains.severities("fog")) == [3]
     assert by_corruption(record for record in chains.manifest.sets if len(record.stages) > 1) == {}
     assert repr(fog) == "<SetGroup fog of imagenet-c-all: 5 sets, 1, 2, 3, 4, 5>"
@@ -69,32 +69,26 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
             ask()
 
 
-def plainly(record, role, stages, **of_stage):
-    """Say whether a set fits, the slow way; values are lists or None."""
-    asked = {name: values for name, values in of_stage.items() if values is not None}
-
-    def fits(stage):
-        known = {"corruption": stage.corruption, "severity": stage.severity, "family": family_of(stage.corruption)}
-        return all(known[name] in values for name, values in asked.items())
-
-    one = not asked or any(map(fits, record.stages))
-    return one and (role is None or record.role in role) and (stages is None or len(record.stages) in stages)
-
-
 def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
-    choices = [
-        [None, ["fog"], ["fog", "gaussian_noise"]], [None, [3], [3, 5]], [None, ["test"]], [None, ["weather", "noise"]],
-        [None, [1]],
-    ]  # fmt: skip
-    for data in (singles, chains):
-        for corruption, severity, role, family, stages in product(*choices):
-            of_stage = {"corruption": corruption, "severity": severity, "family": family}
-            found = data.select(role=role, stages=stages, **of_stage)
-            expected = [r.id for r in data.manifest.sets if plainly(r, role, stages, **of_stage)]
+    """One stage of a chain has to fit all that is said of stages."""
+    asked = [
+        {"corruption": [None, ["fog"], ["fog", "gaussian_noise"]], "severity": [None, [3], [3, 5]]},
+        {"family": [None, ["weather", "noise"]], "severity": [None, [3]]},
+    ]
+    for data, choices in product((singles, chains), asked):
+        for values in product(*choices.values()):
+            of_stage = {name: value for name, value in zip(choices, values, strict=True) if value is not None}
+            expected = []
+            for record in data.manifest.sets:
+                known = [vars(stage) | {"family": family_of(stage.corruption)} for stage in record.stages]
+                if not of_stage or any(all(s[name] in value for name, value in of_stage.items()) for s in known):
+                    expected.append(record.id)
+            found = data.select(**of_stage)
             assert list(found) == [images.id for images in found.values()] == expected
     validation = [f"{name}/2" for name in ("gaussian_blur", "saturate", "spatter", "speckle_noise")]
     assert list(singles.select(role="validation", severity=range(2, 3))) == validation
     assert list(chains.select(stages=0)) == ["clean"]
+    assert list(chains.select(stages=[1], role="test", corruption="fog")) == ["fog/3"]
     assert list(chains.select(corruption="fog", severity=5)) == []
     assert list(chains.select(corruption="fog", severity=3)) == ["fog-3+gaussian_noise-5", "fog/3"]
     assert list(levels.select(corruption="black_lines", level=(1, 30))) == ["black_lines/01", "black_lines/30"]

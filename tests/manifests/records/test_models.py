@@ -4,9 +4,7 @@ import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.resources import files
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -17,7 +15,6 @@ from corruptset.manifests.records.fields import safe_path
 from corruptset.manifests.records.models import FileRecord, SetRecord
 from corruptset.manifests.records.schema import NAMES
 
-Make = Callable[..., Path]
 ZERO, ZERO3 = "sha256:" + "0" * 64, "blake3:" + "0" * 64
 REGION = {"source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink"}
 REGION |= {"row": 1, "col": 1, "anchor": False}
