@@ -1,6 +1,5 @@
 """One file on its way: which bytes are asked for, and which are thrown away."""
 
-from collections.abc import Callable
 from threading import Event
 from types import SimpleNamespace
 
@@ -9,8 +8,6 @@ from file_server import Faults
 
 from corruptset.manifests.distribution import download
 from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable
-
-Fetch = Callable[..., tuple[list[int], list[int]]]
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import shutil
 import signal
 import tarfile
 import warnings
-from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,8 +21,6 @@ from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.partial import PARTIAL
 
 FOG = "fog/3"
-Make = Callable[[str, bytes], Faults]
-"""From the name and the bytes of an archive to what goes wrong."""
 
 
 def archive_of(bag, set_id):

@@ -3,8 +3,6 @@
 import io
 import json
 import shutil
-from collections.abc import Callable
-from typing import Any
 
 import h5py
 import numpy as np
@@ -36,11 +34,6 @@ from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify import sets
 from corruptset.manifests.verify.ladder import verify_directory
-
-Record = dict[str, Any]
-Edit = Callable[[Record], Any]
-Rows = list[Record]
-RowEdit = Callable[[Rows], Any]
 
 ROWS = "sets/fog/3.jsonl"
 ONE_SHARD = "hdf5/fog/3-00000.h5"
@@ -331,22 +324,21 @@ def test_rows_in_strange_places_of_shards(dataset):
 
 
 def test_several_processes_find_what_one_finds(dataset, monkeypatch):
-    """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. No
-    image is between two slices.
+    """Twice, named from another directory each time, as a notebook does: workers of the first call are there still. Of
+    fifteen rows, which two slices share, none is left out.
     """
     monkeypatch.setattr(sets, "SLICE_ROWS", 3)
     for damaged in (False, True):
-        root = dataset(repeat=2, shard_rows=5)
+        root = dataset(repeat=3, shard_rows=5)
         monkeypatch.chdir(root.parent)
         names = (
             {path.relative_to(root).as_posix() for path in (root / "images/fog/3").rglob("*.png")} if damaged else set()
         )
         for path in names:
             flip(root / path)
-        for shard in ("hdf5/fog/3-00000.h5", "hdf5/fog/3-00001.h5") if damaged else ():
+        for shard in [f"hdf5/fog/3-0000{n}.h5" for n in range(3)] if damaged else ():
             remake_shard(root, lambda f: f["images"].write_direct(f["images"][...] ^ 1), shard)
             names |= {f"{shard}#{row}" for row in range(5)}
         one = verify_directory(root.name)
         assert {(p.path, p.kind) for p in one.problems} == {(name, "hash") for name in names}
-        for jobs in (2, 3):
-            assert verify_directory(root.name, jobs=jobs).as_json() == one.as_json()
+        assert verify_directory(root.name, jobs=3).as_json() == one.as_json()
