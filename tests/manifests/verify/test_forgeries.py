@@ -99,11 +99,16 @@ def test_an_edited_manifest_is_found_with_and_without_matching_hashes(dataset):
         problems = found(root)
         assert problems, name
         assert "manifest.json" not in paths(problems, "hash"), name
-    # what no schema takes is said without the letters that steer a terminal
-    root = dataset(containers=("folder",))
+    # no type stands for another, and what no schema takes is said without the letters that steer a terminal
     steering = {"path": "a\x1b[2J\nb", "bytes": 1, "sha256": ZERO, "\x1b[31m": 0}
-    edit_manifest(root, lambda m: (m["files"].append(steering), m.update(seed="7")), reseal=True)
-    assert {(p.path, p.kind, str(p).isprintable()) for p in found(root)} == {("manifest.json", "schema", True)}
+    for change in (
+        lambda m: m.update(seed="7"),
+        lambda m: m["sets"][1]["stages"][0].update(revision=True),
+        lambda m: m["files"].append(steering),
+    ):
+        root = dataset(containers=("folder",))
+        edit_manifest(root, change, reseal=True)
+        assert {(p.path, p.kind, str(p).isprintable()) for p in found(root)} == {("manifest.json", "schema", True)}
 
 
 STRANGE = ("../secret.png", "contact.png", OTHER_PNG, "images/fog/3")
