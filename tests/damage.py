@@ -81,9 +81,9 @@ def outside(root: Path) -> Path:
     return secret
 
 
-def remake_shard(root: Path, change: Callable[[h5py.File], None]) -> None:
+def remake_shard(root: Path, change: Callable[[h5py.File], None], path: str = SHARD) -> None:
     """Edit a shard, and put every hash over its bytes right."""
-    with h5py.File(root / SHARD, "r+") as f:
+    with h5py.File(root / path, "r+") as f:
         change(f)
     edit_manifest(root, lambda m: None, reseal=True)
 

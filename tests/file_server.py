@@ -1,15 +1,11 @@
 """A web server on the loopback that serves a folder with ranges, and fails as it is told to."""
 
-from __future__ import annotations
-
 import re
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import unquote
 
 
@@ -38,13 +34,12 @@ class Asked:
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: FileServer
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         asked_path = unquote(self.path.partition("?")[0])
         faults, name = self.server.faults, asked_path.rpartition("/")[2]
         path = self.server.root / asked_path.lstrip("/")
@@ -79,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut >= 0 or name in faults.length
         return None
 
-    def _end(self, status: int, headers: dict[str, str]) -> None:
+    def _end(self, status, headers):
         self.send_response(status)
         for key, value in {**headers, "Content-Length": "0"}.items():
             self.send_header(key, value)
@@ -91,33 +86,27 @@ class FileServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         super().__init__(("127.0.0.1", 0), Handler)
         self.root, self.faults = root, Faults()
-        self.asked: list[Asked] = []
+        self.asked = []
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
-    def times(self) -> dict[str, int]:
+    def times(self):
         """Return name -> how often it was asked for."""
-        counts: dict[str, int] = defaultdict(int)
-        for asked in self.asked:
-            counts[asked.name] += 1
-        return dict(counts)
+        return dict(Counter(asked.name for asked in self.asked))
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """Clients leave when they have seen enough."""
 
 
-Serve = Callable[[Path], FileServer]
-
-
 @contextmanager
-def serving() -> Iterator[Serve]:
+def serving():
     """Yield a function that serves a folder until the end."""
-    servers: list[FileServer] = []
+    servers = []
 
-    def serve(root: Path) -> FileServer:
+    def serve(root):
         server = FileServer(root)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)

@@ -2,17 +2,13 @@
 publish a data set.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import unquote
 
 TOKEN = "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"
@@ -22,20 +18,19 @@ LARGE = (".tar", ".png")
 
 @dataclass
 class Repository:
-    """A data set: commits of files, path -> bytes; which of them are large."""
+    """A data set: commits of files, path -> bytes."""
 
     private: bool
     commits: list[dict[str, bytes]] = field(default_factory=lambda: [{".gitattributes": b"*.tar filter=lfs\n"}])
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    server: HubServer
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
-    def _answer(self, value: Any, status: int = 200, **headers: str) -> None:
+    def _answer(self, value, status=200, **headers):
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         for key, text in {**headers, "Content-Length": str(len(data)), "Content-Type": "application/json"}.items():
@@ -43,102 +38,83 @@ class HubHandler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _repository(self, name: str) -> Repository | None:
-        found = self.server.repositories.get(name)
-        if found is None or (found.private and not self._known()):
+    def _called(self, method):
+        """Return the path and the body of a request."""
+        path = unquote(self.path.partition("?")[0])
+        self.server.asked.append((method, path))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        while self.headers.get("Transfer-Encoding") == "chunked":
+            size = int(self.rfile.readline(), 16)
+            body += self.rfile.read(size)
+            self.rfile.readline()
+            if not size:
+                break
+        return path, body
+
+    def _repository(self, name):
+        found, token = self.server.repositories.get(name), self.headers.get("Authorization")
+        if found is None or (found.private and token != f"Bearer {TOKEN}"):
             self._answer({"error": "Repository not found"}, 404, X_Error_Code="RepoNotFound")
             return None
         return found
 
-    def _known(self) -> bool:
-        return self.headers.get("Authorization") == f"Bearer {TOKEN}"
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding") == "chunked":
-            data = b""
-            while size := int(self.rfile.readline(), 16):
-                data += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-            return data
-        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-
-    def do_GET(self) -> None:
-        path = unquote(self.path.partition("?")[0])
-        self.server.asked.append(("GET", path))
-        if path.startswith("/api/datasets/") and "/tree/" in path:
-            if (found := self._repository(path.removeprefix("/api/datasets/").partition("/tree/")[0])) is not None:
-                self._answer([_entry(name, data) for name, data in found.commits[-1].items()])
-        elif "/resolve/" in path:
-            name, _, file = path.removeprefix("/datasets/").partition("/resolve/main/")
-            if (found := self._repository(name)) is not None:
-                data = found.commits[-1].get(file)
-                self._answer(b"", 404) if data is None else self._answer(
-                    data, ETag=f'"{hashlib.sha256(data).hexdigest()}"'
-                )
+    def do_GET(self):
+        path, _ = self._called("GET")
+        name, _, file = path.removeprefix("/api").removeprefix("/datasets/").partition("/resolve/main/")
+        if (found := self._repository(name.partition("/tree/")[0])) is None:
+            return
+        if not file:
+            self._answer([_entry(name, data) for name, data in found.commits[-1].items()])
         else:
-            self._answer({"error": f"no such call: {path}"}, 404)
+            data = found.commits[-1].get(file)
+            self._answer(data or b"", 404 if data is None else 200)
 
-    def do_PUT(self) -> None:
-        digest, data = self.path.rpartition("/")[2], self._body()
-        self.server.asked.append(("PUT", digest))
-        if (
-            self.server.fails_after is not None
-            and sum(method == "PUT" for method, _ in self.server.asked) > self.server.fails_after
-        ):
+    def do_PUT(self):
+        path, data = self._called("PUT")
+        digest = path.rpartition("/")[2]
+        most, puts = self.server.fails_after, [method for method, _ in self.server.asked].count("PUT")
+        if most is not None and puts > most:
             return self._answer({"error": "out of order"}, 403)
         assert hashlib.sha256(data).hexdigest() == digest
         self.server.large[digest] = data
         return self._answer(b"")
 
-    def do_POST(self) -> None:
-        path, body = self.path.partition("?")[0], self._body()
-        self.server.asked.append(("POST", path))
-        if not self._known():
+    def do_POST(self):
+        path, body = self._called("POST")
+        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self._answer({"error": "Invalid username or password."}, 401)
         if path == "/api/repos/create":
-            given = json.loads(body)
-            assert given["type"] == "dataset"
-            name = f"{given['organization']}/{given['name']}" if given.get("organization") else given["name"]
-            if name in self.server.repositories:
-                return self._answer(
-                    {"error": "You already created this dataset repo", "url": f"{self.server.url}/datasets/{name}"}, 409
-                )
-            self.server.repositories[name] = Repository(
-                given.get("visibility") == "private" or given.get("private") is True
-            )
-            return self._answer({"url": f"{self.server.url}/datasets/{name}", "name": name})
+            return self._create(json.loads(body))
         if path == "/api/validate-yaml":
             import yaml  # which the hub's library brings
 
             head = yaml.safe_load(json.loads(body)["content"].split("---\n")[1])
             assert {"license", "pretty_name", "task_categories", "configs"} <= set(head)
             return self._answer({"errors": [], "warnings": []})
-        name = path.removeprefix("/api/datasets/").removeprefix("/datasets/")
-        for call in ("/preupload/main", ".git/info/lfs/objects/batch", "/commit/main"):
-            if name.endswith(call):
-                found = self._repository(name.removesuffix(call))
-                if found is not None:
-                    {"/p": self._preupload, ".g": self._batch, "/c": self._commit}[call[:2]](found, body)
-                return None
-        return self._answer({"error": f"no such call: {path}"}, 404)
+        name = path.removeprefix("/api").removeprefix("/datasets/")
+        for call, do in (("/preupload/", _modes), (".git/info/lfs/objects/", self._batch), ("/commit/", self._commit)):
+            if call in name and (found := self._repository(name.partition(call)[0])) is not None:
+                self._answer(do(found, body))
+        return None
 
-    def _preupload(self, found: Repository, body: bytes) -> None:
-        files = json.loads(body)["files"]
-        modes = [
-            {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False}
-            for f in files
-        ]
-        self._answer({"files": modes})
+    def _create(self, given):
+        assert given["type"] == "dataset"
+        name = f"{given['organization']}/{given['name']}"
+        answer = {"url": f"{self.server.url}/datasets/{name}", "name": name}
+        if name in self.server.repositories:
+            return self._answer(answer | {"error": "You already created this dataset repo"}, 409)
+        private = given.get("visibility") == "private" or given.get("private") is True
+        self.server.repositories[name] = Repository(private)
+        return self._answer(answer)
 
-    def _batch(self, found: Repository, body: bytes) -> None:
+    def _batch(self, found, body):
         objects = []
         for wanted in json.loads(body)["objects"]:
             upload = {"actions": {"upload": {"href": f"{self.server.url}/large/{wanted['oid']}"}}}
             objects.append({**wanted, **({} if wanted["oid"] in self.server.large else upload)})
-        self._answer({"transfer": "basic", "objects": objects})
+        return {"transfer": "basic", "objects": objects}
 
-    def _commit(self, found: Repository, body: bytes) -> None:
+    def _commit(self, found, body):
         files = dict(found.commits[-1])
         for line in map(json.loads, body.splitlines()):
             value = line["value"]
@@ -148,12 +124,18 @@ class HubHandler(BaseHTTPRequestHandler):
                 files[value["path"]] = self.server.large[value["oid"]]
         found.commits.append(files)
         name = self.path.removeprefix("/api/").partition("/commit/")[0]
-        self._answer(
-            {"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True}
-        )
+        return {"commitUrl": f"{self.server.url}/{name}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True}
 
 
-def _entry(path: str, data: bytes) -> dict[str, Any]:
+def _modes(found, body):
+    modes = [
+        {"path": f["path"], "uploadMode": "lfs" if f["path"].endswith(LARGE) else "regular", "shouldIgnore": False}
+        for f in json.loads(body)["files"]
+    ]
+    return {"files": modes}
+
+
+def _entry(path, data):
     blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
     entry = {"type": "file", "path": path, "size": len(data), "oid": blob}
     if path.endswith(LARGE):
@@ -166,17 +148,17 @@ class HubServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), HubHandler)
-        self.repositories: dict[str, Repository] = {}
-        self.large: dict[str, bytes] = {}
-        self.asked: list[tuple[str, str]] = []
-        self.fails_after: int | None = None
+        self.repositories = {}
+        self.large = {}
+        self.asked = []
+        self.fails_after = None
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 @contextmanager
-def hub() -> Iterator[HubServer]:
+def hub():
     """Yield a running hub."""
     server = HubServer()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

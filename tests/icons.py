@@ -1,10 +1,5 @@
 """A stand-in for Icons-50: the same file and folders as published, of random pixels."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 from PIL import Image
 
@@ -12,7 +7,7 @@ STYLES = ("microsoft", "apple", "google", "samsung", "facebook", "emoji-one")
 SUBTYPES = ("shark", "whale", "rabbit_face", "victory_hand_type_3", "duck", "cat_face", "old_key")
 
 
-def fields(count: int = 42, classes: int = 3) -> dict[str, Any]:
+def fields(count=42, classes=3):
     """Return what the file's dictionary holds, as lists; every style has every class."""
     rng = np.random.default_rng(50)
     rows = range(count)
@@ -25,14 +20,14 @@ def fields(count: int = 42, classes: int = 3) -> dict[str, Any]:
     }
 
 
-def write_file(path: Path, **changes: Any) -> Path:
+def write_file(path, **changes):
     """Write Icons-50.npy, as numpy does; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.save(path, fields() | changes, allow_pickle=True)  # type: ignore[arg-type]
+    np.save(path, fields() | changes, allow_pickle=True)
     return path
 
 
-def write_folders(root: Path, side: int = 48) -> Path:
+def write_folders(root, side=48):
     """Write the class folders, with the notes that lie beside them; return the folder."""
     rng = np.random.default_rng(51)
     for name in ("bird", "feline", "marine_animals"):

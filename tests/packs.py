@@ -1,31 +1,21 @@
 """Packed data sets, and forged archives."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal
 import tarfile
 import warnings
-from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from corruptset.errors import CorruptsetError
 from corruptset.manifests.records.digests import sha256_file
-from corruptset.manifests.release.bag import Bag
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.release.unpack import unpack
 
 FAMILIES = {"fog": "weather", "gaussian_noise": "noise"}
-Make = Callable[..., Path]
-Packs = Callable[..., tuple[Path, Bag]]
-"""(data set, its bag): made once for all tests, for reading alone."""
-
-Members = dict[str, bytes]
 TOP = "tiny-c-1.0.0"
 RECORD = f"{TOP}/archives/{TOP}-clean.json"
 IMAGE = f"{TOP}/images/clean/0_käfer/zwei.png"
@@ -48,20 +38,20 @@ ODD = [
 ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 
-def packed(root: Path, out: Path, **options: Any) -> Bag:
+def packed(root, out, **options):
     return pack(root, out, **{"family_of": FAMILIES.__getitem__, **options})
 
 
-def archive_paths(bag: Bag) -> list[Path]:
+def archive_paths(bag):
     return [bag.path / a.path for a in bag.archives]
 
 
-def tree(root: Path) -> dict[str, str]:
+def tree(root):
     """Return path -> sha256 of every file below a directory."""
     return {p.relative_to(root).as_posix(): sha256_file(p) for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def killed(what: str, call: int, source: Path, out: Path) -> None:
+def killed(what, call, source, out):
     """Pack or unpack in a process that kills itself when it tells its progress for the `call`-th time."""
     process = get_context("fork").Process(target=_until_killed, args=(what, call, source, out))
     with warnings.catch_warnings():
@@ -71,10 +61,10 @@ def killed(what: str, call: int, source: Path, out: Path) -> None:
     assert process.exitcode == -signal.SIGKILL
 
 
-def _until_killed(what: str, call: int, source: Path, out: Path) -> None:
+def _until_killed(what, call, source, out):
     calls = 0
 
-    def progress(step: str, done: int, total: int) -> None:
+    def progress(step, done, total):
         nonlocal calls
         calls += 1
         if calls == call:
@@ -86,18 +76,18 @@ def _until_killed(what: str, call: int, source: Path, out: Path) -> None:
         unpack(sorted(source.glob("data/*.tar")), out, progress=progress)
 
 
-def usage_of(free: int) -> Callable[[object], Any]:
+def usage_of(free):
     """Return what `shutil.disk_usage` is on a disk with so many free bytes."""
     return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
-def members_of(archive: Path) -> list[tuple[str, bytes]]:
+def members_of(archive):
     """Return the members of an archive, in order."""
     with tarfile.open(archive) as t:
-        return [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+        return [(m.name, t.extractfile(m).read()) for m in t.getmembers()]
 
 
-def write_archive(path: Path, members: Sequence[tuple[str | tarfile.TarInfo, bytes]]) -> Path:
+def write_archive(path, members):
     """Write an archive of members of any name, without the checks of the writer under test; a header stands as it
     is.
     """
@@ -109,7 +99,7 @@ def write_archive(path: Path, members: Sequence[tuple[str | tarfile.TarInfo, byt
     return path
 
 
-def header(name: str, **fields: Any) -> tarfile.TarInfo:
+def header(name, **fields):
     """Return the header of a member that is no plain file, or lies."""
     info = tarfile.TarInfo(name)
     for field, value in {"linkname": "/etc/passwd", **fields}.items():
@@ -117,7 +107,7 @@ def header(name: str, **fields: Any) -> tarfile.TarInfo:
     return info
 
 
-def refused(archive: Path, tmp_path: Path, match: str) -> None:
+def refused(archive, tmp_path, match):
     """Unpack into a folder of its own; whatever is left must be below the data set's folder, which is no data set."""
     before = {p for p in tmp_path.rglob("*") if p.is_file()}
     with pytest.raises(CorruptsetError, match=match):

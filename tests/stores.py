@@ -1,25 +1,20 @@
 """An S3 server on the loopback (moto's), behind a proxy that counts requests and makes connections fail."""
 
-from __future__ import annotations
-
 import http.client
 import logging
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
 KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
 Fault = Callable[[int, str, str], str | None]
-"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut answer``, ``cut half``, ``503``,
-``slow``.
-"""
+"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut half``, ``503``."""
 
 
 class Proxy(ThreadingHTTPServer):
@@ -27,37 +22,35 @@ class Proxy(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behind = port
         self.lock = threading.Lock()
         self.reset()
 
-    def reset(self, fault: Fault | None = None) -> None:
+    def reset(self, fault=None):
         """Count from zero, with these faults."""
         with self.lock:
-            self.fault: Fault = fault or (lambda *request: None)
-            self.requests: list[tuple[str, str]] = []
-            self.done: Counter[str] = Counter()
+            self.fault = fault or (lambda *request: None)
+            self.requests = []
+            self.done = Counter()
 
-    @property
-    def methods(self) -> Counter[str]:
-        """Method -> requests."""
-        return Counter(method for method, _ in self.requests)
-
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         """Clients that are killed say nothing."""
+
+
+def _without(headers, *names):
+    return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: Proxy
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
-    def _hand_on(self) -> None:
+    def _hand_on(self):
         body = self._body()
         with self.server.lock:
             self.server.requests.append((self.command, self.path))
@@ -71,28 +64,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(
                 503, {}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
             )
-        if fault == "slow":
-            threading.Event().wait(0.5)
         connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=30)
-        headers = {
-            name: value
-            for name, value in self.headers.items()
-            if name.lower() not in ("expect", "transfer-encoding", "content-length")
-        }
+        headers = _without(self.headers, "expect", "transfer-encoding", "content-length")
         connection.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
         response = connection.getresponse()
         data = response.read()
-        headers = {
-            name: value
-            for name, value in response.headers.items()
-            if name.lower() not in ("connection", "transfer-encoding")
-        }
+        headers = _without(response.headers, "connection", "transfer-encoding")
         connection.close()
-        if fault == "cut answer":  # it was done, and nobody is told
-            return self._cut()
         return self._answer(response.status, headers, data, half=fault == "cut half")
 
-    def _body(self) -> bytes:
+    def _body(self):
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
         body = b""
@@ -102,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _answer(self, status: int, headers: dict[str, str], data: bytes, *, half: bool = False) -> None:
+    def _answer(self, status, headers, data, *, half=False):
         self.send_response_only(status)
         if self.command != "HEAD":
             headers["Content-Length"] = str(len(data))
@@ -114,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         if half:
             self._cut()
 
-    def _cut(self) -> None:
+    def _cut(self):
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
@@ -122,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def s3() -> Iterator[Proxy]:
+def s3():
     """Start the server and the proxy, and set the environment so that fsspec and commands find them."""
     from moto.server import ThreadedMotoServer
 
@@ -149,7 +130,7 @@ def s3() -> Iterator[Proxy]:
             fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
-def bucket(name: str) -> Any:
+def bucket(name):
     """Make a bucket; return its file system, to look with."""
     import s3fs
 

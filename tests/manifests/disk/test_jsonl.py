@@ -1,45 +1,38 @@
 """JSON lines: what is written is read, and a bad line is named."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from corruptset.errors import VerificationError
 from corruptset.manifests.disk.jsonl import json_line, read_jsonl, row_at
 from corruptset.manifests.records.models import ImageRecord, SampleRecord
 
-ZERO = "sha256:" + "0" * 64
+ZERO, ZERO3 = "sha256:" + "0" * 64, "blake3:" + "0" * 64
 
 
-def sample(index: int, id: str) -> SampleRecord:
+def sample(index, id):
     row = {"index": index, "id": id, "label": 0, "class": "käfer", "split": None, "path": None, "sha256": ZERO}
-    return SampleRecord.model_validate({**row, "width": 8, "height": 8, "pixels": "blake3:" + "0" * 64})
+    return SampleRecord.model_validate({**row, "width": 8, "height": 8, "pixels": ZERO3})
 
 
-def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
     path = tmp_path / "samples.jsonl"
     rows = [sample(0, "a b"), sample(1, 'ü\n"\\\u2028')]
-    path.write_bytes(b"".join(map(json_line, rows)))
-    assert path.read_bytes().count(b"\n") == 2
-    assert "käfer".encode() in path.read_bytes()
-    assert list(read_jsonl(path, SampleRecord)) == rows
-    (tmp_path / "empty").touch()
-    assert list(read_jsonl(tmp_path / "empty", SampleRecord)) == []
-    changes: list[tuple[Callable[[bytes], bytes], str]] = [
-        (lambda d: d[:-1], "line 2: does not end"),
-        (lambda d: d + b"\n", "line 3"),
-        (lambda d: d.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
-        (lambda d: d.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
-        (lambda d: d.replace(b'"index": 0', b'"index": 0, "more": 0'), "line 1: more: Extra inputs"),
-        (lambda d: d.replace(b"bl", b"\xff\xfe"), "line 1"),
-        (lambda d: d.replace(b"a b", b"a" * (1 << 20)), "line 1: is longer"),
+    whole = b"".join(map(json_line, rows))
+    assert (whole.count(b"\n"), "käfer".encode() in whole) == (2, True)
+    for data, records in ((whole, rows), (b"", [])):
+        path.write_bytes(data)
+        assert list(read_jsonl(path, SampleRecord)) == records
+    changes = [
+        (whole[:-1], "line 2: does not end"),
+        (whole + b"\n", "line 3"),
+        (whole.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
+        (whole.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
+        (whole.replace(b'"index": 0', b'"index": 0, "more": 0'), "line 1: more: Extra inputs"),
+        (whole.replace(b"a b", b"\xff\xfe"), "line 1"),
+        (whole.replace(b"a b", b"a" * (1 << 20)), "line 1: is longer"),
     ]
-    whole = path.read_bytes()
-    for change, says in changes:
-        path.write_bytes(change(whole))
+    for data, says in changes:
+        path.write_bytes(data)
         with pytest.raises(VerificationError, match=says) as caught:
             list(read_jsonl(path, SampleRecord))
         assert str(path) in str(caught.value)
@@ -47,24 +40,25 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path: Path) -> None
         list(read_jsonl(tmp_path / "nowhere.jsonl", SampleRecord))
 
 
-def test_a_row_is_found_by_its_number_without_the_others(tmp_path: Path) -> None:
+def test_a_row_is_found_by_its_number_without_the_others(tmp_path):
     path = tmp_path / "rows.jsonl"
+    refusals = [
+        (text, 2, "there is no row 2") for text in (b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n")
+    ]
+    refusals.append((b'{"index": 0}\n{"index": 1}\n', 1, "row 1"))
     for count in (1, 2, 3, 17):
-        stored = [{"path": "x" * (1 + i * 7 % 50), "row": i, "bytes": 1, "sha256": ZERO} for i in range(count)]
-        rows = [
-            ImageRecord.model_validate({"index": i, "pixels": f"blake3:{'0' * 64}", "files": [file]})
-            for i, file in enumerate(stored)
-        ]
-        path.write_bytes(b"".join(map(json_line, rows)))
+        rows = []
+        for i in range(count):
+            file = {"path": "x" * (1 + i * 7 % 50), "row": i, "bytes": 1, "sha256": ZERO}
+            rows.append(ImageRecord.model_validate({"index": i, "pixels": ZERO3, "files": [file]}))
+        data = b"".join(map(json_line, rows))
+        path.write_bytes(data)
         assert [row_at(path, ImageRecord, i) for i in range(count)] == rows
-        for absent in (-1, count, count + 100):
-            with pytest.raises(VerificationError, match="there is no row"):
-                row_at(path, ImageRecord, absent)
-    for text in (b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n"):
-        path.write_bytes(text)
-        with pytest.raises(VerificationError, match="there is no row 2"):
-            row_at(path, ImageRecord, 2)
-    path.write_bytes(b'{"index": 0}\n{"index": 1}\n')
-    for file, said in ((path, "row 1"), (tmp_path / "none.jsonl", "cannot be read")):
+        refusals += [(data, absent, "there is no row") for absent in (-1, count, count + 100)]
+    for data, index, said in refusals:
+        path.write_bytes(data)
         with pytest.raises(VerificationError, match=said):
-            row_at(file, ImageRecord, 1)
+            row_at(path, ImageRecord, index)
+    path.unlink()
+    with pytest.raises(VerificationError, match="cannot be read"):
+        row_at(path, ImageRecord, 0)

@@ -1,70 +1,52 @@
 """One file on its way: which bytes are asked for, and which are thrown away."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
-from file_server import FileServer, Serve
+from file_server import Faults
 
 from corruptset.manifests.distribution import download
 from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable
-from corruptset.manifests.release.bag import Bag
 
 
-def fetched(server: FileServer, bag: Bag, part: Path) -> tuple[list[int], list[int]]:
-    """Bring the first archive to `part`; return where each request began, and what was told of the bytes that
-    are here.
+@pytest.fixture
+def fetched(bag, serve, tmp_path):
+    """Return a function that brings the first archive behind what was left of it, and returns where each request
+    began, and what was told of the bytes that are here.
     """
-    archive, told = bag.archives[0], []
-    data = (bag.path / archive.path).read_bytes()
-    file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
-    with part.open("a+b") as out:
-        download.download(HttpRemote(server.url), file, out, told.append, Event())
-    assert part.read_bytes() == data
-    assert sum(told) == len(data)
-    return [a.first for a in server.asked], [n for n in told if n]
+
+    def bring(left=b"", **faults):
+        server, archive, told = serve(bag.path), bag.archives[0], []
+        data = (bag.path / archive.path).read_bytes()
+        of_one = {fault: {archive.name: list(value)} for fault, value in faults.items() if isinstance(value, tuple)}
+        server.faults = Faults(**{**faults, **of_one})
+        file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.sha256)
+        (tmp_path / "part").write_bytes(left)
+        with (tmp_path / "part").open("a+b") as out:
+            download.download(HttpRemote(server.url), file, out, told.append, Event())
+        assert (tmp_path / "part").read_bytes() == data
+        assert sum(told) == len(data)
+        return [a.first for a in server.asked], [n for n in told if n]
+
+    return bring
 
 
-def test_what_an_earlier_call_left_is_not_fetched_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+def test_what_is_here_already_and_is_right_is_not_fetched_again(bag, fetched):
     data = (bag.path / bag.archives[0].path).read_bytes()
-    part = tmp_path / "part"
-    for left, asked in ((0, [0]), (7000, [7000]), (len(data), [])):
-        server = serve(bag.path)
-        part.write_bytes(data[:left])
-        assert fetched(server, bag, part) == (asked, [n for n in (left, len(data) - left) if n])
+    size = len(data)
+    for left, asked in ((0, [0]), (7000, [7000]), (size, [])):
+        assert fetched(data[:left]) == (asked, [n for n in (left, size - left) if n])
+    # a file that became shorter: a server answers 416 to a range beyond its end
+    assert fetched(b"x" * 200, content=(data[:100], data)) == ([200, 200, 0], [200, size - 200, -size, size])
+    # another version behind what is here: the hash tells that the pieces make no file
+    rest = size - 5000
+    assert fetched(content=(data[::-1], data), cut=(5000,)) == ([0, 5000, 0], [5000, rest, -size, size])
 
 
-def test_a_file_that_became_shorter_begins_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
-    """A server answers 416 to a range beyond its end."""
-    server = serve(bag.path)
-    data = (bag.path / bag.archives[0].path).read_bytes()
-    server.faults.content = {bag.archives[0].name: [data[:100], data]}
-    (tmp_path / "part").write_bytes(b"x" * 200)
-    assert fetched(server, bag, tmp_path / "part") == ([200, 200, 0], [200, len(data) - 200, -len(data), len(data)])
-
-
-def test_another_version_behind_what_is_here_begins_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
-    """The hash tells that the pieces make no file."""
-    server = serve(bag.path)
-    data = (bag.path / bag.archives[0].path).read_bytes()
-    name = bag.archives[0].name
-    server.faults.content, server.faults.cut = {name: [data[::-1], data]}, {name: [5000]}
-    rest = len(data) - 5000
-    assert fetched(server, bag, tmp_path / "part") == ([0, 5000, 0], [5000, rest, -len(data), len(data)])
-
-
-def test_two_mirrors_with_other_bytes_are_no_progress(
-    bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_mirrors_with_other_bytes_are_no_progress(bag, fetched, serve, monkeypatch):
     """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
     monkeypatch.setattr(download, "CHUNK", 100)
-    server, name = serve(bag.path), bag.archives[0].name
     data = (bag.path / bag.archives[0].path).read_bytes()
-    server.faults.content, server.faults.cut = {name: [data, data[::-1]] * 30}, {name: [5000] * 60}
-    server.faults.ranges = False
     with pytest.raises(Unreachable, match="6 tries in a row failed"):
-        fetched(server, bag, tmp_path / "part")
-    assert len(server.asked) < 10
+        fetched(content=(data, data[::-1]) * 30, cut=(5000,) * 60, ranges=False)

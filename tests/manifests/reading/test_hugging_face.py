@@ -1,12 +1,7 @@
 """A set as a data set of Hugging Face's own library."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +9,8 @@ import pytest
 import corruptset
 from corruptset.manifests.reader import DataSet
 
-Make = Callable[..., Path]
 
-
-def test_without_the_library_the_error_names_it(templates: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_names_it(templates, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ModuleNotFoundError, match="pip install datasets"):
         corruptset.open(templates())["fog/3"].to_hf()
@@ -28,13 +21,13 @@ class Made:
 
     encoding = "jpeg"
 
-    def images(self, indices: Any, block_bytes: int = 0) -> Any:
+    def images(self, indices, block_bytes=0):
         return (np.full((8, 9, 3), 20 * i, np.uint8) for i in indices)
 
 
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # the library's own
-def test_images_labels_and_ids(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_labels_and_ids(templates, tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
@@ -53,5 +46,5 @@ def test_images_labels_and_ids(templates: Make, tmp_path: Path, monkeypatch: pyt
     # classes of one name are told apart by their folders
     data._samples.classes = [c.model_copy(update={"name": "crane"}) for c in data.classes]
     assert data["fog/3"].to_hf().features["label"].names == ["0_käfer", "1 a dog"]
-    of_none = DataSet(templates(), store_of=lambda record: Made())  # type: ignore[arg-type, return-value]
+    of_none = DataSet(templates(), store_of=lambda record: Made())
     assert [np.unique(row["image"]).tolist() for row in of_none["fog/3"].to_hf()] == [[20 * i] for i in range(5)]

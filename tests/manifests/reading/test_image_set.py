@@ -1,12 +1,8 @@
 """Sets as data loaders take them: by numbers, slices and lists, in batches, with transforms, and in workers."""
 
-from __future__ import annotations
-
 import json
 import pickle
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,28 +10,27 @@ from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
-from corruptset.manifests.images.shards import Shard
 
-Make = Callable[..., Path]
-KINDS = [{"encoding_format": f, "containers": c} for f in ("png", "jpeg") for c in (("folder",), ("hdf5",))]
 MANY = [
     slice(1, 4), slice(None), slice(None, None, -2), slice(3, 3), slice(-2, 99), [0, 4, 4, -1], [], range(1, 5, 2),
     np.array([-5, 4], np.int8), np.array([2], np.uint64), [True, False, True, False, False], np.arange(5) > 2,
 ]  # fmt: skip
 
 
-def test_slices_lists_and_booleans_give_what_single_numbers_give(templates: Make) -> None:
-    for options in KINDS:
-        images = corruptset.open(templates(**options))["fog/3"]
+def test_slices_lists_and_booleans_give_what_single_numbers_give(templates):
+    for form, container in product(("png", "jpeg"), ("folder", "hdf5")):
+        images = corruptset.open(templates(encoding_format=form, containers=(container,)))["fog/3"]
         for index in MANY:
-            pixels, labels = images[index]  # type: ignore[index]
-            numbers = np.arange(5)[np.array([], int) if isinstance(index, list) and not index else index].tolist()  # type: ignore[index]
+            pixels, labels = images[index]
+            numbers = np.arange(5)[np.array([], int) if isinstance(index, list) and not index else index].tolist()
             assert (pixels.dtype, pixels.shape, labels.dtype) == (np.uint8, (len(numbers), 16, 20, 3), np.int64)
             for place, i in enumerate(numbers):
                 np.testing.assert_array_equal(pixels[place], images[i][0])
                 assert labels[place] == images[i][1] == images.label(i) == images.labels[i]
                 assert images.id(i) == images.ids[i]
     assert (images.id(-1), images.label(np.int64(-1))) == ("plain_stem", 1)
+    assert f"{images.id}" == json.loads(json.dumps(images.id)) == images.id == "fog/3"
+    assert type(pickle.loads(pickle.dumps(images.id))) is str
     # what came out may be changed
     pixels, labels = images[:]
     before, all_labels = pixels.copy(), images.labels
@@ -44,24 +39,24 @@ def test_slices_lists_and_booleans_give_what_single_numbers_give(templates: Make
     assert images[:][1].tolist() == images.labels.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_other_indices_are_refused(templates: Make) -> None:
+def test_other_indices_are_refused(templates):
     images = corruptset.open(templates())["fog/3"]
-    wrong: list[Any] = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
+    wrong = [1.0, "0", None, (1, 2), [0.5], [[1]], [True], np.ones(6, bool), ["0"], {}]
     for index in wrong:
         with pytest.raises(TypeError, match=r"'fog/3' is indexed by .* or 5 booleans, not by "):
             images[index]
-    for index in (5, -6, [0, 5], [-6], np.array([99])):
+    beyond = [5, -6, [0, 5], [-6], np.array([99])]
+    for index in beyond:
         with pytest.raises(IndexError, match="5 images; there is no image"):
-            images[index]  # type: ignore[index]
+            images[index]
     for read in (images.image, images.label, images.id):
         with pytest.raises(IndexError, match="5 images"):
             read(5)
-        for index in (1.0, "0", slice(2)):
-            with pytest.raises(TypeError, match="not by"):
-                read(index)  # type: ignore[operator]
+        with pytest.raises(TypeError, match="not by"):
+            read(1.0)
 
 
-def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None:
+def test_sizes_that_differ_are_refused_with_the_way_out(templates):
     images = corruptset.open(templates(uniform=False))["fog/3"]
     assert (images[:2][0].shape, images[3:][0].shape) == ((2, 16, 20, 3), (2, 12, 8, 1))
     for stack in (lambda: images[:], lambda: images[[0, 2]], images.array):
@@ -70,37 +65,12 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None
     assert [image.shape for image, _ in images.__getitems__([0, 2])] == [(16, 20, 3), (9, 31, 3)]
 
 
-def test_neighbouring_rows_of_a_shard_are_read_together(templates: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    images = corruptset.open(templates(containers=("hdf5",), shard_rows=5))["fog/3"]
-    expected = [images[i] for i in range(5)]
-    calls: list[tuple[int, int]] = []
-    real = Shard.block
-    monkeypatch.setattr(Shard, "block", lambda shard, *rows: (calls.append(rows), real(shard, *rows))[1])
-    cases: dict[tuple[int, ...], list[tuple[int, int]]] = {
-        (0, 1, 2, 3, 4): [(0, 5)], (3, 4, 0): [(3, 5), (0, 1)], (2, 1): [(2, 3), (1, 2)], (): [],
-    }  # fmt: skip
-    for numbers, reads in cases.items():
-        calls.clear()
-        items = images.__getitems__(numbers)
-        assert calls == reads
-        for i, (image, label) in zip(numbers, items, strict=True):
-            np.testing.assert_array_equal(image, expected[i][0])
-            assert (label, type(label)) == (expected[i][1], int)
-
-
-def test_the_id_is_a_plain_string_too(templates: Make) -> None:
-    images = corruptset.open(templates())["fog/3"]
-    assert f"{images.id}" == str(images.id) == json.loads(json.dumps(images.id)) == images.id == "fog/3"
-    assert {images.id: 1} == {"fog/3": 1}
-    assert type(pickle.loads(pickle.dumps(images.id))) is str
-
-
 @pytest.mark.parametrize("uniform", [True, False])
-def test_transforms_get_pictures_and_labels(templates: Make, uniform: bool) -> None:
+def test_transforms_get_pictures_and_labels(templates, uniform):
     data = corruptset.open(templates(uniform=uniform))
-    images, seen = data["fog/3"], list[Any]()
+    images, seen = data["fog/3"], []
 
-    def transform(picture: Image.Image) -> str:
+    def transform(picture):
         seen.append(np.asarray(picture))
         return picture.mode
 
@@ -118,7 +88,7 @@ def test_transforms_get_pictures_and_labels(templates: Make, uniform: bool) -> N
     assert label == "1"
 
 
-def size_and_sum(picture: Image.Image) -> np.ndarray:
+def size_and_sum(picture):
     return np.array([*picture.size, np.asarray(picture, np.int64).sum()])
 
 
@@ -128,29 +98,23 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 @FORKS
 @pytest.mark.ci
-@pytest.mark.parametrize(("method", "options"), [("fork", KINDS[1]), ("fork", KINDS[2]), ("spawn", KINDS[1])])
-def test_pytorch_s_loader_in_two_workers(templates: Make, method: Any, options: dict[str, Any]) -> None:
+def test_pytorch_s_loader_takes_parts_and_joins_in_two_workers(templates):
+    """Of a set alone, in workers of either kind: tests/loaders."""
     from torch.utils.data import ConcatDataset, DataLoader, Subset
 
-    data = corruptset.open(templates(repeat=2, **options))
+    data = corruptset.open(templates(repeat=2, containers=("hdf5",)))
     images = data["fog/3"]
-    pixels, labels = images[:]
-    workers: Any = {"num_workers": 2, "multiprocessing_context": method, "batch_size": 3}
-    batches = list(DataLoader(images, **workers))
-    np.testing.assert_array_equal(np.concatenate([batch.numpy() for batch, _ in batches]), pixels)
-    np.testing.assert_array_equal(np.concatenate([batch.numpy() for _, batch in batches]), labels)
-    if method == "spawn":  # each loader's workers import torch anew
-        return
     made = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
-    ((sums, targets),) = list(DataLoader(Subset(ConcatDataset([made, made]), [19, 3, 4]), **workers))
+    joined = Subset(ConcatDataset([made, made]), [19, 3, 4])
+    ((sums, targets),) = list(DataLoader(joined, num_workers=2, multiprocessing_context="fork", batch_size=3))
     assert sums.tolist() == [[20, 16, int(images.image(i).sum())] for i in (9, 3, 4)]
-    assert targets.tolist() == labels[[9, 3, 4]].tolist()
+    assert targets.tolist() == images.labels[[9, 3, 4]].tolist()
 
 
 @FORKS
 @pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # torchvision's own, at import
-def test_torchvision_s_transforms_make_one_size(templates: Make) -> None:
+def test_torchvision_s_transforms_make_one_size(templates):
     kept = let_torchvision_be_imported()  # noqa: F841 - its operators live as long as it
     import torch
     from torch.utils.data import DataLoader

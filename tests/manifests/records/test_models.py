@@ -1,15 +1,10 @@
 """The records refuse what they cannot stand for; the JSON Schemas, by an independent validator, what the models do."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -17,11 +12,10 @@ from pydantic import ValidationError
 
 from corruptset.manifests.records import models
 from corruptset.manifests.records.fields import safe_path
-from corruptset.manifests.records.models import FileRecord, Manifest, SampleRecord, SetRecord
+from corruptset.manifests.records.models import FileRecord, SetRecord
 from corruptset.manifests.records.schema import NAMES
 
-Make = Callable[..., Path]
-ZERO = "sha256:" + "0" * 64
+ZERO, ZERO3 = "sha256:" + "0" * 64, "blake3:" + "0" * 64
 REGION = {"source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink"}
 REGION |= {"row": 1, "col": 1, "anchor": False}
 REGION_ROW = {"sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0}
@@ -29,67 +23,32 @@ REGION_ROW |= {"ny": 3, "nx": 4, "step": 1, "margin": 1, "fit": "resize", "out":
 REGION_ROW |= {"channels": "rgb"}
 
 
-def test_paths_hashes_and_ids() -> None:
+def refused(model, value):
+    with pytest.raises(ValidationError):
+        model.model_validate(value)
+
+
+def test_paths_hashes_and_ids():
+    file = {"path": "a", "bytes": 0, "sha256": ZERO}
     for path in ("a", "a/b c/ü.png", "images/fog/3/x.JPEG", ".hidden", "a..b/c", "...", "a/b:c", "~", "a\nb"):
         assert safe_path(path) == path
     for path in ("", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "./a", "a\\b", "a\0", "C:", "C:/a", "c:a"):
-        with pytest.raises(ValidationError, match="not a relative path"):
-            FileRecord(path=path, bytes=0, sha256=ZERO)
-    for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, "blake3:" + "0" * 64, ZERO + "\n"):
-        with pytest.raises(ValidationError):
-            FileRecord(path="a", bytes=0, sha256=sha256)
-    given: dict[str, Any] = {
-        "aliases": [],
-        "stages": [],
-        "role": "test",
-        "count": 0,
-        "files": 0,
-        "bytes": 0,
-        "metrics": None,
-    }
-    given["pixel_digest"] = "blake3:" + "0" * 64
-    assert SetRecord(id="fog-3+snow/1_a", **given).reproducible
+        refused(FileRecord, file | {"path": path})
+    for sha256 in ("0" * 64, ZERO[:-1], "sha256:" + "A" * 64, ZERO3, ZERO + "\n"):
+        refused(FileRecord, file | {"sha256": sha256})
+    given = {"aliases": [], "stages": [], "role": "test", "count": 0, "files": 0, "bytes": 0, "metrics": None}
+    given["pixel_digest"] = ZERO3
+    assert SetRecord.model_validate(given | {"id": "fog-3+snow/1_a"}).reproducible
     for set_id in ("", "Fog/3", "fog/3/", "/fog", "fog//3", "fog.3", "fog/../3", "fog 3", "ü", "fog/3\n"):
-        with pytest.raises(ValidationError):
-            SetRecord(id=set_id, **given)
+        refused(SetRecord, given | {"id": set_id})
 
 
-def test_records_are_immutable_and_say_class() -> None:
-    record = FileRecord(path="a", bytes=0, sha256=ZERO)
-    with pytest.raises(ValidationError, match="frozen"):
-        record.bytes = 1  # type: ignore[misc]
-    pixels = "blake3:" + "0" * 64
-    row = {"index": 0, "id": "a", "label": 0, "class": "cat", "split": None, "path": None, "sha256": ZERO, "width": 8}
-    row |= {"height": 8, "pixels": pixels}
-    sample = SampleRecord.model_validate(row)
-    assert list(sample.as_json().items()) == list(row.items())
-    for name in ("label", "class", "group"):  # left out, never null
-        with pytest.raises(ValidationError):
-            SampleRecord.model_validate({**row, name: None})
-
-
-def test_encodings_and_views(templates: Make) -> None:
-    manifest = json.loads((templates(encoding_format="jpeg") / "manifest.json").read_text("utf-8"))
-    jpeg = manifest["encoding"]
-    changes: list[dict[str, Any]] = [
-        {"format": "gif"}, {"format": "png"}, {"quality": 0}, {"quality": 101}, {"quality": True}, {"quality": 85.0},
-        {"optimize": 1}, {"subsampling": "4:1:1"}, {"containers": []}, {"containers": ["hdf5", "folder"]}, {"x": 1},
-    ]  # fmt: skip
-    views: list[dict[str, Any]] = [{"sets": {"clean": ["../x"]}}, {"sets": {"clean": []}}, {"sets": 3}, {"numbered": 1}]
-    wrong = [{"encoding": jpeg | change} for change in changes] + [{"views": [view]} for view in views]
-    for change in wrong:
-        with pytest.raises(ValidationError):
-            Manifest.model_validate(manifest | change)
-    kept = Manifest.model_validate(manifest | {"views": [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]})
-    assert kept.views == [{"view": "x", "top": "y", "sets": {"clean": ["a.npy"]}}]
-
-
-def load_schema(name: str) -> Any:
+def load_schema(name):
     """Return a shipped schema."""
     return json.loads(files("corruptset.manifests").joinpath(f"schema/{name}.json").read_text("utf-8"))
 
 
-def records(root: Path, name: str) -> list[Any]:
+def records(root, name):
     if name == "region-row":
         return [REGION_ROW]
     if name == "manifest":
@@ -98,7 +57,7 @@ def records(root: Path, name: str) -> list[Any]:
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def bare(schema: Any) -> Any:
+def bare(schema):
     """Return a schema without its prose, which differs between versions of pydantic."""
     if isinstance(schema, dict):
         prose = ("title", "description")
@@ -106,48 +65,26 @@ def bare(schema: Any) -> Any:
     return [bare(v) for v in schema] if isinstance(schema, list) else schema
 
 
-def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates: Make, tmp_path: Path) -> None:
+def test_the_command_writes_the_shipped_schemas_which_take_real_records(templates, tmp_path):
     command = [sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)]
     subprocess.run(command, check=True)
     for name in NAMES:
         schema = load_schema(name)
-        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert bare(json.loads((tmp_path / f"{name}.json").read_bytes())) == bare(schema), (
-            f"run {command[1:3]} manifests/schema"
-        )
+        made = json.loads((tmp_path / f"{name}.json").read_bytes())
+        assert bare(made) == bare(schema), f"run {command[1:3]} manifests/schema"
         for form in ("png", "jpeg"):
             for record in records(templates(encoding_format=form), name):
                 jsonschema.Draft202012Validator(schema).validate(record)
-    ended = subprocess.run([*command[:-1], str(tmp_path / "none")], capture_output=True, check=False)
-    assert (ended.returncode, b"usage" in ended.stderr) == (1, True)
 
 
-VALUES = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    2**60,
-    "",
-    "x",
-    "../x",
-    "/x",
-    "C:/x",
-    ZERO,
-    "blake3:" + "0" * 64,
-    [],
-    ["x"],
-    {},
-    {"x": 1},
-]
+VALUES = [None, True, 0, -1, 1.5, 2**60, "", "../x", ZERO, ZERO3, [], ["x"], {}, {"x": 1}]
 
 
-def mutants(value: Any) -> Iterator[tuple[str, Any]]:
+def mutants(value):
     """Yield copies of a JSON value with one thing changed, at every depth: a field dropped, added, or another."""
 
-    def places(node: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    def places(node, path):
         yield path
         # of a list, the first entry stands for all
         keys = node if isinstance(node, dict) else range(min(len(node), 1)) if isinstance(node, list) else ()
@@ -156,7 +93,7 @@ def mutants(value: Any) -> Iterator[tuple[str, Any]]:
 
     for path in places(value, ("root",)):
         for new in [*VALUES, "drop", "add"]:
-            holder: Any = (copied := copy.deepcopy({"root": value}))
+            holder = (copied := copy.deepcopy({"root": value}))
             for key in path[:-1]:
                 holder = holder[key]
             if new == "drop" and len(path) > 1 and isinstance(holder, dict):
@@ -169,7 +106,7 @@ def mutants(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str) -> None:
+def test_schema_and_models_accept_and_refuse_the_same(templates, name):
     check, model = jsonschema.Draft202012Validator(load_schema(name)), getattr(models, NAMES[name])
     refused = accepted = 0
     # of the manifest, the last set has stages and metrics
@@ -177,7 +114,7 @@ def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str
     if name == "sample":
         record |= {"region": REGION, "group": "g"}
     if name == "manifest":
-        record["sets"] = record["sets"][-1:]
+        record["sets"], record["files"] = record["sets"][-1:], record["files"][:1]
         record["textures"] = [{"name": "frost1", "sha256": ZERO}]
         record["views"] = [{"view": "x", "sets": {"clean": ["a/b"]}, "numbered": True, "moves_content": ["fog"]}]
     for what, mutant in mutants(record):

@@ -1,30 +1,17 @@
 """Data sets packed once for all tests here."""
 
-from __future__ import annotations
-
 import json
-import os
-from pathlib import Path
-from typing import Any
 
 import pytest
-from packs import RECORD, TOP, Make, Members, Packs, members_of, packed
-
-from corruptset.manifests.release.bag import Bag
-
-
-@pytest.fixture(autouse=True)
-def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk takes most of the time of these tests, and a killed process needs none of it."""
-    monkeypatch.setattr(os, "fsync", lambda fd: None)
+from packs import RECORD, TOP, members_of, packed
 
 
 @pytest.fixture(scope="session")
-def packs(tmp_path_factory: pytest.TempPathFactory, templates: Make) -> Packs:
+def packs(tmp_path_factory, templates):
     """Return a function that packs a kind of data set (`of`: options of write_dataset) in some way, once."""
-    made: dict[str, tuple[Path, Bag]] = {}
+    made = {}
 
-    def make(of: dict[str, Any] | None = None, **options: Any) -> tuple[Path, Bag]:
+    def make(of=None, **options):
         key = repr((of, options))
         if key not in made:
             root = templates(**(of or {}))
@@ -35,7 +22,7 @@ def packs(tmp_path_factory: pytest.TempPathFactory, templates: Make) -> Packs:
 
 
 @pytest.fixture(scope="session")
-def good(packs: Packs) -> Members:
+def good(packs):
     """The members of a good archive, in order; it has a short name, as archives had before each pack had names of its
     own.
     """

@@ -1,15 +1,10 @@
 """Archives of strangers, as records: members that nothing names, rows, manifests and records that lie."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from packs import IMAGE, RECORD, TOP, Members, refused, write_archive
+from packs import IMAGE, RECORD, TOP, refused, write_archive
 
 from corruptset.manifests.release.unpack import unpack
 
@@ -17,16 +12,16 @@ UNNAMED = "is not what the records name"
 ROWS, SAMPLES, MANIFEST = (f"{TOP}/{name}" for name in ("sets/clean.jsonl", "samples.jsonl", "manifest.json"))
 
 
-def test_the_archive_that_the_others_are_made_from_is_good(good: Members, tmp_path: Path) -> None:
+def test_the_archive_that_the_others_are_made_from_is_good(good, tmp_path):
     assert list(good)[:2] == [RECORD, MANIFEST]
     assert unpack([write_archive(tmp_path / "a", list(good.items()))], tmp_path / "out").sets == ["clean"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_nothing_names_and_that_are_missing(good: Members, tmp_path: Path) -> None:
+def test_members_that_nothing_names_and_that_are_missing(good, tmp_path):
     items = list(good.items())
     extra = (f"{TOP}/setup.py", b"import os")
-    changed: dict[str, tuple[list[tuple[str, bytes]], str]] = {
+    changed = {
         "first": ([extra, *items], "begins with 'tiny-c-1.0.0/setup.py'; expected"),
         **{f"at {at}": ([*items[:at], extra, *items[at:]], f"member '{TOP}/setup.py' .*{UNNAMED}") for at in (1, 2, 4)},
         "last": ([*items, extra], f"{UNNAMED} here: the end comes next"),
@@ -50,7 +45,7 @@ def test_members_that_nothing_names_and_that_are_missing(good: Members, tmp_path
         refused(tmp_path / "cut", tmp_path, "cut off|beyond|is not a tar|ends before")
 
 
-def sealed(good: Members, name: str, data: bytes) -> list[tuple[str, bytes]]:
+def sealed(good, name, data):
     """Replace a member and make the records agree with it, as a stranger can."""
     members = {**good, name: data}
     manifest, record = json.loads(members[MANIFEST]), json.loads(members[RECORD])
@@ -66,13 +61,13 @@ def sealed(good: Members, name: str, data: bytes) -> list[tuple[str, bytes]]:
     return list(members.items())
 
 
-def edited(good: Members, change: Callable[[Any], None], name: str) -> list[tuple[str, bytes]]:
+def edited(good, change, name):
     value = json.loads(good[name])
     change(value)
     return sealed(good, name, json.dumps(value).encode())
 
 
-def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path) -> None:
+def test_rows_that_lead_elsewhere(good, tmp_path):
     """With a member that is where the rows say it is."""
     paths = {
         **dict.fromkeys(("../../escaped", "/tmp/escaped", "images/clean/../x"), "line 2"),
@@ -90,13 +85,13 @@ def test_rows_that_lead_elsewhere(good: Members, tmp_path: Path) -> None:
     refused(write_archive(tmp_path / "capitals", sealed(good, ROWS, rows)), tmp_path, "capitals aside")
 
 
-def in_a_view(manifest: Any, place: str) -> None:
+def in_a_view(manifest, place):
     manifest["encoding"].update(containers=["view"])
     manifest.update(views=[{"view": "x", "sets": {s["id"]: [place] for s in manifest["sets"]}}])
 
 
-def test_manifests_of_strangers(good: Members, tmp_path: Path) -> None:
-    changes: list[tuple[Callable[[Any], None], str]] = [
+def test_manifests_of_strangers(good, tmp_path):
+    changes = [
         (lambda m: m.update(name="../x"), "schema 2"),
         (lambda m: m.update(version="../../x"), "schema 2"),
         (lambda m: m.update(digest="sha256:" + "0" * 64), "contradicts the manifest"),
@@ -110,16 +105,16 @@ def test_manifests_of_strangers(good: Members, tmp_path: Path) -> None:
         refused(write_archive(tmp_path / f"a{number}", edited(good, change, MANIFEST)), tmp_path, said)
 
 
-def test_records_of_strangers(good: Members, tmp_path: Path) -> None:
-    def with_file(path: str) -> Callable[[Any], None]:
+def test_records_of_strangers(good, tmp_path):
+    def with_file(path):
         return lambda r: r["files"].append({**r["files"][1], "path": path})
 
-    def without(path: str) -> Callable[[Any], None]:
+    def without(path):
         return lambda r: r.update(files=[f for f in r["files"] if f["path"] != path])
 
     capitals = json.loads(good[RECORD])["files"][1]["path"].swapcase()
     other = "names other files or sets"
-    changes: dict[str, tuple[Callable[[Any], None], str]] = {
+    changes = {
         "name": (lambda r: r.update(name="../x"), "not a record"),
         "a file outside": (with_file("../../x"), "not a record"),
         "a file in the work folder": (with_file(".corruptset/unpack.json"), other),

@@ -1,23 +1,19 @@
 """Archives of strangers, as archives: odd names, members that are no files, bombs, sizes that lie."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
-from typing import Any
 
 import pytest
-from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, header, refused, write_archive
+from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, header, refused, write_archive
 
 from corruptset.manifests.release.archives import BadArchive, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
-def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path) -> None:
+def test_names_that_lead_out_or_are_odd(good, tmp_path):
     items = list(good.items())
     for number, name in enumerate(OUTSIDE + ODD):
         for at in (2,) if number else (0, 2, len(items)):
@@ -31,18 +27,18 @@ def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_members_that_are_no_files(good: Members, tmp_path: Path) -> None:
+def test_members_that_are_no_files(good, tmp_path):
     """Links, devices, pipes, folders and files with holes, as an image, small file and record."""
     flags = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
     for flag in (*flags, tarfile.GNUTYPE_SPARSE):
         for number, where in enumerate((IMAGE, f"{TOP}/samples.jsonl", RECORD)):
-            members: list[tuple[Any, bytes]] = list(good.items())
+            members = list(good.items())
             members.insert(list(good).index(where), (header(where, type=flag), b""))
             archive = write_archive(tmp_path / f"{flag.decode()}{number}", members)
             refused(archive, tmp_path, "no plain file")
 
 
-def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
+def test_sizes_that_lie(good, tmp_path):
     """A header that promises more than the archive has is refused before anything is read."""
     (tmp_path / "big").write_bytes(header(RECORD, size=1 << 40).tobuf(tarfile.GNU_FORMAT) + bytes(2048))
     refused(tmp_path / "big", tmp_path, "beyond the archive's end")
@@ -59,7 +55,7 @@ def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
         refused(tmp_path / "none", tmp_path, "is not a tar|cut off|is empty")
 
 
-def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good: Members, tmp_path: Path) -> None:
+def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(good, tmp_path):
     """Between one block and a whole record of zeros stand behind the first block of the end mark."""
     path = write_archive(tmp_path / "sound", list(good.items()))
     sound = path.read_bytes()
@@ -103,7 +99,7 @@ BOMB = 120_000_000
 """
 
 
-def hollow(path: Path, members: Members, name: str) -> Path:
+def hollow(path, members, name):
     """Write a tar in which a member has `BOMB` zeros, which take no place on the disk."""
     with path.open("wb") as f:
         for member, data in members.items():
@@ -118,7 +114,7 @@ def hollow(path: Path, members: Members, name: str) -> Path:
     return path
 
 
-def claiming(good: Members, name: str) -> Members:
+def claiming(good, name):
     """Return members of which the records say that one has `BOMB` bytes, with the manifest left as it is."""
     record = json.loads(good[RECORD])
     for file in record["files"]:
@@ -127,7 +123,7 @@ def claiming(good: Members, name: str) -> Members:
     return {**good, RECORD: json.dumps(record).encode()}
 
 
-def test_bombs_are_refused_in_little_memory_and_on_little_disk(good: Members, tmp_path: Path) -> None:
+def test_bombs_are_refused_in_little_memory_and_on_little_disk(good, tmp_path):
     """Tars with holes: a member of 120 MB where the records have a small one, or say so themselves."""
     rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
     bombs = [

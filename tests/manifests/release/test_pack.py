@@ -1,22 +1,22 @@
-"""Pack: the same bytes every time, of sound builds alone, resumed after a kill."""
-
-from __future__ import annotations
+"""Pack: the same bytes every time, of sound builds alone, resumed after a kill; what goes into which archive."""
 
 import os
+import re
 import shutil
-import tarfile
 from pathlib import Path
 
 import pytest
-from packs import Make, Packs, archive_paths, killed, packed, tree, usage_of
+from damage import edit_manifest
+from packs import TOP, archive_paths, killed, packed, tree, usage_of
 
 from corruptset.errors import BuildError, MachineError, VerificationError
 from corruptset.manifests.disk.lock import locked
 from corruptset.manifests.release import pack as packing
 from corruptset.manifests.release.unpack import unpack
+from corruptset.manifests.verify.ladder import verify_directory
 
 
-def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twice_packed_is_the_same(packs, tmp_path, monkeypatch):
     """Also under another umask, from a copy with other times and permissions, named relatively from another
     directory.
     """
@@ -35,36 +35,83 @@ def test_twice_packed_is_the_same(packs: Packs, tmp_path: Path, monkeypatch: pyt
     assert tree(one.path) == tree(tmp_path / "copied" / "two")
 
 
-def test_a_tar_says_nothing_of_whoever_made_it(packs: Packs) -> None:
-    with tarfile.open(archive_paths(packs()[1])[0]) as t:
-        members = t.getmembers()
-    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode, m.type) for m in members} == {
-        (0, 0, 0, "", "", 0o644, tarfile.REGTYPE)
-    }
-    assert {tuple(m.pax_headers) for m in members} == {(), ("path",)}  # names with umlauts
+def plain(bag):
+    """Return name -> sets, without what no other pack has in its names."""
+    start = re.compile(r"tiny-c-1\.0\.0-[0-9a-f]{12}-")
+    assert len({start.match(a.name)[0] for a in bag.archives}) == 1
+    return {start.sub("", a.name): a.sets for a in bag.archives}
 
 
-DAMAGE = {
-    "an image": ("images/fog/3/1 a dog/deep/rex.png", lambda p: p.write_bytes(p.read_bytes()[:-1] + b"\1")),
-    "an image cut": ("images/fog/3/1 a dog/deep/rex.png", lambda p: p.write_bytes(p.read_bytes()[:-1])),
-    "an image gone": ("images/fog/3/1 a dog/deep/rex.png", Path.unlink),
-    "a shard": ("hdf5/clean-00001.h5", lambda p: p.write_bytes(p.read_bytes()[:-1] + b"\1")),
-    "rows": ("sets/clean.jsonl", lambda p: p.write_bytes(p.read_bytes().replace(b"0", b"1", 1))),
-    "samples": ("samples.jsonl", lambda p: p.write_bytes(p.read_bytes().replace(b"0", b"1", 1))),
-    "manifest": ("manifest.json", lambda p: p.write_bytes(p.read_bytes().replace(b'"numpy"', b'"Numpy"', 1))),
-    "the sheet": ("contact.png", lambda p: p.write_bytes(p.read_bytes()[:-1] + b"\1")),
-}
+def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
+    root = dataset()
+    # a chain goes with its first stage
+    weather = ("fog-3+gaussian_noise-5", "fog/3")
+    assert plain(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
+    edit_manifest(root, lambda m: m["sets"][2].update(role="validation"), reseal=True)
+    assert list(plain(packed(root, tmp_path / "extra")))[1] == "extra.tar"
+    by_set = list(plain(packs(by="set")[1]))
+    assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 
 
-def test_a_damaged_build_is_refused_by_name(dataset: Make, tmp_path: Path) -> None:
-    for number, (path, change) in enumerate(DAMAGE.values()):
-        root = dataset()
+def test_archives_are_split_between_sets_and_then_between_files(packs, tmp_path):
+    root, whole = packs({"repeat": 8, "containers": ("folder",)})
+    weather = next(a.bytes for a in whole.archives if "weather" in a.name)
+    between_sets = packed(root, tmp_path / "sets", max_bytes=weather - 20_000)
+    assert {a.sets for a in between_sets.archives if "weather" in a.name} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
+    assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
+    most = between_sets.archives[0].bytes * 3 // 4
+    bag = packed(root, tmp_path / "files", max_bytes=most)
+    assert all(a.bytes <= most for a in bag.archives[:-1])
+    pieces = [p for p in archive_paths(bag) if "clean" in p.name]
+    assert len(pieces) > 1
+    first = unpack(pieces[:1], tmp_path / "u")
+    # half of a set is no set
+    assert (first.sets, verify_directory(first.path).problems) == ([], [])
+    assert unpack(pieces[1:], tmp_path / "u").sets == ["clean"]
+    assert verify_directory(first.path).problems == []
+    assert not unpack(archive_paths(bag), tmp_path / "u").absent
+    assert tree(first.path) == tree(root)
+    with pytest.raises(BuildError, match="too small"):
+        packed(root, tmp_path / "none", max_bytes=most // 8)
+
+
+def test_what_a_pack_needs_is_known_before(templates, tmp_path, monkeypatch):
+    kinds = {"set": {"containers": ("folder",)}, "family": {"encoding_format": "jpeg"}}
+    for by, options in kinds.items():
+        asked = []
+        monkeypatch.setattr(packing, "check_space", lambda out, needed, *_, asked=asked: asked.append(needed))
+        bag = packed(templates(**options), tmp_path / by, by=by)
+        # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
+        assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)
+
+
+def changed_end(path):
+    path.write_bytes(path.read_bytes()[:-1] + b"\1")
+
+
+def replaced(old, new):
+    return lambda path: path.write_bytes(path.read_bytes().replace(old, new, 1))
+
+
+REX = "images/fog/3/1 a dog/deep/rex.png"
+DAMAGE = [
+    (REX, changed_end),
+    (REX, Path.unlink),
+    ("hdf5/clean-00001.h5", changed_end),
+    ("sets/clean.jsonl", replaced(b"0", b"1")),
+    ("samples.jsonl", replaced(b"0", b"1")),
+    ("manifest.json", replaced(b'"numpy"', b'"Numpy"')),
+]
+
+
+def test_a_damaged_build_is_refused_by_name(dataset, tmp_path):
+    for number, (path, change) in enumerate(DAMAGE):
+        root, out = dataset(), tmp_path / f"p{number}"
         change(root / path)
         with pytest.raises(VerificationError) as e:
-            packed(root, tmp_path / f"p{number}")
+            packed(root, out)
         assert path in str(e.value)
-        assert not (tmp_path / f"p{number}/SHA256SUMS").exists()
-        assert not list((tmp_path / f"p{number}").rglob("*.part"))
+        assert not [*out.glob("SHA256SUMS"), *out.rglob("*.part")]
     # and a link is not followed
     root = dataset()
     path = root / "images/fog/3/1 a dog/deep"
@@ -74,66 +121,48 @@ def test_a_damaged_build_is_refused_by_name(dataset: Make, tmp_path: Path) -> No
         packed(root, tmp_path / "p")
 
 
-def test_where_something_else_is_nothing_is_packed(packs: Packs, tmp_path: Path) -> None:
+def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_path):
     root, bag = packs()
-    with pytest.raises(BuildError, match="finished pack"):
-        packed(root, bag.path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("x")
-    with pytest.raises(BuildError, match="not empty"):
-        packed(root, tmp_path / "other")
-    with pytest.raises(BuildError, match="inside the build"):
-        packed(root, root / "archives")
     (tmp_path / "begun/.corruptset/parts").mkdir(parents=True)  # another build's
-    with pytest.raises(BuildError, match="not empty"):
-        packed(root, tmp_path / "begun")
+    places = {bag.path: "finished pack", tmp_path / "other": "not empty", root / "archives": "inside the build"}
+    for out, said in (places | {tmp_path / "begun": "not empty"}).items():
+        with pytest.raises(BuildError, match=said):
+            packed(root, out)
+    works = {
+        "p/.corruptset/pack.lock": lambda: packed(root, tmp_path / "p"),
+        f"u/{TOP}/.corruptset/unpack.lock": lambda: unpack(archive_paths(bag), tmp_path / "u"),
+    }
+    for lock, work in works.items():
+        with locked(tmp_path / lock, "busy"), pytest.raises(BuildError, match="Another process"):
+            work()
+        work()
 
 
-@pytest.mark.parametrize("at", [1, 37])
-def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(
-    packs: Packs, tmp_path: Path, at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):
     root, whole = packs(by="set")
-    killed("pack", at, root, tmp_path / "p")
+    killed("pack", 37, root, tmp_path / "p")
     stood = {p.name: p.stat() for p in (tmp_path / "p/data").glob("*.tar")}
-    assert bool(stood) == (at > 1)
-    if stood:
-        with pytest.raises(BuildError, match="other options"):
-            packed(root, tmp_path / "p", by="family")
-    asked: list[int] = []
+    assert stood
+    with pytest.raises(BuildError, match="other options"):
+        packed(root, tmp_path / "p", by="family")
+    asked = []
     monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
     packed(root, tmp_path / "other", by="set")
     bag = packed(root, tmp_path / "p", by="set")
     assert (bag.kept, asked[1]) == (len(stood), asked[0] - sum(s.st_size for s in stood.values()))
     assert tree(bag.path) == tree(whole.path)
-    assert {name: (tmp_path / "p/data" / name).stat().st_mtime_ns for name in stood} == {
-        name: s.st_mtime_ns for name, s in stood.items()
-    }
+    times = {name: (tmp_path / "p/data" / name).stat().st_mtime_ns for name in stood}
+    assert times == {name: s.st_mtime_ns for name, s in stood.items()}
     assert not list(bag.path.rglob("*.part"))
 
 
-def test_two_at_once_are_refused(packs: Packs, tmp_path: Path) -> None:
-    root, bag = packs()
-    with locked(tmp_path / "p/.corruptset/pack.lock", "busy"), pytest.raises(BuildError, match="Another process"):
-        packed(root, tmp_path / "p")
-    packed(root, tmp_path / "p")
-    with (
-        locked(tmp_path / "u" / root.name / ".corruptset/unpack.lock", "busy"),
-        pytest.raises(BuildError, match="Another process"),
-    ):
-        unpack(archive_paths(bag), tmp_path / "u")
-    unpack(archive_paths(bag), tmp_path / "u")
-
-
-def test_without_room_nothing_is_packed(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, whole = packs(by="set")
-    with monkeypatch.context() as patched:
-        patched.setattr(shutil, "disk_usage", usage_of(1000))
-        needs = r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
-        for manifest_only in (False, True):
-            with pytest.raises(MachineError, match=needs) as caught:
-                packed(root, tmp_path / "p", manifest_only=manifest_only)
-            assert caught.value.exit_code == 3
+def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
+    needs = r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
+    for manifest_only in (False, True):
+        with pytest.raises(MachineError, match=needs) as caught:
+            packed(packs()[0], tmp_path / "p", manifest_only=manifest_only)
+        assert caught.value.exit_code == 3
     assert not (tmp_path / "p").exists()
-    bag = packed(root, tmp_path / "p", by="set")  # also with other options: nothing was begun
-    assert tree(bag.path) == tree(whole.path)
