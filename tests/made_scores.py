@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from corruptset.scores.published import EXTRA, FIFTEEN
-from corruptset.scores.records import SCORES_VERSION, Scores
+from corruptset.scores.records import SCORES_VERSION, Fragile, Scores
 
 DIGEST = "sha256:" + "1" * 64
 OTHER = "sha256:" + "2" * 64
@@ -17,7 +15,7 @@ STAGES = ["sp010", "ga020", "ro030", "ro-30"]
 DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posterize"]
 
 
-def bare(model: str = "net", **changes: Any) -> dict[str, Any]:
+def bare(model="net", **changes):
     """Return the JSON of scores that has nothing but one clean set."""
     mappings = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case")
     known = {
@@ -27,18 +25,18 @@ def bare(model: str = "net", **changes: Any) -> dict[str, Any]:
     return {**dict.fromkeys(Scores.model_fields), **{name: {} for name in mappings}, **known, **changes}
 
 
-def set_score(accuracy: float) -> dict[str, Any]:
+def set_score(accuracy):
     """Return the scores of one set."""
     bounds = [max(0.0, accuracy - 0.02), min(1.0, accuracy + 0.02)]
     return {"n": 200, "accuracy": accuracy, "top5": None, "rank": None, "probability": None, "interval": bounds}
 
 
-def resamples(seed: int = 0, units: int = 200, **values: Any) -> dict[str, Any]:
+def resamples(seed=0, units=200, **values):
     """Return resamples of scores."""
     return {"seed": seed, "units": units, "values": {name: list(map(float, some)) for name, some in values.items()}}
 
 
-def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
+def full(number=0, model=None):
     """Return the JSON of scores with everything; lower numbers are better models."""
     rng = np.random.default_rng(number)
     strength, clean = 0.9 - 0.06 * number, round(0.97 - 0.02 * number, 4)
@@ -77,7 +75,7 @@ def full(number: int = 0, model: str | None = None) -> dict[str, Any]:
     )
 
 
-def small(number: int = 0, model: str | None = None) -> dict[str, Any]:
+def small(number=0, model=None):
     """Return the JSON of scores with little of what takes long to draw."""
     scores = full(number, model)
     kept = ("clean", "fog", "frost")
@@ -85,10 +83,10 @@ def small(number: int = 0, model: str | None = None) -> dict[str, Any]:
     return {**scores, "sets": sets, "profiles": {name: scores["profiles"][name] for name in DEGRADATIONS[:2]}}
 
 
-def profile(strength: float) -> dict[str, Any]:
+def profile(strength):
     """Return a profile that falls with the level."""
     accuracy = [round(float(0.97 * strength ** (level / 4)), 4) for level in range(31)]
-    below: dict[str, Any] = dict.fromkeys(("0.9", "0.5", "0.1"))
+    below = dict.fromkeys(("0.9", "0.5", "0.1"))
     for threshold in below:
         level = next((level for level, value in enumerate(accuracy) if value < float(threshold)), None)
         if level is not None:
@@ -99,7 +97,7 @@ def profile(strength: float) -> dict[str, Any]:
     return {"levels": list(range(31)), **known, "first_below": below}
 
 
-def two_factor(accuracy: float, cv: float, rng: np.random.Generator) -> dict[str, Any]:
+def two_factor(accuracy, cv, rng):
     """Return two-factor scores, with the order effects of four stages."""
     effects = []
     for a, b in combinations(STAGES, 2):
@@ -114,12 +112,9 @@ def two_factor(accuracy: float, cv: float, rng: np.random.Generator) -> dict[str
     }  # fmt: skip
 
 
-def fragile(rate: float) -> dict[str, Any]:
+def fragile(rate):
     """Return fragile rates of one group."""
-    rates = {
-        "loose_shift": rate, "strict_shift": rate / 10, "loose_shrink": 1.2 * rate, "strict_shrink": rate / 8,
-        "label_change_shift": 1.1 * rate,
-    }  # fmt: skip
+    rates = {name: rate * (1 + place / 10) for place, name in enumerate(Fragile.model_fields)}
     counts = {"minimal": 5, "anchors": 400}
     return {
         name: {"rate": r, "positive": 0.6 * r, "negative": 0.4 * r, "interval": [0.9 * r, 1.1 * r], **counts}
@@ -127,12 +122,12 @@ def fragile(rate: float) -> dict[str, Any]:
     }
 
 
-def valid(*compared: dict[str, Any]) -> list[Scores]:
+def valid(*compared):
     """Return the scores of their JSON."""
     return [Scores.model_validate(one) for one in compared]
 
 
-def write(folder: Path, *compared: dict[str, Any] | Scores) -> list[Path]:
+def write(folder, *compared):
     """Write scores files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{number}.json" for number in range(len(compared))]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
-
-from corruptset.scores.outcomes import Outcome
 
 Arrays = Mapping[str, np.ndarray]
 
 
-def logits_of(images: int, classes: int, *, seed: int = 0) -> np.ndarray:
+def logits_of(images, classes, *, seed=0):
     """Return logits (images, classes) with ties, zeros and negative rows."""
     rng = np.random.default_rng(seed)
     logits = (rng.standard_normal((images, classes)) * 3).astype(np.float32)
@@ -26,7 +22,7 @@ def logits_of(images: int, classes: int, *, seed: int = 0) -> np.ndarray:
     return logits
 
 
-def kinds(logits: np.ndarray, labels: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
+def kinds(logits, labels):
     """Return the same predictions in all four kinds."""
     powers = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True).astype(np.float64))
     probs = powers / powers.sum(axis=1, keepdims=True)
@@ -39,7 +35,7 @@ def kinds(logits: np.ndarray, labels: np.ndarray) -> dict[str, dict[str, np.ndar
     }
 
 
-def plain_outcome(kind: str, arrays: Arrays, row: int, label: int) -> dict[str, Any]:
+def plain_outcome(kind, arrays, row, label):
     """Return what one image's predictions come down to, class by class."""
     if kind == "rank":
         rank = int(arrays["rank_true"][row])
@@ -57,7 +53,7 @@ def plain_outcome(kind: str, arrays: Arrays, row: int, label: int) -> dict[str, 
     return {"correct": order[0] == label, "top5": label in order[:5], "predicted": order[0], **known}
 
 
-def check(outcome: Outcome, kind: str, arrays: Arrays, labels: np.ndarray) -> None:
+def check(outcome, kind, arrays, labels):
     """Hold the outcome of a set to the plain loop's; rows stand in the data set's order."""
     rows = [plain_outcome(kind, arrays, row, label) for row, label in enumerate(labels.tolist())]
     for field, values in vars(outcome).items():
@@ -68,7 +64,7 @@ def check(outcome: Outcome, kind: str, arrays: Arrays, labels: np.ndarray) -> No
             np.testing.assert_allclose(values, wanted, rtol=1e-5, atol=1e-30, err_msg=field)
 
 
-def write_folder(folder: Path, sets: Mapping[str, Arrays], *, compressed: bool = False) -> Path:
+def write_folder(folder, sets, *, compressed=False):
     """Write <set id>.npz for each set."""
     for name, arrays in sets.items():
         path = folder / f"{name}.npz"
@@ -77,7 +73,7 @@ def write_folder(folder: Path, sets: Mapping[str, Arrays], *, compressed: bool =
     return folder
 
 
-def joined(sets: Mapping[str, Arrays]) -> dict[str, np.ndarray]:
+def joined(sets):
     """Return the rows of all sets one behind the other, with a column set_id."""
     rows = {name: len(next(iter(arrays.values()))) for name, arrays in sets.items()}
     first = next(iter(sets.values()))
@@ -85,10 +81,10 @@ def joined(sets: Mapping[str, Arrays]) -> dict[str, np.ndarray]:
     return {"set_id": np.repeat(list(rows), list(rows.values())), **columns}
 
 
-def write_csv(path: Path, columns: Arrays) -> Path:
+def write_csv(path, columns):
     """Write columns as docs/evaluate.md describes the CSV file."""
     begins = {"top": ("top", 1), "logits": ("logit_", 0), "probs": ("prob_", 0)}
-    cells: dict[str, Sequence[Any]] = {}
+    cells = {}
     for name, values in columns.items():
         word, first = begins.get(name, (name, 0))
         parts = enumerate(values.T, first) if name in begins else [("", values)]

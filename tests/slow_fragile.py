@@ -62,36 +62,27 @@ def slow_flips(records, right, predicted, shrunk):
     return rows
 
 
-def slow_images(rows, group, score):
-    """Return rate, positive, negative and minimal images of each image that has anchors."""
-    out = {}
+def slow_rates(rows, group, score, seed):
+    """Return the rates of a group, averaged over images, its anchors, and the interval; None where no anchor counts.
+
+    The interval is the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; an image
+    without anchors counts in no mean.
+    """
+    images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):
         counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
-        if counted:
-            fragile = [row["right"] for row in counted if row[score]]
-            shares = [n / len(counted) for n in (len(fragile), sum(fragile), len(fragile) - sum(fragile))]
-            out[source] = (*shares, sum(fragile))
-    return out
-
-
-def slow_rates(rows, group, score):
-    """Return the rates of a group, averaged over images, and the number of anchors; None where none counts."""
-    images = slow_images(rows, group, score).values()
-    if not images:
+        right = [row["right"] for row in counted if row[score]]
+        shares = [n / len(counted) for n in (len(right), sum(right), len(right) - sum(right))] if counted else []
+        images.append([*shares, sum(right)] if counted else None)
+        anchors += len(counted)
+    if not anchors:
         return None
-    means = [sum(values) / len(images) for values in zip(*images, strict=True)]
-    anchors = sum(row["group"] == group and row[score] is not None for row in rows)
-    return dict(zip(("rate", "positive", "negative", "minimal", "anchors"), (*means, anchors), strict=True))
-
-
-def slow_interval(rates, seed):
-    """Return the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; None: an image
-    without a rate.
-    """
-    means = []
-    for first in range(0, 1000, 100):
+    means = np.mean([image for image in images if image is not None], axis=0).tolist()
+    rates = dict(zip(("rate", "positive", "negative", "minimal"), means, strict=True))
+    resampled = []
+    for first in range(0, 1000 if len(images) > 1 else 0, 100):
         generator = np.random.Generator(np.random.Philox(key=[seed, first]))
-        for drawn in generator.integers(0, len(rates), (100, len(rates)), dtype=np.int64).tolist():
-            values = [rate for rate in (rates[i] for i in drawn) if rate is not None]
-            means += [sum(values) / len(values)] if values else []
-    return (float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))) if means else None
+        for drawn in generator.integers(0, len(images), (100, len(images)), dtype=np.int64).tolist():
+            own = [images[i][0] for i in drawn if images[i] is not None]
+            resampled += [sum(own) / len(own)] if own else []
+    return {**rates, "anchors": anchors}, np.quantile(resampled, [0.025, 0.975]) if resampled else None

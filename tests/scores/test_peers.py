@@ -11,6 +11,7 @@ import numpy as np
 import plain_scores
 import pytest
 import unbuilt
+from predictions import write_folder
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -33,11 +34,9 @@ def write_logits(data, folder, seed):
     rng = np.random.default_rng(seed)
     logits = {}
     for name in data:
-        values = rng.normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
-        values[np.arange(len(values)), data[name].labels] += rng.uniform(0, 3)
-        logits[name] = values
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        np.savez(folder / f"{name}.npz", logits=values)
+        logits[name] = rng.normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+        logits[name][np.arange(len(data.samples)), data[name].labels] += rng.uniform(0, 3)
+    write_folder(folder, {name: {"logits": values} for name, values in logits.items()})
     return logits
 
 
