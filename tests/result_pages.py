@@ -7,11 +7,11 @@ import io
 
 import made_scores
 import numpy as np
+from html_tree import read_html
 from PIL import Image
 from unbuilt import made_up
 
 import corruptset
-from corruptset.scores.records import Scores
 
 SETS = """
 [[sets]]
@@ -35,13 +35,18 @@ def build(shared, name="results", more=SETS, **options):
 
 def full(data, *names):
     """Return made-up scores with everything, as if they were of this data set."""
-    return [Scores.model_validate(made_scores.full(n, name) | {"digest": data.digest}) for n, name in enumerate(names)]
+    return made_scores.valid(*(made_scores.full(n, name) | {"digest": data.digest} for n, name in enumerate(names)))
 
 
 def scored(data, *names, **options):
     """Return made-up predictions of some models, and their scores."""
     predictions = [made_up(data, seed, name, **options) for seed, name in enumerate(names)]
     return [corruptset.score(data, one) for one in predictions], predictions
+
+
+def reported(data, scores, out, **options):
+    """Make a page of results and read it."""
+    return read_html(corruptset.report(data, scores, out, **options).file)
 
 
 def tables(page):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from html_tree import read_html
-from result_pages import build, full, scored
-
-import corruptset
+from result_pages import build, full, reported, scored
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +15,7 @@ def data(shared):
 def everything(data, tmp_path_factory):
     """A page of three models with something of everything."""
     scores = full(data, "net-a", "net-b", "net-c")
-    return read_html(corruptset.report(data, scores, tmp_path_factory.mktemp("report") / "r.html").file), scores
+    return reported(data, scores, tmp_path_factory.mktemp("report") / "r.html"), scores
 
 
 @pytest.fixture(scope="session")
@@ -26,4 +23,4 @@ def flips(data, tmp_path_factory):
     """A page of two models with their predictions."""
     scores, predictions = scored(data, "net-a", "net-b")
     out = tmp_path_factory.mktemp("report") / "r.html"
-    return read_html(corruptset.report(data, scores, out, predictions=predictions).file), predictions
+    return reported(data, scores, out, predictions=predictions), predictions

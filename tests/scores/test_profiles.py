@@ -62,18 +62,16 @@ def test_levels_where_they_fall_and_the_mean_of_all(data):
     assert (never.level, never.change, never.changed) == (0, "unchanged", 0)
 
 
-def test_levels_that_only_some_have(tmp_path, data):
-    some = {"black_lines/01", "black_lines/05", "posterize/05", "posterize/09", "clean"}
-    few = unbuilt.data_set(tmp_path / "few", "image-degrade-30", COUNT, only=some.__contains__)
-    scores = corruptset.score(few, falling(few, {"black_lines": 4}))
-    assert scores.profiles["black_lines"].levels == [0, 1, 5]
-    assert scores.mean_profile.levels == [0, 5]
+def test_levels_that_only_some_have(tmp_path):
+    def profiles(*sets, **options):
+        data = unbuilt.data_set(tmp_path / sets[0], "image-degrade-30", COUNT, only=sets.__contains__, **options)
+        return corruptset.score(data, falling(data, {"black_lines": 4}))
+
+    scores = profiles("black_lines/01", "black_lines/05", "posterize/05", "posterize/09")
+    assert (scores.profiles["black_lines"].levels, scores.mean_profile.levels) == ([0, 1, 5], [0, 5])
     assert scores.profiles["black_lines"].first_below["0.9"].changed is None
-    is_jpeg = {name for name in data.set_ids if name.startswith("jpeg")}
-    part = unbuilt.data_set(tmp_path / "jpeg", "image-degrade-30", COUNT, only=is_jpeg.__contains__, clean=False)
-    outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name in is_jpeg}
-    unclean = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
-    assert unclean.profiles["jpeg"].levels == list(range(1, 31))
+    jpeg = [f"jpeg/{level:02d}" for level in range(1, 31)]
+    assert profiles(*jpeg, clean=False).profiles["jpeg"].levels == list(range(1, 31))
 
 
 def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):

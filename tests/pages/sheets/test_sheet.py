@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
-from corruptset.pages.sheets.letters import HEADING, LEADING, NAME, fitted, font, width
-from corruptset.pages.sheets.sheet import BLANK, MOST_PIXELS, SheetLine, sheet, tile
+from corruptset.pages.sheets.letters import LEADING, NAME, fitted, font, width
+from corruptset.pages.sheets.sheet import BLANK, SheetLine, sheet, tile
 from corruptset.pages.sheets.style import GAP, LINE, PAPER, READABLE
 from pictures import painted
 
@@ -100,9 +100,7 @@ def test_names_are_whole_and_beside_nothing_else(side):
         assert abs(drawn.max() + 1 - font(NAME).getlength(fitted(name, pitch - GAP, 3)[0])) <= 3, name
 
 
-def test_a_long_title_keeps_its_beginning_and_its_end():
-    shown = fitted("imagenet-c 1.0.0, seed 0: " + "folder/" * 60 + "n0001.png", 464, 4, HEADING)
-    assert (len(shown), shown[0][:26], shown[-1][-10:]) == (4, "imagenet-c 1.0.0, seed 0: ", "/n0001.png")
+def test_a_long_title_has_lines():
     cell = [("", painted(96, 96))]
     shapes = [pixels(sheet([SheetLine("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
     assert [(h - shapes[0][0], w) for h, w, _ in shapes] == [(LEADING * more, 480) for more in (0, 2, 3)]
@@ -118,10 +116,12 @@ def test_a_legend_says_what_colours_mean():
     assert len({int(np.nonzero((canvas == colour).all(axis=2))[0].min()) for _, colour in entries}) > 1
 
 
-def test_sheets_are_bounded():
-    wide, small = ([SheetLine(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(90)] for n in (200, 40))
-    assert 0.8 * MOST_PIXELS < np.prod(pixels(sheet(wide)).shape[:2]) <= MOST_PIXELS
-    assert count(sheet(small), 9) == 900 * 80 * 80
-    assert count(sheet(small[:9]), 9) == 90 * 120 * 120
-    assert count(sheet(small[:9], side=119), 9) == 90 * 80 * 80
+def test_sheets_are_bounded(monkeypatch):
+    most = 1_600_000
+    monkeypatch.setattr("corruptset.pages.sheets.sheet.MOST_PIXELS", most)
+    wide, small = ([SheetLine(f"r{i}", flat(9, *[(n, n)] * 10)) for i in range(9)] for n in (200, 40))
+    assert 0.8 * most < np.prod(pixels(sheet(wide)).shape[:2]) <= most
+    assert count(sheet(small), 9) == 90 * 80 * 80
+    assert count(sheet(small[:1]), 9) == 10 * 120 * 120
+    assert count(sheet(small[:1], side=119), 9) == 10 * 80 * 80
     assert pixels(sheet([])).size

@@ -21,6 +21,8 @@ from corruptset.scores.prediction_files import read_predictions
 
 SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
 ROW = np.arange(20)
+SOUND = kinds(logits_of(20, 10), ROW // 2)
+LOGITS, PROBS, TOP, RANK, P_TRUE = (array for arrays in SOUND.values() for array in arrays.values())
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def data(tmp_path_factory):
 @pytest.fixture
 def sets():
     """Sound logits of each set, to be spoilt."""
-    return {name: {"logits": logits_of(20, 10, seed=seed)} for seed, name in enumerate(SETS)}
+    return {name: {"logits": LOGITS} for name in SETS}
 
 
 def refusal(path, data, **options):
@@ -44,11 +46,6 @@ def refusal(path, data, **options):
 
 def problems(path, data, **options):
     return refusal(path, data, **options)[1:-1]
-
-
-def of_kind(kind, sets, data):
-    labels = np.array([sample.label for sample in data.samples])
-    return {name: kinds(arrays["logits"], labels)[kind] for name, arrays in sets.items()}
 
 
 def test_names_of_sets(data, sets, tmp_path):
@@ -122,63 +119,52 @@ def test_of_another_data_set_and_of_a_part_of_this_one(data, sets, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["logits", "probs", "rank"])
-def test_values_that_are_not_finite(data, sets, kind, tmp_path, monkeypatch):
+def test_values_that_are_not_finite(data, kind, tmp_path, monkeypatch):
     """Wherever they are in a row, in each type, and in blocks of one row."""
-    sets = of_kind(kind, sets, data)
     name = "p_true" if kind == "rank" else kind
     words = "a p_true that is not finite" if kind == "rank" else "values that are not finite (NaN or infinite; a masked"
     for dtype in ("float16", "float32", "float64"):
         for value in (np.nan, -np.nan, np.inf, -np.inf):
-            spoilt = sets["clean"][name].astype(dtype)
+            spoilt = SOUND[kind][name].astype(dtype)
             spoilt.reshape(20, -1)[[2, 5, 6, 19], 0] = value
-            write_folder(tmp_path, {**sets, "clean": {**sets["clean"], name: spoilt}})
+            write_folder(tmp_path, {"clean": {**SOUND[kind], name: spoilt}})
             for size in (1 << 20, 1):
                 monkeypatch.setattr("corruptset.scores.prediction_files.reading.BLOCK_BYTES", size)
-                (line,) = problems(tmp_path, data)
+                (line,) = problems(tmp_path, data, sets=["clean"])
                 assert line.startswith(f"clean.npz: has 4 rows with {words}"), (dtype, value)
                 assert line.endswith(": row 2, row 5, row 6 and 1 more"), (dtype, value)
 
 
 FOURTH = ROW[:, None] == 3
-CASES = {
-    "logits": [
-        (lambda a: {"logits": a["logits"][:, :9]}, "has logits of shape (20, 9); expected (N, 10)"),
-        (lambda a: {"logits": a["logits"][:, 0]}, "has logits of shape (20,); expected (N, 10)"),
-        (lambda a: {"logits": a["logits"].astype(int)}, "has logits of int64; expected float16, float32"),
-        (lambda a: {"logits": a["logits"].astype(np.longdouble)}, "has logits of float128; expected float16"),
-        (lambda a: {"logits": np.asfortranarray(a["logits"])}, "has logits stored column by column"),
-        (lambda a: {**a, "top": a["logits"].astype(int)}, "holds logits and top; expected one of logits"),
-        (lambda a: {"logit": a["logits"]}, "holds no predictions: it has no column that is known; expected"),
-        (lambda a: {**a, "index": ROW, "id": np.full(20, "a")}, "holds both index and id"),
-        (lambda a: {**a, "index": np.arange(19)}, "has columns of different lengths: index 19, logits 20"),
-        (lambda a: {**a, "id": np.array(["a"] * 20, object)}, "has id of object; expected text of a fixed width"),
-        (lambda a: {**a, "id": np.full(20, "a" * 5000)}, "has id of 5,000 characters; a name has at most"),
-        (lambda a: {**a, "set_id": np.full(20, "clean")}, "has a column set_id: a file of many"),
-    ],
-    "probs": [
-        (lambda a: {"probs": a["probs"] * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
-        (lambda a: {"probs": np.where(FOURTH, 0.3, a["probs"])}, "has 1 row whose values do not sum to 1"),
-        (lambda a: {"probs": a["probs"] / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row 0"),
-    ],
-    "top": [
-        (lambda a: {"top": np.where(FOURTH, [0, -1, 2, 3, 4], a["top"])}, "has 1 row with classes outside 0 to 9"),
-        (lambda a: {"top": np.where(FOURTH, [4, 1, 2, 3, 4], a["top"])}, "has 1 row with a class twice: row 3"),
-        (lambda a: {"top": np.tile(a["top"], 3)}, "has top of shape (20, 15); expected (N, 1 to 10)"),
-    ],
-    "rank": [
-        (lambda a: {**a, "rank_true": a["rank_true"] * 0 + 10}, "has 20 rows with a rank_true outside 0 to 9"),
-        (lambda a: {"rank_true": ROW * 0 + 1, "p_true": np.full(20, 0.9)}, "has 20 rows with a p_true above 0.5"),
-        (lambda a: {**a, "p_true": a["p_true"] * 0 + 2}, "has 20 rows with a p_true outside 0 to 1: row 0, "),
-        (lambda a: {"p_true": a["p_true"]}, "holds p_true; expected one of logits, probs, top, or rank_true"),
-    ],
-}
+CASES = [
+    ({"logits": LOGITS[:, :9]}, "has logits of shape (20, 9); expected (N, 10)"),
+    ({"logits": LOGITS[:, 0]}, "has logits of shape (20,); expected (N, 10)"),
+    ({"logits": LOGITS.astype(int)}, "has logits of int64; expected float16, float32"),
+    ({"logits": LOGITS.astype(np.longdouble)}, "has logits of float128; expected float16"),
+    ({"logits": np.asfortranarray(LOGITS)}, "has logits stored column by column"),
+    ({"logits": LOGITS, "top": TOP}, "holds logits and top; expected one of logits"),
+    ({"logit": LOGITS}, "holds no predictions: it has no column that is known; expected"),
+    ({"logits": LOGITS, "index": ROW, "id": np.full(20, "a")}, "holds both index and id"),
+    ({"logits": LOGITS, "index": np.arange(19)}, "has columns of different lengths: index 19, logits 20"),
+    ({"logits": LOGITS, "id": np.array(["a"] * 20, object)}, "has id of object; expected text of a fixed width"),
+    ({"logits": LOGITS, "id": np.full(20, "a" * 5000)}, "has id of 5,000 characters; a name has at most"),
+    ({"logits": LOGITS, "set_id": np.full(20, "clean")}, "has a column set_id: a file of many"),
+    ({"probs": PROBS * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1"),
+    ({"probs": np.where(FOURTH, 0.3, PROBS)}, "has 1 row whose values do not sum to 1"),
+    ({"probs": PROBS / 2}, "has 20 rows whose values do not sum to 1 (within 0.01): row 0"),
+    ({"top": np.where(FOURTH, [0, -1, 2, 3, 4], TOP)}, "has 1 row with classes outside 0 to 9"),
+    ({"top": np.where(FOURTH, [4, 1, 2, 3, 4], TOP)}, "has 1 row with a class twice: row 3"),
+    ({"top": np.tile(TOP, 3)}, "has top of shape (20, 15); expected (N, 1 to 10)"),
+    ({"rank_true": RANK * 0 + 10, "p_true": P_TRUE}, "has 20 rows with a rank_true outside 0 to 9"),
+    ({"rank_true": RANK * 0 + 1, "p_true": np.full(20, 0.9)}, "has 20 rows with a p_true above 0.5"),
+    ({"rank_true": RANK, "p_true": P_TRUE * 0 + 2}, "has 20 rows with a p_true outside 0 to 1: row 0, "),
+    ({"p_true": P_TRUE}, "holds p_true; expected one of logits, probs, top, or rank_true"),
+]
 
 
-@pytest.mark.parametrize("kind", CASES)
-def test_what_a_file_may_not_hold(data, sets, kind, tmp_path):
-    for spoil, says in CASES[kind]:
-        spoilt = of_kind(kind, sets, data)
-        (line,) = problems(write_folder(tmp_path, {**spoilt, "clean": spoil(spoilt["clean"])}), data)
+def test_what_a_file_may_not_hold(data, tmp_path):
+    for arrays, says in CASES:
+        (line,) = problems(write_folder(tmp_path, {"clean": arrays}), data, sets=["clean"])
         assert line.startswith(f"clean.npz: {says}"), line
 
 

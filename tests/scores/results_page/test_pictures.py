@@ -10,8 +10,7 @@ import made_scores
 import numpy as np
 import predictions
 import pytest
-from html_tree import read_html
-from result_pages import build, full, pictures, scored, section, tables
+from result_pages import build, full, pictures, reported, scored, section, tables
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
@@ -60,8 +59,7 @@ def test_without_predictions_or_clean_images_it_says_so(everything, data, shared
     assert missing in section(everything[0], "failures").text
 
     def failures(of, scores, predicted):
-        corruptset.report(of, scores, tmp_path / "r.html", predictions=predicted)
-        return section(read_html(tmp_path / "r.html"), "failures")
+        return section(reported(of, scores, tmp_path / "r.html", predictions=predicted), "failures")
 
     scores, (one, other) = scored(data, "net-a", "net-b")
     without = Predictions("net-b", data.digest, {name: o for name, o in other.outcomes.items() if name != "clean"})
@@ -102,8 +100,7 @@ def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
 
 def test_the_sample_of_the_panels(data, tmp_path):
     scores, out = full(data, "net-a"), tmp_path / "r.html"
-    corruptset.report(data, scores, out, sample=data.samples[7].id)
-    page = read_html(out)
+    page = reported(data, scores, out, sample=data.samples[7].id)
     panels = section(page, "panels")
     assert f"One image ({data.samples[7].id}, class" in panels.text
     caption, figure = next(pair for pair in captions(panels).items() if pair[0].startswith("fade_black"))
@@ -114,17 +111,16 @@ def test_the_sample_of_the_panels(data, tmp_path):
     assert not (tmp_path / "none.html").exists()
     # by default the first image that all models have right
     own, predicted = scored(data, "net-a", "net-b", best=0.5)
-    corruptset.report(data, own, out, predictions=predicted)
+    page_of_both = reported(data, own, out, predictions=predicted)
     first = int(np.argmax(np.all([one.outcomes["clean"].correct for one in predicted], axis=0)))
     assert first > 0
-    assert f"One image ({data.samples[first].id}, class" in read_html(out).text
+    assert f"One image ({data.samples[first].id}, class" in page_of_both.text
     # images that were not unpacked are left out
     shutil.copytree(data.path, tmp_path / "d")
     there = [name for name in data.set_ids if not name.startswith("fade_black")]
     partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": there, "pieces": {}}
     (tmp_path / "d/PARTIAL.json").write_text(json.dumps(partial), "utf-8")
-    corruptset.report(tmp_path / "d", scores, out)
-    panels = section(read_html(out), "panels")
+    panels = section(reported(tmp_path / "d", scores, out), "panels")
     shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
     assert "The data set does not have this image." in panels.text

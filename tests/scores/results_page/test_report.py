@@ -11,7 +11,7 @@ from base64 import b64encode
 import made_scores
 import pytest
 from html_tree import read_html
-from result_pages import full, scored, section, tables
+from result_pages import full, reported, scored, section, tables
 
 import corruptset
 from corruptset.scores import report as home
@@ -174,8 +174,7 @@ def test_what_strangers_write_comes_out_as_text(data, tmp_path):
     (scores,), predictions = scored(corruptset.open(directory), payload)
     record = scores.as_json() | {"notes": [payload], "condition": payload, "baseline": payload, "style": {payload: 0.5}}
     record["profiles"]["fade_black"]["first_below"]["0.9"]["change"] = payload
-    corruptset.report(directory, made_scores.valid(record), tmp_path / "r.html", predictions=predictions)
-    page = read_html(tmp_path / "r.html")
+    page = reported(directory, made_scores.valid(record), tmp_path / "r.html", predictions=predictions)
     assert_inert(page)
     for name in ("panels", "failures", "notes", "made", "sets"):
         text = section(page, name).text
