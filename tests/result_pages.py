@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import Any
 
-import layouts
 import made_scores
 import numpy as np
-from html_tree import Node
+from html_tree import read_html
 from PIL import Image
 from unbuilt import made_up
 
 import corruptset
-from corruptset.manifests.reader import DataSet
-from corruptset.scores.outcomes import Predictions
-from corruptset.scores.records import Scores
 
 SETS = """
 [[sets]]
@@ -31,25 +26,30 @@ corruptions = ["brightness"]
 """
 
 
-def build(shared: layouts.Shared, name: str = "results", more: str = SETS, **options: Any) -> DataSet:
+def build(shared, name="results", more=SETS, **options):
     """Return a small data set: clean, two degradations, one corruption; 20 images."""
     return corruptset.open(
         shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options)
     )
 
 
-def full(data: DataSet, *names: str) -> list[Scores]:
+def full(data, *names):
     """Return made-up scores with everything, as if they were of this data set."""
-    return [Scores.model_validate(made_scores.full(n, name) | {"digest": data.digest}) for n, name in enumerate(names)]
+    return made_scores.valid(*(made_scores.full(n, name) | {"digest": data.digest} for n, name in enumerate(names)))
 
 
-def scored(data: DataSet, *names: str, **options: Any) -> tuple[list[Scores], list[Predictions]]:
+def scored(data, *names, **options):
     """Return made-up predictions of some models, and their scores."""
     predictions = [made_up(data, seed, name, **options) for seed, name in enumerate(names)]
     return [corruptset.score(data, one) for one in predictions], predictions
 
 
-def tables(page: Node) -> dict[str, tuple[list[str], list[list[str]]]]:
+def reported(data, scores, out, **options):
+    """Make a page of results and read it."""
+    return read_html(corruptset.report(data, scores, out, **options).file)
+
+
+def tables(page):
     """Return the tables of a page by caption: headings, and rows of cells."""
     found = {}
     for table in page.all("table"):
@@ -60,12 +60,12 @@ def tables(page: Node) -> dict[str, tuple[list[str], list[list[str]]]]:
     return found
 
 
-def section(page: Node, name: str) -> Node:
+def section(page, name):
     """Return a section by its anchor."""
     return page.one("section", id=name)
 
 
-def pictures(page: Node) -> dict[str, np.ndarray]:
+def pictures(page):
     """Return the pixels that each figure of a page shows, by the figure's id."""
     stored = {}
     for symbol in page.all("symbol"):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -13,55 +11,32 @@ from corruptset.manifests.records.models import RegionRecord
 STEPS = [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)]
 
 
-def region(
-    source: str, side: int, y: int, x: int, *, group: str | None = None, anchor: bool = True, role: str = "base"
-) -> RegionRecord:
+def region(source, side, y, x, **fields):
     """Return the record of a region; its row and column are of no account here."""
-    return RegionRecord(
-        source=source,
-        group=group or f"s{side}",
-        fraction=None,
-        side=side,
-        y=y,
-        x=x,
-        role=role,
-        row=0,
-        col=0,
-        anchor=anchor,
-    )
+    place = {"source": source, "side": side, "y": y, "x": x, "fraction": None, "row": 0, "col": 0}
+    return RegionRecord(**{"group": f"s{side}", "role": "base", "anchor": True, **place, **fields})
 
 
-def exhaustive(source: str, size: int, sides: Sequence[int], *, shrunk: bool = True) -> list[RegionRecord]:
+def exhaustive(source, size, sides, *, shrunk=True):
     """Return every region of some sides and every shrunk one, each once."""
     found = {(side, y, x): True for side in sides for y in range(size - side + 1) for x in range(size - side + 1)}
     for side, y, x in list(found) if shrunk else []:
-        for dy in range(3):
-            for dx in range(3):
-                found.setdefault((side - 2, y + dy, x + dx), False)
+        found = {(side - 2, y + dy, x + dx): False for dy in range(3) for dx in range(3)} | found
+    shrink = {"anchor": False, "role": "shrink"}
     return [
-        region(
-            source,
-            *place,
-            anchor=anchor,
-            group=f"s{place[0] if anchor else place[0] + 2}",
-            role="base" if anchor else "shrink",
-        )
+        region(source, *place, **({} if anchor else shrink | {"group": f"s{place[0] + 2}"}))
         for place, anchor in sorted(found.items())
     ]
 
 
-def data_of(records: Iterable[RegionRecord], *, kind: str = "crop", mode: str = "exhaustive", classes: int = 10) -> Any:
+def data_of(records, *, kind="crop", mode="exhaustive", classes=10):
     """Return what the scores of regions ask of a data set."""
     samples = [SimpleNamespace(index=index, region=record) for index, record in enumerate(records)]
-    recipe = {"regions": {"kind": kind, "mode": mode, "store": "images"}}
-    return SimpleNamespace(
-        samples=samples, classes=range(classes), manifest=SimpleNamespace(recipe=recipe), path="regions"
-    )
+    manifest = SimpleNamespace(recipe={"regions": {"kind": kind, "mode": mode, "store": "images"}})
+    return SimpleNamespace(samples=samples, classes=range(classes), manifest=manifest, path="regions")
 
 
-def slow_flips(
-    records: Sequence[RegionRecord], right: Sequence[bool], predicted: Sequence[int], shrunk: bool
-) -> list[dict[str, Any]]:
+def slow_flips(records, right, predicted, shrunk):
     """Return for each anchor what it is, and which of the five scores it counts in: True or False, None where it does
     not count.
     """
@@ -72,60 +47,42 @@ def slow_flips(
             continue
         beside = [of[place] for dy, dx in STEPS if (place := (r.source, r.side, r.y + dy, r.x + dx)) in of]
         inside = [of[r.source, r.side - 2, r.y + dy, r.x + dx] for dy in range(3) for dx in range(3)] if shrunk else []
-        shift, shrink = ([bool(right[j] != right[i]) for j in near] for near in (beside, inside))
-        change = [bool(predicted[j] != predicted[i]) for j in beside]
-        scores = {
-            "loose_shift": any(shift) if shift else None,
-            "strict_shift": all(shift) if shift else None,
-            "loose_shrink": any(shrink) if shrink else None,
-            "strict_shrink": all(shrink) if shrink else None,
-            "label_change_shift": any(change) if change else None,
-        }
-        rows.append(
-            {"source": r.source, "group": r.group, "right": bool(right[i]), "place": (r.side, r.y, r.x), **scores}
-        )
+        scores = {}
+        for name, near, values in (
+            ("{}_shift", beside, right),
+            ("{}_shrink", inside, right),
+            ("label_change_shift", beside, predicted),
+        ):
+            differs = [bool(values[j] != values[i]) for j in near]
+            scores[name.format("loose")] = any(differs) if differs else None
+            if "{}" in name:
+                scores[name.format("strict")] = all(differs) if differs else None
+        place = {"source": r.source, "group": r.group, "place": (r.side, r.y, r.x), "right": bool(right[i])}
+        rows.append({**place, **scores})
     return rows
 
 
-def slow_images(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[str, tuple[float, float, float, int]]:
-    """Return rate, positive, negative and minimal images of each image that has anchors."""
-    out = {}
+def slow_rates(rows, group, score, seed):
+    """Return the rates of a group, averaged over images, its anchors, and the interval; None where no anchor counts.
+
+    The interval is the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; an image
+    without anchors counts in no mean.
+    """
+    images, anchors = [], 0
     for source in dict.fromkeys(row["source"] for row in rows):
         counted = [row for row in rows if row["source"] == source and row["group"] == group and row[score] is not None]
-        if counted:
-            fragile = [row for row in counted if row[score]]
-            positive = sum(row["right"] for row in fragile)
-            out[source] = (
-                len(fragile) / len(counted),
-                positive / len(counted),
-                (len(fragile) - positive) / len(counted),
-                positive,
-            )
-    return out
-
-
-def slow_rates(rows: Sequence[dict[str, Any]], group: str, score: str) -> dict[str, float] | None:
-    """Return the rates of a group, averaged over images, and the number of anchors; None where none counts."""
-    images = slow_images(rows, group, score)
-    if not images:
+        right = [row["right"] for row in counted if row[score]]
+        shares = [n / len(counted) for n in (len(right), sum(right), len(right) - sum(right))] if counted else []
+        images.append([*shares, sum(right)] if counted else None)
+        anchors += len(counted)
+    if not anchors:
         return None
-    rate, positive, negative, minimal = (sum(values) / len(images) for values in zip(*images.values(), strict=True))
-    anchors = sum(row["group"] == group and row[score] is not None for row in rows)
-    return {"rate": rate, "positive": positive, "negative": negative, "minimal": minimal, "anchors": anchors}
-
-
-def slow_interval(rates: Sequence[float | None], seed: int, resamples: int = 1_000) -> tuple[float, float] | None:
-    """Return the middle 95 % of the mean rate over resamples of the images, drawn as `Bootstrap` says; None: an image
-    without a rate.
-    """
-    means = []
-    for first in range(0, resamples, 100):
-        count = min(100, resamples - first)
-        draws = np.random.Generator(np.random.Philox(key=[seed, first])).integers(
-            0, len(rates), (count, len(rates)), dtype=np.int64
-        )
-        for drawn in draws.tolist():
-            values = [rates[i] for i in drawn if rates[i] is not None]
-            if values:
-                means.append(sum(values) / len(values))  # type: ignore[arg-type]
-    return (float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))) if means else None
+    means = np.mean([image for image in images if image is not None], axis=0).tolist()
+    rates = dict(zip(("rate", "positive", "negative", "minimal"), means, strict=True))
+    resampled = []
+    for first in range(0, 1000 if len(images) > 1 else 0, 100):
+        generator = np.random.Generator(np.random.Philox(key=[seed, first]))
+        for drawn in generator.integers(0, len(images), (100, len(images)), dtype=np.int64).tolist():
+            own = [images[i][0] for i in drawn if images[i] is not None]
+            resampled += [sum(own) / len(own)] if own else []
+    return {**rates, "anchors": anchors}, np.quantile(resampled, [0.025, 0.975]) if resampled else None

@@ -19,46 +19,32 @@ def samples(tmp_path_factory):
 
 
 @settings(deadline=None, max_examples=8)
-@given(st.lists(st.booleans(), min_size=11, max_size=11), st.integers(0, 2**53 - 1))
-def test_all_images_first_and_then_each_resample(samples, flags, seed):
-    images = images_of(samples, seed)
-    (estimate,) = images.estimates({"x": np.array(flags)}).values()
+@given(st.lists(st.sampled_from([0, 1, np.nan]), min_size=11, max_size=11), st.integers(0, 2**53 - 1))
+def test_all_images_with_a_value_first_and_then_each_resample(samples, values, seed):
+    estimate = images_of(samples, seed).estimates({"x": np.array(values, np.float32)})["x"]
     assert estimate.shape == (1001,)
-    assert estimate[0] == pytest.approx(sum(flags) / 11)
-    for resample in (0, 1, 99):
-        rows = plain_scores.drawn(seed, 11, resample)
-        assert estimate[1 + resample] == pytest.approx(sum(flags[row] for row in rows) / 11)
-
-
-def test_only_images_with_a_value_count(samples):
-    values = np.arange(11, dtype=np.float32)
-    values[:8] = np.nan
-    (estimate,) = images_of(samples, 0).estimates({"x": values}).values()
-    assert estimate[0] == 9
-    for resample in range(20):
-        there = [values[row] for row in plain_scores.drawn(0, 11, resample) if row >= 8]
-        wanted = np.mean(there) if there else np.nan
-        assert estimate[1 + resample] == pytest.approx(wanted, nan_ok=True)
+    for place, rows in [(0, range(11)), *((1 + n, plain_scores.drawn(seed, 11, n)) for n in (0, 1, 99))]:
+        there = [values[row] for row in rows if values[row] == values[row]]
+        assert estimate[place] == pytest.approx(np.mean(there) if there else np.nan, nan_ok=True)
 
 
 def test_regions_are_drawn_with_their_image(tmp_path):
     place = {"group": "s8", "fraction": None, "side": 8, "role": "base", "row": 0, "col": 0, "anchor": False, "y": 0}
-    sizes = [(source, x) for source, size in enumerate([1, 4, 2]) for x in range(size)]
-    rows = [{"region": place | {"source": f"photo {source}", "x": x}} for source, x in sizes]
-    data = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows)
-    flags = np.array([1, 0, 1, 0, 0, 1, 1], bool)
-    images = images_of(data.samples, 5)
-    assert images.bootstrap.units == 3
-    (estimate,) = images.estimates({"x": flags}).values()
-    assert estimate[0] == pytest.approx(4 / 7)
     of_image = [[1], [0, 1, 0, 0], [1, 1]]
+    sizes = [(source, x) for source, flags in enumerate(of_image) for x in range(len(flags))]
+    rows = [{"region": place | {"source": f"photo {source}", "x": x}} for source, x in sizes]
+    samples = unbuilt.data_set(tmp_path, "fragile-cifar10", 7, samples=rows).samples
+    flags = np.concatenate(of_image).astype(bool)
+    images = images_of(samples, 5)
+    assert images.bootstrap.units == 3
+    estimate = images.estimates({"x": flags})["x"]
+    assert estimate[0] == pytest.approx(4 / 7)
     for resample in range(30):
         together = [flag for source in plain_scores.drawn(5, 3, resample) for flag in of_image[source]]
         assert estimate[1 + resample] == pytest.approx(np.mean(together))
     # of the chosen ones, too
-    images = images_of(data.samples[1:6], 5)
-    assert images.bootstrap.units == 2
-    assert images.estimates({"x": flags[1:6]})["x"][0] == pytest.approx(2 / 5)
+    chosen = images_of(samples[1:6], 5)
+    assert (chosen.bootstrap.units, chosen.estimates({"x": flags[1:6]})["x"][0]) == (2, pytest.approx(2 / 5))
 
 
 def test_every_set_and_every_model_has_the_same_resamples(samples):
@@ -76,13 +62,9 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
 
 
 def test_what_has_no_value_and_seeds_that_are_none(samples):
-    broken = np.array([0.5, np.nan, 0.25])
-    assert value(broken) == 0.5
-    assert replicates(broken) is None
-    assert interval_of(broken) == (0.25, 0.25)
-    nothing = np.array([np.nan, 0.5])
-    assert value(nothing) is None
-    assert interval_of(nothing) is None
+    for estimate, wanted in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
+        assert (value(np.array(estimate)), interval_of(np.array(estimate))) == wanted
+        assert replicates(np.array(estimate)) is None or estimate[0] != 0.5
     assert replicates(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
     for seed in (-1, 2**53, 1.5, True, "0"):
         with pytest.raises(ParameterError, match="seed is"):

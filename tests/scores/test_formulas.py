@@ -1,4 +1,4 @@
-"""The formulas on known curves, and on rows that others published; test_score.py has plain Python."""
+"""The formulas on rows that others published; test_score.py has plain Python."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ import numpy as np
 import plain_scores
 import pytest
 
-from corruptset.scores.formulas import aude, corruption_error, cv_percent, ratio, rb_index
+from corruptset.scores.formulas import corruption_error, cv_percent, ratio, rb_index
 
 
-def arrays(values: list[float]) -> list[np.ndarray]:
-    return [np.array([v, v]) for v in values]
-
-
-def test_curves_that_are_known_and_what_cannot_be_divided():
-    # the ends count half
-    assert aude(arrays([1, 0, 0, 0, 0, 0]))[0] == aude(arrays([0, 0, 0, 0, 0, 1]))[0] == pytest.approx(0.1)
-    assert aude(arrays([0, 1, 0, 0, 0, 0]))[0] == pytest.approx(0.2)
-    assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))).all()
-    assert np.isnan(rb_index(np.array([0.0]), [np.array([0.5])])).all()
-    assert np.isnan(cv_percent([np.array([0.0]), np.array([0.0])])).all()
+def test_what_cannot_be_divided_is_no_number():
+    for undefined in (
+        ratio(np.array([1.0]), np.array([0.0])),
+        rb_index(np.array([0.0]), [np.array([0.5])]),
+        cv_percent([np.array([0.0]), np.array([0.0])]),
+    ):
+        assert np.isnan(undefined).all()
 
 
 ROWS = list(csv.reader((Path(__file__).parent / "robustbench_imagenet_c.csv").read_text("utf-8").splitlines()))
-PRINTED = {"AlexNet": (21.12, 100.0), "Standard_R50": (39.48, 76.38), "Hendrycks2020AugMix": (49.33, 64.17)}
-PRINTED |= {
+PRINTED = {
+    "AlexNet": (21.12, 100.0),
+    "Standard_R50": (39.48, 76.38),
+    "Hendrycks2020AugMix": (49.33, 64.17),
     "Hendrycks2020Many": (52.9, 60.04),
     "Geirhos2018_SIN": (39.92, 76.67),
     "Tian2022Deeper_DeiT-B": (67.55, 41.7),

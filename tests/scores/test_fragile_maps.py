@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,23 +14,29 @@ from corruptset.errors import ParameterError, PredictionError
 from corruptset.scores.fragile_maps import crop_maps, fragile_maps, overlap, picture, write_maps
 from corruptset.scores.outcomes import Outcome
 
-BLUE, ORANGE, WHITE, DARK = (0, 114, 178), (230, 159, 0), (255, 255, 255), (96, 96, 96)
+BLUE, ORANGE, DARK = (0, 114, 178), (230, 159, 0), (96, 96, 96)
+GREEN, SKY, VERMILION = (0, 158, 115), (86, 180, 233), (213, 94, 0)
 
 
-def outcome_of(count: int, seed: int = 0, **more: Any) -> Outcome:
-    rng = np.random.default_rng(seed)
-    return Outcome(rng.random(count) < 0.7, probability=rng.random(count).astype(np.float32), **more)
+def outcome_of(count):
+    rng = np.random.default_rng(0)
+    return Outcome(rng.random(count) < 0.7, probability=rng.random(count).astype(np.float32))
+
+
+def colours(file):
+    """Return how many pixels of a picture have each colour."""
+    with Image.open(file) as made:
+        return {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
 
 
 def test_maps_are_the_slow_versions():
     records = exhaustive("a", 9, [4, 6]) + exhaustive("b/c", 8, [4, 6])
-    data = data_of(records[i] for i in np.random.default_rng(1).permutation(len(records)))
-    records = [s.region for s in data.samples]
+    records = [records[i] for i in np.random.default_rng(1).permutation(len(records))]
     outcome = outcome_of(len(records))
     rows = {(r["source"], *r["place"]): r for r in slow_flips(records, outcome.correct, outcome.correct, True)}
     of = {(r.source, r.side, r.y, r.x): i for i, r in enumerate(records)}
     for source, size, side in [("a", 9, 4), ("b/c", 8, 6)]:
-        maps = fragile_maps(data, {"clean": outcome}, source, side)
+        maps = fragile_maps(data_of(records), {"clean": outcome}, source, side)
         assert (maps.source, maps.side, maps.right.shape) == (source, side, (size - side + 1,) * 2)
         for y, x in np.ndindex(maps.right.shape):
             row, index = rows[source, side, y, x], of[source, side, y, x]
@@ -41,82 +46,67 @@ def test_maps_are_the_slow_versions():
     maps = fragile_maps(embedded, {"clean": Outcome(np.ones(36, bool))}, "a", 4)
     assert maps.shrink is maps.probability is None
     assert not maps.shift.any()
-
-
-def test_crops_of_a_table():
+    # crops of a table
     records = exhaustive("a", 9, [4])
-    outcome = outcome_of(len(records))
-    wanted = fragile_maps(data_of(records), {"clean": outcome}, "a", 4)
-    crops = SimpleNamespace(regions=lambda: iter(records))
-    table = SimpleNamespace(**{**vars(data_of(records)), "crops": lambda name: crops})
-    found = crop_maps(table, outcome, "a", 4)
+    outcome, data = outcome_of(len(records)), data_of(records)
+    data.crops = lambda name: SimpleNamespace(regions=lambda: iter(records))
+    wanted, found = fragile_maps(data, {"clean": outcome}, "a", 4), crop_maps(data, outcome, "a", 4)
     for name in ("right", "shift", "shrink", "probability"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
     with pytest.raises(PredictionError, match=r"3 predictions of the \d+ crops of the image 'a'"):
-        crop_maps(table, outcome_of(3), "a", 4)
+        crop_maps(data, outcome_of(3), "a", 4)
 
 
 def test_what_has_no_maps():
     records = exhaustive("a", 9, [4])
-    outcome = outcome_of(len(records))
-    for name, side, said in [
-        ("b", 4, "no regions of an image 'b'"),
-        ("a", 5, "has 0 of side 5"),
-        ("a", 2, "has 0 of side 2"),
-    ]:
-        with pytest.raises(ParameterError, match=said):
-            fragile_maps(data_of(records), {"clean": outcome}, name, side)
     block = [region("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]
-    with pytest.raises(ParameterError, match="anchor at every position"):
-        fragile_maps(data_of(block), {"clean": outcome_of(9)}, "a", 4)
-    for outcomes in ({}, {"clean": outcome_of(3)}):
-        with pytest.raises(PredictionError, match="every region"):
-            fragile_maps(data_of(records), outcomes, "a", 4)
+    whole = {"clean": outcome_of(len(records))}
+    for given, outcomes, name, side, error, says in (
+        (records, whole, "b", 4, ParameterError, "no regions of an image 'b'"),
+        (records, whole, "a", 5, ParameterError, "has 0 of side 5"),
+        (records, whole, "a", 2, ParameterError, "has 0 of side 2"),
+        (block, {"clean": outcome_of(9)}, "a", 4, ParameterError, "anchor at every position"),
+        (records, {}, "a", 4, PredictionError, "every region"),
+        (records, {"clean": outcome_of(3)}, "a", 4, PredictionError, "every region"),
+    ):
+        with pytest.raises(error, match=says):
+            fragile_maps(data_of(given), outcomes, name, side)
     with pytest.raises(ParameterError, match="no regions among its samples"):
-        write_maps(SimpleNamespace(samples=[SimpleNamespace(index=0, region=None)], path="d"), {}, "maps", 1)
+        write_maps(data_of([None]), {}, "maps", 1)
 
 
-def test_a_picture_has_the_colours_of_its_positions():
+def test_maps_are_written_by_image_and_a_picture_has_the_colours_of_its_positions(tmp_path):
     records = exhaustive("a", 32, [28])
     right = np.array([r.x < 3 for r in records])
     maps = fragile_maps(data_of(records), {"clean": Outcome(right, probability=right.astype(np.float32))}, "a", 28)
-    with Image.open(io.BytesIO(picture([maps]))) as made:
-        assert made.size[0] >= 640
-        colours = {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
+    found = colours(io.BytesIO(picture([maps])))
     # 5 x 5 positions of 5 x 5 pixels, right in columns 0 to 2: fragile are columns 2 (right) and 3 (wrong); of the
     # shrunk, columns 1 to 4
-    assert colours[BLUE] > 5 * 25
-    assert colours[ORANGE] > 5 * 25
-    assert colours[DARK] > 10 * 25
-
-
-def test_maps_are_written_by_image(tmp_path):
+    assert found[BLUE] > 5 * 25
+    assert found[ORANGE] > 5 * 25
+    assert found[DARK] > 10 * 25
     records = [r for name in ("x/a", "x/b", "c") for r in exhaustive(name, 12, [5, 8])]
-    outcome = outcome_of(len(records))
-    files = write_maps(data_of(records), {"clean": outcome}, tmp_path, 2)
+    outcomes = {"clean": outcome_of(len(records))}
+    files = write_maps(data_of(records), outcomes, tmp_path, 2)
     assert [f.relative_to(tmp_path).as_posix() for f in files] == ["x/a.png", "x/b.png"]
-    maps = [fragile_maps(data_of(records), {"clean": outcome}, "x/b", side) for side in (5, 8)]
-    assert files[1].read_bytes() == picture(maps)
-    assert len(write_maps(data_of(records), {"clean": outcome}, tmp_path / "all", 9)) == 3
+    assert files[1].read_bytes() == picture([fragile_maps(data_of(records), outcomes, "x/b", n) for n in (5, 8)])
+    assert len(write_maps(data_of(records), outcomes, tmp_path / "all", 9)) == 3
 
 
 def test_two_models_have_an_overlap_of_fragile_positions(tmp_path):
     """Two models by hand, on 1x4 positions: right are two on the left, and one."""
-    records = [region("a", 3, 0, x) for x in range(4)] + [region("b", 3, 0, x) for x in range(4)]
-    data = data_of(records, kind="embed")
-    one, other = (Outcome(np.array([x < most for x in range(4)] + [False] * 4)) for most in (2, 1))
+    data = data_of([region(name, 3, 0, x) for name in "ab" for x in range(4)], kind="embed")
+    one, other = ({"clean": Outcome(np.arange(8) < most)} for most in (2, 1))
     # fragile are positions 1 and 2, and 0 and 1: one of three is fragile to both
-    maps = [fragile_maps(data, {"clean": outcome}, "a", 3) for outcome in (one, other)]
+    maps = [fragile_maps(data, outcome, "a", 3) for outcome in (one, other)]
     assert [m.shift.tolist() for m in maps] == [[[False, True, True, False]], [[True, True, False, False]]]
     assert overlap(*maps) == {"shift": 1 / 3, "shrink": None}
-    write_maps(data, {"clean": one}, tmp_path, 9, {"clean": other})
+    write_maps(data, one, tmp_path, 9, other)
     assert (tmp_path / "overlap.csv").read_text().splitlines() == [
         "image,side,shift IoU,shrink IoU", "a,3,0.333333333333,", "b,3,,", "mean,3,0.333333333333,",
     ]  # fmt: skip
-    with Image.open(tmp_path / "a.png") as made:
-        colours = {colour: count for count, colour in made.convert("RGB").getcolors(1 << 16)}
-    green, sky, vermilion = ((0, 158, 115), (86, 180, 233), (213, 94, 0))
-    assert colours[green] == colours[sky] == colours[vermilion] > 100
+    found = colours(tmp_path / "a.png")
+    assert found[GREEN] == found[SKY] == found[VERMILION] > 100
     shrunk = exhaustive("a", 9, [4])
     same = fragile_maps(data_of(shrunk), {"clean": outcome_of(len(shrunk))}, "a", 4)
     assert overlap(same, same) == {"shift": 1, "shrink": 1}

@@ -6,13 +6,12 @@ RobustBench asks a model about images: here an image is its number, and the mode
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import plain_scores
 import pytest
 import unbuilt
+from predictions import write_folder
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
@@ -21,29 +20,27 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def torchvision_beside_a_cpu_torch() -> object:
+def torchvision_beside_a_cpu_torch():
     return let_torchvision_be_imported()
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def data(tmp_path_factory):
     return unbuilt.data_set(tmp_path_factory.mktemp("data"), "imagenet-c", count=200)
 
 
-def write_logits(data: Any, folder: Path, seed: int) -> dict[str, np.ndarray]:
+def write_logits(data, folder, seed):
     """Write logits of every set, the true class raised by an amount; return them."""
     rng = np.random.default_rng(seed)
     logits = {}
     for name in data:
-        values = rng.normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
-        values[np.arange(len(values)), data[name].labels] += rng.uniform(0, 3)
-        logits[name] = values
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        np.savez(folder / f"{name}.npz", logits=values)
+        logits[name] = rng.normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+        logits[name][np.arange(len(data.samples)), data[name].labels] += rng.uniform(0, 3)
+    write_folder(folder, {name: {"logits": values} for name, values in logits.items()})
     return logits
 
 
-def test_robustbench(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robustbench(data, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     # as installed it imports autoattack, which its own requirement installs under another name (docs/use-it-with.md)
     monkeypatch.setitem(sys.modules, "autoattack", pytest.importorskip("pyautoattack"))
@@ -56,11 +53,11 @@ def test_robustbench(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     labels = torch.from_numpy(data["clean"].labels)
     numbers = {name: number for number, name in enumerate(data)}
 
-    def load(count: int, severity: int, data_dir: str, shuffle: bool, corruptions: list[str], prepr: Any) -> Any:
+    def load(count, severity, data_dir, shuffle, corruptions, prepr):
         number = numbers[f"{corruptions[0]}/{severity}"]
         return torch.tensor([[number, row] for row in range(len(labels))]), labels
 
-    def model(images: Any) -> Any:
+    def model(images):
         every = np.stack([mine[name] for name in numbers])
         return torch.from_numpy(every[images[:, 0], images[:, 1]])
 
@@ -79,7 +76,7 @@ def test_robustbench(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert scores.mce == pytest.approx(mce, abs=1e-9)
 
 
-def test_timm(data: Any, tmp_path: Path) -> None:
+def test_timm(data, tmp_path):
     torch = pytest.importorskip("torch")
     accuracy = pytest.importorskip("timm.utils").accuracy
     logits = write_logits(data, tmp_path / "mine", 0)

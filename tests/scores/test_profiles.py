@@ -15,7 +15,7 @@ from corruptset.scores.outcomes import Outcome
 COUNT = 40
 
 
-def changed(level: int | None) -> float | None:
+def changed(level):
     return 0.0 if level is None else round(level / 31, 4)
 
 
@@ -28,61 +28,50 @@ def falling(data, steps):
     """Return predictions that lose `steps` of the images at each level."""
     outcomes = {}
     for record in data.manifest.sets:
-        stage = record.stages[0] if record.stages else None
-        wrong = 0 if stage is None else min(COUNT, steps.get(stage.corruption, 0) * stage.level)
+        wrong = sum(steps.get(stage.corruption, 0) * stage.level for stage in record.stages)
         correct = np.arange(COUNT) >= wrong
         rank = np.where(correct, 0, 1 + np.arange(COUNT) % 3).astype(np.int32)
         outcomes[record.id] = Outcome(correct, rank < 5, rank, np.where(correct, 0.75, 0.125).astype(np.float32))
     return replace(unbuilt.made_up(data), outcomes=outcomes)
 
 
-def test_levels_and_where_they_fall(data):
+def test_levels_where_they_fall_and_the_mean_of_all(data):
     scores = corruptset.score(data, falling(data, {"black_lines": 2, "posterize": 1}))
     assert len(scores.profiles) == 14
-    lines = scores.profiles["black_lines"]
-    assert lines.levels == list(range(31))
+    lines, posterize, mean = scores.profiles["black_lines"], scores.profiles["posterize"], scores.mean_profile
+    assert lines.levels == mean.levels == list(range(31))
     assert lines.accuracy == pytest.approx([max(0, 1 - 2 * level / COUNT) for level in range(31)])
     # 40 images, two less a level: 36 at level 2 are 90 %, which is not below it
-    below = {threshold: (None if b is None else (b.level, b.changed)) for threshold, b in lines.first_below.items()}
+    below = {threshold: (b.level, b.changed) for threshold, b in lines.first_below.items()}
     assert below == {"0.9": (3, changed(3)), "0.5": (11, changed(11)), "0.1": (19, changed(19))}
+    # without a picture nothing says how large images are, which the words may depend on
+    assert lines.first_below["0.9"].change == "level 3"
     assert lines.rank[3] == pytest.approx(sum(1 + i % 3 for i in range(6)) / COUNT)
     assert lines.probability[3] == pytest.approx((6 * 0.125 + 34 * 0.75) / COUNT)
-    posterize = scores.profiles["posterize"]
-    assert posterize.first_below["0.9"].level == 5
-    assert posterize.first_below["0.1"] is None
+    assert (posterize.first_below["0.9"].level, posterize.first_below["0.1"]) == (5, None)
     assert scores.profiles["jpeg"].first_below == {"0.9": None, "0.5": None, "0.1": None}
-
-
-def test_the_mean_of_all(data):
-    scores = corruptset.score(data, falling(data, {"black_lines": 2, "posterize": 1}))
-    mean = scores.mean_profile
-    assert mean.levels == list(range(31))
-    for level in (0, 1, 13, 30):
-        assert mean.accuracy[level] == pytest.approx(np.mean([p.accuracy[level] for p in scores.profiles.values()]))
-        assert mean.rank[level] == pytest.approx(np.mean([p.rank[level] for p in scores.profiles.values()]))
+    for field in ("accuracy", "rank"):
+        rows = [getattr(profile, field) for profile in scores.profiles.values()]
+        assert getattr(mean, field) == pytest.approx(np.mean(rows, axis=0))
     below = mean.first_below["0.9"]
     first = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
     wanted = (first, "the mean of 14 degradations", pytest.approx(changed(first)))
     assert (below.level, below.change, below.changed) == wanted
-    # without a picture nothing says how large images are, which the words may depend on
-    assert scores.profiles["black_lines"].first_below["0.9"].change == "level 3"
     nothing = {name: Outcome(np.zeros(COUNT, bool)) for name in data.set_ids}
     never = corruptset.score(data, replace(unbuilt.made_up(data), outcomes=nothing)).profiles["jpeg"].first_below["0.1"]
     assert (never.level, never.change, never.changed) == (0, "unchanged", 0)
 
 
-def test_levels_that_only_some_have(tmp_path, data):
-    some = {"black_lines/01", "black_lines/05", "posterize/05", "posterize/09", "clean"}
-    few = unbuilt.data_set(tmp_path / "few", "image-degrade-30", COUNT, only=some.__contains__)
-    scores = corruptset.score(few, falling(few, {"black_lines": 4}))
-    assert scores.profiles["black_lines"].levels == [0, 1, 5]
-    assert scores.mean_profile.levels == [0, 5]
+def test_levels_that_only_some_have(tmp_path):
+    def profiles(*sets, **options):
+        data = unbuilt.data_set(tmp_path / sets[0], "image-degrade-30", COUNT, only=sets.__contains__, **options)
+        return corruptset.score(data, falling(data, {"black_lines": 4}))
+
+    scores = profiles("black_lines/01", "black_lines/05", "posterize/05", "posterize/09")
+    assert (scores.profiles["black_lines"].levels, scores.mean_profile.levels) == ([0, 1, 5], [0, 5])
     assert scores.profiles["black_lines"].first_below["0.9"].changed is None
-    is_jpeg = {name for name in data.set_ids if name.startswith("jpeg")}
-    part = unbuilt.data_set(tmp_path / "jpeg", "image-degrade-30", COUNT, only=is_jpeg.__contains__, clean=False)
-    outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name in is_jpeg}
-    unclean = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
-    assert unclean.profiles["jpeg"].levels == list(range(1, 31))
+    jpeg = [f"jpeg/{level:02d}" for level in range(1, 31)]
+    assert profiles(*jpeg, clean=False).profiles["jpeg"].levels == list(range(1, 31))
 
 
 def test_the_means_of_the_papers_fourteen_and_of_what_is_there(tmp_path):

@@ -48,12 +48,12 @@ ROUNDING = 0.5
 """Of a printed value; the mean of fifteen is off by a tenth of it, as a rule."""
 
 
-def rows(table: str) -> list[tuple[str, float, list[float]]]:
+def rows(table):
     split = [line.split() for line in table.strip().splitlines()]
     return [(name, float(mean), [float(v) for v in values]) for name, mean, *values in split]
 
 
-def mean_of(values: list[float]) -> float:
+def mean_of(values):
     """Return the mean over the fifteen, as scores take it."""
     curves = ErrorCurves("m", None, {}, frozenset(FIFTEEN))
     mean = curves.mean({name: np.array([one]) for name, one in zip(FIFTEEN, values, strict=True)})
@@ -78,7 +78,7 @@ def test_alexnets_errors_as_the_appendix_prints_them():
         assert 100 * published()["alexnet"][name] == pytest.approx(percent, abs=0.051)
 
 
-def networks(name: str) -> dict[str, list[float]]:
+def networks(name):
     """Return the columns of a table of 27 networks."""
     rows = list(csv.DictReader((Path(__file__).parent / name).read_text("utf-8").splitlines()))
     assert len(rows) == 27

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 
@@ -14,36 +12,34 @@ from corruptset import score_table
 from corruptset.errors import ScoreError
 from corruptset.scores.published import EXTRA, FAMILIES, FIFTEEN
 
+SEVERITIES = range(1, 6)
 CLEAN = {"AP": 0.40, "AP50": 60.0}
 
 
-def value(name: str, severity: int) -> float:
+def value(name, severity):
     """Return a metric that differs from set to set."""
     return 0.38 - 0.004 * FIFTEEN.index(name) - 0.03 * severity if name in FIFTEEN else 0.01 * severity
 
 
-WHOLE: dict[str, dict[str, float]] = {
-    "clean": CLEAN,
-    **{
-        f"{name}/{s}": {"AP": value(name, s), "AP50": 100 * value(name, s)}
-        for name in [*FIFTEEN, *EXTRA]
-        for s in range(1, 6)
-    },
+WHOLE = {"clean": CLEAN} | {
+    f"{name}/{s}": {"AP": value(name, s), "AP50": 100 * value(name, s)}
+    for name in [*FIFTEEN, *EXTRA]
+    for s in SEVERITIES
 }
 
 
-def test_means_are_over_the_fifteen() -> None:
+def test_means_are_over_the_fifteen():
     scores = score_table(WHOLE)
-    expected = fmean(fmean(value(name, s) for s in range(1, 6)) for name in FIFTEEN)
+    expected = fmean(fmean(value(name, s) for s in SEVERITIES) for name in FIFTEEN)
     one = scores.metrics["AP"]
     assert (one.clean, one.mpc, one.rpc) == (0.40, pytest.approx(expected), pytest.approx(expected / 0.40))
     assert scores.metrics["AP50"].mpc == pytest.approx(100 * expected)
     assert list(one.families) == list(FAMILIES)
     for family, names in FAMILIES.items():
-        mean = fmean(value(name, s) for name in names for s in range(1, 6))
+        mean = fmean(value(name, s) for name in names for s in SEVERITIES)
         assert one.families[family].mean == pytest.approx(mean)
         assert one.families[family].relative == pytest.approx(mean / 0.40)
-    assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in range(1, 6)))
+    assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in SEVERITIES))
     assert one.missing == []
     assert scores.notes == [
         "20 sets do not count in mPC, as they are not among the corruptions of the means: speckle_noise/1, "
@@ -51,15 +47,15 @@ def test_means_are_over_the_fifteen() -> None:
     ]
 
 
-def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
-    some = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in range(1, 6)))}
+def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest():
+    some = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in SEVERITIES))}
     some["frost/2"] = {"AP": 0.2}
     scores = score_table(some)
     one = scores.metrics["AP"]
     assert (one.mpc, one.rpc, one.families["weather"].mean, one.corruptions["fog"].mean) == (None, None, None, None)
     assert one.families["noise"].mean is not None
-    assert one.missing == [*(f"snow/{s}" for s in range(1, 6)), "fog/3"]
-    assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in range(1, 6)), "frost/2", "fog/3"]
+    assert one.missing == [*(f"snow/{s}" for s in SEVERITIES), "fog/3"]
+    assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in SEVERITIES), "frost/2", "fog/3"]
     assert scores.notes[0] == "AP: no mPC: 6 sets have no value: snow/1, snow/2, snow/3, snow/4, snow/5, fog/3."
     without = score_table({k: v for k, v in WHOLE.items() if k != "clean"})
     assert without.metrics["AP"].mpc is not None
@@ -70,9 +66,9 @@ def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
     assert any("clean value is 0" in note for note in zero.notes)
 
 
-def test_other_corruptions() -> None:
+def test_other_corruptions():
     scores = score_table(
-        {"mine/" + str(s): {"AP": s} for s in range(1, 6)} | WHOLE, corruptions=["mine", "speckle_noise"]
+        {"mine/" + str(s): {"AP": s} for s in SEVERITIES} | WHOLE, corruptions=["mine", "speckle_noise"]
     )
     assert scores.over == ["mine", "speckle_noise"]
     assert scores.metrics["AP"].mpc == pytest.approx((3 + 0.03) / 2)
@@ -80,10 +76,10 @@ def test_other_corruptions() -> None:
     assert score_table(WHOLE)._repr_html_().startswith("<table>")
 
 
-def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
+def test_every_form_of_a_table_scores_the_same(tmp_path):
     expected = score_table(WHOLE)
     (tmp_path / "t.json").write_text(json.dumps(WHOLE))
-    nested: dict[str, Any] = {}
+    nested = {}
     for set_id, metrics in WHOLE.items():
         name, _, severity = set_id.partition("/")
         nested.setdefault(name if severity else "fog", {})[severity or "0"] = metrics
@@ -104,7 +100,7 @@ def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
     assert {name.removeprefix("bbox "): one for name, one in found.items()} == expected.metrics
 
 
-def test_mistakes(tmp_path: Path) -> None:
+def test_mistakes(tmp_path):
     twice = "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n"
     for name, text, said in (
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
@@ -128,7 +124,7 @@ def test_mistakes(tmp_path: Path) -> None:
         score_table(WHOLE, lower_is_better=["ap"])
 
 
-def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table() -> None:
+def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table():
     table = {
         "clean": {"acc": 0.8, "error": 0.2},
         "fog/3": {"acc": 0.6, "error": 0.4},

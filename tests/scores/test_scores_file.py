@@ -59,17 +59,28 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
 
 
 def test_every_mistake_is_named(folder, tmp_path):
-    value = json.loads((folder / "scores.json").read_text("utf-8"))
+    whole = made_scores.valid(made_scores.full(0))[0].as_json()
     file = tmp_path / "changed.json"
     newer = "schema_version is 2, and this release reads 1: use the release of corruptset that wrote it"
+
+    def changed(name, **fields):
+        return {name: whole[name] | fields}
+
     for fields, says in (
         ({"maude": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is no scores .*maude: .*more: "),
         ({"notes": ["a", 2]}, r"notes\[1\]: "),
         ({"model": ...}, "model: Field required"),
         ({"samples": "40"}, r"samples: .*given: '40'"),
         ({"schema_version": 2, "other": {}}, newer),
+        # no interval is computed of resamples of another length
+        (
+            changed("resamples", values={"maude": [0.2], "mce": [0.1, 0.2]}),
+            "has 1 values of maude, 2 values of mce; exp",
+        ),
+        (changed("sets", clean=made_scores.set_score(0.9) | {"accuracy": 1.2}), r"sets\.clean\.accuracy: .*less than"),
+        (changed("profiles", fade_black=made_scores.profile(1) | {"accuracy": [0.5]}), "accuracy has 1 values for 31"),
     ):
-        file.write_text(json.dumps({name: one for name, one in (value | fields).items() if one is not ...}))
+        file.write_text(json.dumps({name: one for name, one in (whole | fields).items() if one is not ...}))
         with pytest.raises(ScoreError, match=says):
             load_scores(file)
     with pytest.raises(ScoreError, match=r"No such file.*`corruptset score --out FOLDER`"):
@@ -80,20 +91,3 @@ def test_every_mistake_is_named(folder, tmp_path):
     file.write_bytes((folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1))
     with pytest.raises(ScoreError, match="'model' stands more than once"):
         load_scores(file)
-
-
-def test_values_that_cannot_be_are_refused(tmp_path):
-    """By whoever reads the file: no interval is computed of resamples of another length."""
-    file = made_scores.write(tmp_path, made_scores.full(0))[0]
-    for path, new, says in (
-        (("resamples", "values", "maude"), [0.2], r"has 1 values of maude, 1,000 values of rb_index; expected as many"),
-        (("sets", "fog/1", "accuracy"), 1.2, r"sets\.fog/1\.accuracy: .*less than or equal to 1"),
-        (("profiles", "fade_black", "accuracy"), [0.5], r"accuracy has 1 values for \d+ levels"),
-    ):
-        whole = value = made_scores.full(0)
-        for key in path[:-1]:
-            value = value[key]
-        value[path[-1]] = new
-        file.write_text(json.dumps(whole))
-        with pytest.raises(ScoreError, match=says):
-            load_scores(file)

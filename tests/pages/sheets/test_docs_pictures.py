@@ -17,7 +17,7 @@ DRAW = runpy.run_path(str(PICTURES / "draw.py"))
 MADE_BY_HAND = {"page.jpg", "pairs.jpg", "report.jpg", "walk.svg", "performance.svg", "adversarial.png"}
 
 
-def test_every_picture_is_shown_and_light() -> None:
+def test_every_picture_is_shown_and_light():
     files = {file.name: file.stat().st_size for file in PICTURES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
     assert set(files) == MADE_BY_HAND | {f"{name}.jpg" for name in DRAW["SHEETS"]}
     text = "".join(
@@ -31,7 +31,7 @@ def test_every_picture_is_shown_and_light() -> None:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["readme", "gallery-mnist-severities"])
-def test_a_picture_is_what_the_program_draws(name: str) -> None:
+def test_a_picture_is_what_the_program_draws(name):
     files = PICTURES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
     stored, drawn = (np.asarray(Image.open(file)).astype(int) for file in files)
     # another JPEG decoder may round otherwise

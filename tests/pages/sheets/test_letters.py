@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
 
 from corruptset.pages.sheets.letters import HEADING, NAME, fitted, font, printable, width
@@ -15,7 +14,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_a_text_fits_and_loses_at_most_its_middle() -> None:
+def test_a_text_fits_and_loses_at_most_its_middle():
     for text, face, wide, most in product(NAMES, (NAME, HEADING), (40, 160, 700), (1, 2, 4)):
         lines = fitted(text, wide, most, face)
         assert len(lines) <= most
@@ -31,21 +30,9 @@ def test_a_text_fits_and_loses_at_most_its_middle() -> None:
         assert "".join(fitted(text, 10**6, 1, face)) == printable(text).strip() or not text.strip()
 
 
-def test_lines_are_broken_between_words() -> None:
-    assert fitted("one two three", width("one two"), 2) == ["one two", "three"]
-    assert fitted("gaussian_noise-5", width("gaussian_no"), 2) == ["gaussian_", "noise-5"]
-    assert fitted("abcdefgh", width("abcd"), 9) == ["abcd", "efgh"]
-    assert fitted("a" * 60, width("a" * 9), 1) == ["aaaa…aaa"]
-
-
-def test_what_has_no_letter_is_written_as_python_writes_it() -> None:
-    given = ("naïve", "日", "😀", "\udcff\x00", "a\nb")
-    assert [printable(text) for text in given] == [
-        r"na\xefve", r"\u65e5", r"\U0001f600", r"\udcff\x00", r"a\nb",
-    ]  # fmt: skip
-
-
-def test_every_letter_is_there_and_another() -> None:
-    pictures = {letters: bytes(font(NAME).getmask(letters)) for letters in map(chr, range(32, 127))}
-    assert len(set(pictures.values())) == len(pictures)
-    assert re.fullmatch(r"[ -~]+", printable("ASCII stays as it is: ~!@#"))
+def test_every_letter_is_there_and_another_is_written_as_python_writes_it():
+    letters = "".join(map(chr, range(32, 127)))
+    assert len({bytes(font(NAME).getmask(letter)) for letter in letters}) == len(letters)
+    given = (letters.replace("\\", ""), "naïve", "日", "😀", "\udcff\x00", "a\nb")
+    written = (given[0], r"na\xefve", r"\u65e5", r"\U0001f600", r"\udcff\x00", r"a\nb")
+    assert tuple(map(printable, given)) == written

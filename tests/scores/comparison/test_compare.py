@@ -38,8 +38,9 @@ def of_maude(*compared, **options):
 def test_what_is_written(tmp_path):
     lacking = {"profiles": {}, "mean_profile": None, "fragile": {}}
     files = made_scores.write(tmp_path, *(made_scores.small(i) | lacking for i in range(2)))
-    done = compare(files, tmp_path / "out")
-    there = {p.relative_to(tmp_path / "out").as_posix(): p for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    out = tmp_path / "out"
+    done = compare(files, out)
+    there = {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
     assert set(there.values()) == set(done.files)
     written = {f"tables/{table.name}.{kind}" for table in done.tables for kind in ("csv", "md", "tex")}
     plots = ("accuracy_and_cv", "error_and_severity", "maude", "order_effects")
@@ -56,32 +57,29 @@ def test_what_is_written(tmp_path):
     assert json.loads(json.dumps(done.as_json()))["models"] == ["net-0", "net-1"]
     assert done.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
     compare(files, tmp_path / "again", plots=False)
-    for name in there.keys() - drawn - {"comparison.md"}:
+    for name in written:
         assert (tmp_path / "again" / name).read_bytes() == there[name].read_bytes()
     with pytest.raises(KeyError, match="there are summary"):
         done.table("sumary")
 
 
 def test_files_folders_and_scores_are_taken_in_the_order_given(tmp_path):
-    (tmp_path / "folder").mkdir()
-    made_scores.write(tmp_path / "folder", made_scores.bare("b"))[0].rename(tmp_path / "folder" / "scores.json")
-    file = made_scores.write(tmp_path, made_scores.bare("c"))[0]
-    assert compare([scores("z"), tmp_path / "folder", str(file)]).models == ("z", "b", "c")
-    other = scores("a", digest=made_scores.OTHER)
+    folder, file = tmp_path / "folder", made_scores.write(tmp_path, made_scores.bare("c"))[0]
+    made_scores.write(folder, made_scores.bare("b"))[0].rename(folder / "scores.json")
+    assert compare([scores("z"), folder, str(file)]).models == ("z", "b", "c")
     named = ("a (small-c 1.0.0, 11111111)", "a (small-c 1.0.0, 22222222)")
-    assert compare([scores(), other], any_data=True).models == named
-    conditions = compare([scores(), scores(condition="correct@clean")]).models
-    assert conditions == ("a (all images)", "a (correct@clean)")
-    assert compare([scores(condition="correct@clean")]).models == ("a",)
+    assert compare([scores(), scores(digest=made_scores.OTHER)], any_data=True).models == named
+    own = scores(condition="correct@clean")
+    assert compare([scores(), own]).models == ("a (all images)", "a (correct@clean)")
+    assert compare([own]).models == ("a",)
 
 
 def test_all_problems_are_said_at_once(tmp_path):
-    good, other, twice = made_scores.write(
-        tmp_path, made_scores.bare("a"), made_scores.bare("b", digest=made_scores.OTHER), made_scores.bare("a")
-    )
+    other = made_scores.bare("b", digest=made_scores.OTHER)
+    given = made_scores.write(tmp_path, made_scores.bare("a"), other, made_scores.bare("a"))
     (tmp_path / "broken.json").write_text("{")
-    (tmp_path / "wrong.json").write_text(json.dumps(json.loads(good.read_text()) | {"samples": "many", "surplus": 1}))
-    given = [good, other, twice, *(tmp_path / f"{name}.json" for name in ("broken", "wrong", "absent"))]
+    (tmp_path / "wrong.json").write_text(json.dumps(made_scores.bare("a") | {"samples": "many", "surplus": 1}))
+    given += [tmp_path / f"{name}.json" for name in ("broken", "wrong", "absent")]
     with pytest.raises(ScoreError) as raised:
         compare(given, tmp_path / "out")
     said = "broken.json wrong.json samples surplus absent.json 'a'_is_there_2_times 22222222 --any-data"
@@ -93,9 +91,8 @@ def test_all_problems_are_said_at_once(tmp_path):
 
 def test_differences_are_taken_resample_by_resample():
     rng = np.random.default_rng(1)
-    found, notes = of_maude(
-        scores("a", 0.50, DRAWS), scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000)), scores("c", 0.6, DRAWS)
-    )
+    near = scores("b", 0.47, DRAWS + rng.normal(0, 0.005, 1000))
+    found, notes = of_maude(scores("a", 0.50, DRAWS), near, scores("c", 0.6, DRAWS))
     assert (list(found), notes) == ([("a", "b"), ("a", "c"), ("b", "c")], ())
     one = found["a", "b"]  # the intervals alone would hide it
     assert one.difference == pytest.approx(0.03)
@@ -110,7 +107,7 @@ def test_differences_are_taken_resample_by_resample():
     for i, own in enumerate(made):
         own["two_factor"]["cv_percent"] = 3.0 + i
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
-    by = {d.score: d for d in compare(list(map(Scores.model_validate, made))).differences}
+    by = {d.score: d for d in compare(made_scores.valid(*made)).differences}
     cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
     assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01)] * 3, True)
     assert {"clean_accuracy", "relative_mce", "style_gap", "fragile.s28.strict_shrink"} <= by.keys()
@@ -158,19 +155,19 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
     clean = [name for name in names if "(clean)" in name]
     assert len(clean) == 3
-    done = compare([printed, Scores.model_validate(own)], tmp_path, plots=False, reference=clean)
+    done = compare([printed, *made_scores.valid(own)], tmp_path, plots=False, reference=clean)
     *rows, point = done.table("two_factor").to_pandas().to_dict("records")
     assert [row["model"] for row in rows] == [*names, "own"]
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
-    assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", own["two_factor"]["names"])
+    assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", 69)
     assert all(math.isnan(row["names"]) for row in rows[:-1])
-    assert f"The reference point: mean of {', '.join(clean)}." in (tmp_path / "comparison.md").read_text()
-    assert "a printed table" not in (tmp_path / "comparison.md").read_text()
+    page = (tmp_path / "comparison.md").read_text()
+    assert f"The reference point: mean of {', '.join(clean)}." in page
+    assert "a printed table" not in page
     given = compare([printed], reference="2.94,88.31").table("two_factor")
     assert [row[-1] for row in given.rows[:-1]] == [row["quadrant"] for row in rows[:-1]]
-    with pytest.raises(
-        ScoreError, match=r"--reference: no model with two-factor scores is called 'net-7'.* There are: AlexNet"
-    ):
+    says = r"--reference: no model with two-factor scores is called 'net-7'.* There are: AlexNet"
+    with pytest.raises(ScoreError, match=says):
         compare([printed], reference="AlexNet (clean),net-7")
 
 

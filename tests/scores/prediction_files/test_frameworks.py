@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import layouts
 import numpy as np
 import pytest
+import unbuilt
 from doc_pages import EVALUATE, blocks, run
 from torchvision_cpu import let_torchvision_be_imported
 
@@ -19,29 +16,28 @@ from corruptset.scores.prediction_files import read_predictions
 # the libraries warn about themselves
 pytestmark = pytest.mark.filterwarnings("ignore")
 SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
-PYTHON = [text for kind, text in blocks(EVALUATE) if kind == "python"]
-SHARED, *FRAMEWORKS = PYTHON
+SHARED, *FRAMEWORKS = [text for kind, text in blocks(EVALUATE) if kind == "python"]
+WEIGHTS = np.random.default_rng(0).standard_normal((32 * 32 * 3, 10)) / 50
 
 
-def lines(word: str) -> str:
+def lines(word):
     (text,) = (text for text in FRAMEWORKS if word in text)
     return text
 
 
 @pytest.fixture
-def shared_names(shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def shared_names(shared, tmp_path, monkeypatch):
     """The names of the lines that all frameworks share, beside a build."""
     (tmp_path / "imagenet-c-1.1.0").symlink_to(shared.build(sets=SETS))
     monkeypatch.chdir(tmp_path)
     return run(SHARED)
 
 
-def check(names: dict[str, Any], logits: Callable[[np.ndarray], np.ndarray]) -> None:
+def check(logits):
     """Hold what a framework's lines wrote against the logits of a set's images."""
     data = corruptset.open("imagenet-c-1.1.0")
     found = read_predictions("predictions", data)
-    assert (found.model, found.digest) == ("ResNet-50", data.digest)
-    assert list(found.outcomes) == SETS
+    assert (found.model, found.digest, list(found.outcomes)) == ("ResNet-50", data.digest, SETS)
     for name, outcome in found.outcomes.items():
         with np.load(f"predictions/{name}.npz") as stored:
             written = stored["logits"]
@@ -51,22 +47,21 @@ def check(names: dict[str, Any], logits: Callable[[np.ndarray], np.ndarray]) -> 
         assert len(set(outcome.rank.tolist())) > 1
 
 
-def plain(images: np.ndarray) -> np.ndarray:
+def plain(images):
     """Return logits of a network without a framework."""
-    weights = np.random.default_rng(0).standard_normal((32 * 32 * 3, 10)) / 50
-    return (images.reshape(len(images), -1) / 255.0) @ weights
+    return (images.reshape(len(images), -1) / 255.0) @ WEIGHTS
 
 
 def test_lines_that_all_share(shared_names):
     for name in shared_names["data"]:
         shared_names["write"](name, np.concatenate([plain(x) for x in shared_names["batches"](name, 7)]))
-    check(shared_names, plain)
+    check(plain)
 
 
 def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
-    from score_data import write_data_set
-
-    data = corruptset.open(write_data_set(tmp_path / "data", ["fog/3"], 2, 1000))
+    rows = [{"id": f"ILSVRC2012_val_{number:08d}"} for number in (1, 2)]
+    options = {"classes": 1000, "only": "fog/3".__eq__, "clean": False}
+    data = unbuilt.data_set(tmp_path, "imagenet-c", 2, samples=rows, **options)
     (text,) = re.findall(r"```csv\n(.*?)```", EVALUATE.read_text("utf-8"), re.DOTALL)
     (tmp_path / "p.csv").write_text(text)
     assert read_predictions(tmp_path / "p.csv", data).outcomes["fog/3"].predicted.tolist() == [65, 970]
@@ -75,16 +70,16 @@ def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
 MEAN, STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
 
-def torch_logits(model: Any) -> Callable[[np.ndarray], np.ndarray]:
+def check_torch(model):
+    """Hold what was written against a network of PyTorch, which is shown normalised images."""
     import torch
 
-    def logits(images: np.ndarray) -> np.ndarray:
+    def logits(images):
         with torch.inference_mode():
-            return model(
-                torch.from_numpy(((images / 255.0 - MEAN) / STD).astype(np.float32)).permute(0, 3, 1, 2)
-            ).numpy()
+            normal = ((images / 255.0 - MEAN) / STD).astype(np.float32)
+            return model(torch.from_numpy(normal).permute(0, 3, 1, 2)).numpy()
 
-    return logits
+    check(logits)
 
 
 @pytest.mark.ci
@@ -93,28 +88,18 @@ def test_pytorch(shared_names):
     from small_nets import Plain
 
     torch.manual_seed(0)
-    text = (
-        lines("from torchvision")
-        .replace("from torchvision.models import resnet50\n", "")
-        .replace('resnet50(weights="DEFAULT")', "net")
-    )
-    names = run(text, **shared_names, net=Plain(channels=3, classes=10, side=32))
-    check(shared_names, torch_logits(names["model"]))
+    text = lines("from torchvision").replace("from torchvision.models import resnet50\n", "")
+    net = Plain(channels=3, classes=10, side=32)
+    check_torch(run(text.replace('resnet50(weights="DEFAULT")', "net"), **shared_names, net=net)["model"])
 
 
 @pytest.mark.long
-def test_torchvision(shared_names):
+@pytest.mark.parametrize(
+    ("word", "pretrained"), [("from torchvision", 'weights="DEFAULT"'), ("import timm", "pretrained=True")]
+)
+def test_torchvision_and_timm(shared_names, word, pretrained):
     kept = let_torchvision_be_imported()
-    names = run(lines("from torchvision").replace('weights="DEFAULT"', "num_classes=10"), **shared_names)
-    check(shared_names, torch_logits(names["model"]))
-    del kept
-
-
-@pytest.mark.long
-def test_timm(shared_names):
-    kept = let_torchvision_be_imported()
-    names = run(lines("import timm").replace("pretrained=True", "num_classes=10"), **shared_names)
-    check(shared_names, torch_logits(names["model"]))
+    check_torch(run(lines(word).replace(pretrained, "num_classes=10"), **shared_names)["model"])
     del kept
 
 
@@ -123,27 +108,19 @@ def test_keras(shared_names):
     """In an environment with the extra ``frameworks``."""
     text = lines("import keras").replace("ResNet50(", "ResNet50(weights=None, classes=10, input_shape=(32, 32, 3), ")
     names = run(text, **shared_names)
-
-    def logits(images: np.ndarray) -> np.ndarray:
-        # as caffe's networks have them: BGR, without the mean
-        return np.asarray(
-            names["model"](images[..., ::-1].astype(np.float32) - np.array([103.939, 116.779, 123.68], np.float32))
-        )
-
-    check(shared_names, logits)
+    caffe = np.array([103.939, 116.779, 123.68], np.float32)  # the mean of BGR, as its networks have it
+    check(lambda images: np.asarray(names["model"](images[..., ::-1].astype(np.float32) - caffe)))
 
 
 @pytest.mark.long
 def test_jax(shared_names):
     """In an environment with the extra ``frameworks``."""
-    weights = np.random.default_rng(0).standard_normal((32 * 32 * 3, 10)).astype(np.float32) / 50
-    run(
-        lines("import jax"),
-        **shared_names,
-        params=weights,
-        apply=lambda params, images: images.reshape(len(images), -1) @ params,
-    )
-    check(shared_names, plain)
+    more = {
+        "params": WEIGHTS.astype(np.float32),
+        "apply": lambda params, images: images.reshape(len(images), -1) @ params,
+    }
+    run(lines("import jax"), **shared_names, **more)
+    check(plain)
 
 
 @pytest.mark.long
@@ -155,10 +132,9 @@ def test_transformers(shared_names, tmp_path):
 
     torch.manual_seed(0)
     config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], num_labels=10)
-    ResNetForImageClassification(config).save_pretrained(tmp_path / "microsoft/resnet-50")
-    ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(
-        tmp_path / "microsoft/resnet-50"
-    )
+    folder = tmp_path / "microsoft/resnet-50"
+    ResNetForImageClassification(config).save_pretrained(folder)
+    ViTImageProcessor(image_mean=MEAN.tolist(), image_std=STD.tolist()).save_pretrained(folder)
     names = run(lines("from transformers"), **shared_names)
-    check(shared_names, torch_logits(lambda x: names["model"](x).logits))
+    check_torch(lambda x: names["model"](x).logits)
     del kept

@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from pathlib import Path
 
-import layouts
 import made_scores
 import numpy as np
 import predictions
 import pytest
-from html_tree import Node, read_html
-from result_pages import build, full, pictures, scored, section, tables
+from result_pages import build, full, pictures, reported, scored, section, tables
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
-from corruptset.manifests.reader import DataSet
 from corruptset.scores.outcomes import Predictions
-from corruptset.scores.records import Scores
 
 
-def test_flips_are_counted_and_those_of_most_models_shown(flips: tuple[Node, list[Predictions]], data: DataSet) -> None:
+def nearest(shown, images):
+    """Return the key of the image that a page shows."""
+    return min(images, key=lambda key: np.abs(shown - images[key]).mean())
+
+
+def captions(part):
+    return {node.one("figcaption").text: node for node in part.all("figure")}
+
+
+def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
     page, predicted = flips
     failures = section(page, "failures")
     rows = {row[0]: row[1:] for row in tables(failures)["Images that flip, by set"][1]}
@@ -32,116 +36,101 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips: tuple[Node, lis
         for number, one in enumerate(predicted):
             was, now = one.outcomes["clean"].correct, one.outcomes[name].correct
             times[name] += was & ~now
-            lost, won = int((was & ~now).sum()), int((~was & now).sum())
+            lost, won = (was & ~now).sum(), (~was & now).sum()
             assert row[3 * number : 3 * number + 3] == [str(lost), f"{100 * lost / was.sum():.2f}", str(won)]
-    figures = {node.attributes["id"]: node for node in failures.all("figure")}
-    assert {id.split("-")[1] for id in figures} == set(rows)
-    pixels, shown = pictures(page), dict[str, list[int]]()
-    arrays = {name: data[name].array().astype(np.float32) for name in rows}
-    for id, figure in figures.items():
-        if id.endswith("-clean"):
-            continue
+    figures, pixels = {node.attributes["id"]: node for node in failures.all("figure")}, pictures(page)
+    shown = {name: [] for name in rows}
+    for id, figure in [(id, figure) for id, figure in figures.items() if not id.endswith("-clean")]:
         clean, name = figures[f"{id}-clean"].one("figcaption").text, id.split("-")[1]
         sample = next(s for s in data.samples if clean.startswith(f"{s.id}, clean: {s.class_}"))
-        distances = np.abs(pixels[id] - arrays[name]).mean(axis=(1, 2, 3))
-        assert int(np.argmin(distances)) == sample.index
-        shown.setdefault(name, []).append(int(times[name][sample.index]))
+        assert nearest(pixels[id], dict(enumerate(data[name].array().astype(np.float32)))) == sample.index
+        shown[name].append(times[name][sample.index])
         for one in predicted:
-            guess = data.classes[int(one.outcomes[name].predicted[sample.index])].name  # type: ignore[index]
+            guess = data.classes[one.outcomes[name].predicted[sample.index]].name
             right = one.outcomes[name].correct[sample.index]
             assert f"{one.model}: {'right' if right else guess}" in figure.one("figcaption").text
     for name, counts in shown.items():
-        assert counts == sorted(times[name].tolist(), reverse=True)[: len(counts)]
+        assert counts == sorted(times[name], reverse=True)[: len(counts)]
         assert counts[-1] > 0
 
 
-def test_without_predictions_or_clean_images_it_says_so(
-    everything: tuple[Node, list[Scores]], data: DataSet, shared: layouts.Shared, tmp_path: Path
-) -> None:
+def test_without_predictions_or_clean_images_it_says_so(everything, data, shared, tmp_path):
     missing = "nothing is shown here of net-a, net-b, net-c: give corruptset report the predictions too"
     assert missing in section(everything[0], "failures").text
+
+    def failures(of, scores, predicted):
+        return section(reported(of, scores, tmp_path / "r.html", predictions=predicted), "failures")
+
     scores, (one, other) = scored(data, "net-a", "net-b")
     without = Predictions("net-b", data.digest, {name: o for name, o in other.outcomes.items() if name != "clean"})
-    corruptset.report(data, scores, tmp_path / "r.html", predictions={"net-a": one, "net-b": without})
-    text = section(read_html(tmp_path / "r.html"), "failures").text
+    text = failures(data, scores, {"net-a": one, "net-b": without}).text
     assert "The predictions of net-b have no clean images" in text
     assert "Scores files do not say" not in text
     bright = build(shared, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
-    scores, predicted = scored(bright, "net", clean=True)
-    corruptset.report(bright, scores, tmp_path / "r.html", predictions=predicted)
-    failures = section(read_html(tmp_path / "r.html"), "failures")
-    assert "The data set has no clean images, so that none stand beside the others." in failures.text
-    ids = [node.attributes["id"] for node in failures.all("figure")]
+    shown = failures(bright, *scored(bright, "net", clean=True))
+    assert "The data set has no clean images, so that none stand beside the others." in shown.text
+    ids = [node.attributes["id"] for node in shown.all("figure")]
     assert ids
     assert not [id for id in ids if id.endswith("-clean")]
 
 
-def test_panels_show_the_image_at_the_level_of_the_profile(
-    everything: tuple[Node, list[Scores]], data: DataSet
-) -> None:
+def test_panels_show_the_image_at_the_level_of_the_profile(everything, data):
     page, scores = everything
-    panels = section(page, "panels")
-    profiles = [
-        (name, profile, t) for t in ("0.9", "0.5", "0.1") for one in scores for name, profile in one.profiles.items()
-    ]
-    expected = []
-    for name, profile, threshold in profiles:
-        if (below := profile.first_below[threshold]) is not None:
-            accuracy = f"accuracy {100 * profile.accuracy[below.level]:.1f} %"
-            changed = f"{100 * (below.changed or 0):.0f} % of pixels changed"
-            expected.append(f"{name}, level {below.level}: {below.change}, {changed}; {accuracy}")
-    captions = [node.one("figcaption").text for node in panels.all("figure")]
-    assert captions == expected
-    pixels = pictures(page)
-    pictured = [node for node in panels.all("figure") if node.attributes["id"] in pixels]
-    firsts = {name: data[name].image(0).astype(np.float32) for name in data}
-    assert len(pictured) == sum(caption.startswith(("black_lines", "fade_black")) for caption in captions)
-    for figure in pictured:
-        name, level = re.match(r"(\w+), level (\d+):", figure.one("figcaption").text).groups()  # type: ignore[union-attr]
-        shown = pixels[figure.attributes["id"]]
-        distances = {n: np.abs(shown - firsts[f"{name}/{n:02d}" if n else "clean"]).mean() for n in range(31)}
-        assert min(distances, key=lambda n: distances[n]) == int(level)
+    panels, thresholds = section(page, "panels"), ("0.9", "0.5", "0.1")
+    expected, never = [], 0
+    for threshold, one in [(threshold, one) for threshold in thresholds for one in scores]:
+        never += any(profile.first_below[threshold] is None for profile in one.profiles.values())
+        for name, profile in one.profiles.items():
+            if (below := profile.first_below[threshold]) is not None:
+                changed = f"{100 * below.changed:.0f} % of pixels changed"
+                accuracy = f"accuracy {100 * profile.accuracy[below.level]:.1f} %"
+                expected.append(f"{name}, level {below.level}: {below.change}, {changed}; {accuracy}")
+    figures = list(panels.all("figure"))
+    assert [node.one("figcaption").text for node in figures] == expected
+    assert sum(p.text.startswith("Never below") for p in panels.all("p")) == never
+    pixels, firsts = pictures(page), {name: data[name].image(0).astype(np.float32) for name in data}
+    pictured = [(node, text) for node, text in zip(figures, expected, strict=True) if node.attributes["id"] in pixels]
+    assert len(pictured) == sum(caption.startswith(("black_lines", "fade_black")) for caption in expected)
+    for figure, caption in pictured:
+        name, level = re.match(r"(\w+), level (\d+):", caption).groups()
+        levels = {n: firsts[f"{name}/{n:02d}" if n else "clean"] for n in range(31)}
+        assert nearest(pixels[figure.attributes["id"]], levels) == int(level)
         assert f"level {level}" in figure.one("svg").attributes["aria-label"]
-    never = [p.text for p in panels.all("p") if p.text.startswith("Never below")]
-    above = [(one, t) for one in scores for t in ("0.9", "0.5", "0.1")]
-    assert len(never) == sum(any(p.first_below[t] is None for p in one.profiles.values()) for one, t in above)
 
 
-def test_the_sample_of_the_panels(data: DataSet, tmp_path: Path) -> None:
-    scores = full(data, "net-a")
-    corruptset.report(data, scores, tmp_path / "r.html", sample=data.samples[7].id)
-    page = read_html(tmp_path / "r.html")
-    assert f"One image ({data.samples[7].id}, class" in section(page, "panels").text
-    captions = {node.one("figcaption").text: node for node in section(page, "panels").all("figure")}
-    caption, figure = next(pair for pair in captions.items() if pair[0].startswith("fade_black"))
-    level = int(re.search(r"level (\d+)", caption).group(1))  # type: ignore[union-attr]
+def test_the_sample_of_the_panels(data, tmp_path):
+    scores, out = full(data, "net-a"), tmp_path / "r.html"
+    page = reported(data, scores, out, sample=data.samples[7].id)
+    panels = section(page, "panels")
+    assert f"One image ({data.samples[7].id}, class" in panels.text
+    caption, figure = next(pair for pair in captions(panels).items() if pair[0].startswith("fade_black"))
+    level = int(re.search(r"level (\d+)", caption).group(1))
     assert np.abs(pictures(page)[figure.attributes["id"]] - data[f"fade_black/{level:02d}"].image(7)).mean() < 4
     with pytest.raises(ParameterError, match="has no sample '00_class/im'"):
         corruptset.report(data, scores, tmp_path / "none.html", sample="00_class/im")
     assert not (tmp_path / "none.html").exists()
-    scores, predicted = scored(data, "net-a", "net-b", best=0.5)
-    corruptset.report(data, scores, tmp_path / "r.html", predictions=predicted)
-    right = np.all([one.outcomes["clean"].correct for one in predicted], axis=0)
-    assert not right[0]
-    assert f"One image ({data.samples[int(np.flatnonzero(right)[0])].id}, class" in read_html(tmp_path / "r.html").text
+    # by default the first image that all models have right
+    own, predicted = scored(data, "net-a", "net-b", best=0.5)
+    page_of_both = reported(data, own, out, predictions=predicted)
+    first = int(np.argmax(np.all([one.outcomes["clean"].correct for one in predicted], axis=0)))
+    assert first > 0
+    assert f"One image ({data.samples[first].id}, class" in page_of_both.text
     # images that were not unpacked are left out
     shutil.copytree(data.path, tmp_path / "d")
     there = [name for name in data.set_ids if not name.startswith("fade_black")]
     partial = {"schema_version": 1, "digest": data.digest, "manifest": data.digest, "sets": there, "pieces": {}}
     (tmp_path / "d/PARTIAL.json").write_text(json.dumps(partial), "utf-8")
-    corruptset.report(tmp_path / "d", full(data, "net-a"), tmp_path / "r.html")
-    panels = section(read_html(tmp_path / "r.html"), "panels")
-    shown = {n.one("figcaption").text.partition(",")[0]: bool(list(n.all("use"))) for n in panels.all("figure")}
+    panels = section(reported(tmp_path / "d", scores, out), "panels")
+    shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
     assert "The data set does not have this image." in panels.text
 
 
-def test_all_that_does_not_belong_together_is_told_at_once(data: DataSet, tmp_path: Path) -> None:
+def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
     scores, predicted = scored(data, "net-a", "net-b")
-    other = Scores.model_validate(made_scores.bare("other"))
-    files = made_scores.write(tmp_path, *scores, other, scores[0])
+    files = made_scores.write(tmp_path, *scores, made_scores.bare("other"), scores[0])
     (tmp_path / "bad.json").write_text("{}")
-    wrong, foreign = (Predictions(n, data.digest, dict(predicted[0].outcomes)) for n in ("net-b", "net-z"))
+    wrong, foreign = (Predictions(n, data.digest, predicted[0].outcomes) for n in ("net-b", "net-z"))
     given = [wrong, foreign, f"none={tmp_path}"]
     with pytest.raises(ScoreError) as caught:
         corruptset.report(data, [*files, tmp_path / "bad.json"], tmp_path / "r.html", predictions=given)
@@ -155,37 +144,36 @@ def test_all_that_does_not_belong_together_is_told_at_once(data: DataSet, tmp_pa
     ):
         assert part in str(caught.value)
     assert not (tmp_path / "r.html").exists()
-    with pytest.raises(ScoreError, match="are there twice"):
-        corruptset.report(data, scores, tmp_path / "r.html", predictions=[predicted[0], predicted[0]])
-    with pytest.raises(ScoreError, match="no scores were given"):
-        corruptset.report(data, [], tmp_path / "r.html")
+    for own, twice, says in ((scores, [predicted[0]] * 2, "are there twice"), ([], (), "no scores were given")):
+        with pytest.raises(ScoreError, match=says):
+            corruptset.report(data, own, tmp_path / "r.html", predictions=twice)
 
 
-def test_predictions_beside_the_scores_are_found(
-    data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_predictions_beside_the_scores_are_found(data, tmp_path, monkeypatch):
     labels = np.array([sample.label for sample in data.samples])
-    logits = np.random.default_rng(1).normal(size=(len(labels), len(data.classes)))
-    logits[::2, 0] += 9
     is_true = labels[:, None] == np.arange(len(data.classes))
-    sets = {name: {"logits": logits + 4 * is_true * (name == "clean")} for name in data}
-    beside = predictions.write_folder(tmp_path / "net", sets)
+    logits = np.random.default_rng(1).normal(size=is_true.shape)
+    logits[::2, 0] += 9
+    few = [name for name in data if name.startswith("brightness")]
+    sets = {name: {"logits": logits + 4 * is_true * (name == "clean")} for name in ["clean", *few]}
+    beside, apart = predictions.write_folder(tmp_path / "net", sets), tmp_path / "apart"
     (beside / "predictions.json").write_text(json.dumps({"model": "net", "digest": data.digest}))
-    scores = corruptset.score(data, beside, out=beside)
-    apart = tmp_path / "apart"
-    corruptset.score(data, beside, out=apart)
-    given = corruptset.report(data, [apart], tmp_path / "given.html", predictions=[beside])
-    for found in (beside, beside / "scores.json"):
-        assert corruptset.report(data, [found], tmp_path / "found.html").pictures == given.pictures
-        assert (tmp_path / "found.html").read_bytes() == (tmp_path / "given.html").read_bytes()
+    scores = corruptset.score(data, beside, sets=few, out=beside)
+    corruptset.score(data, beside, sets=few, out=apart)
 
+    def made(one, **options):
+        done = corruptset.report(data, [one], tmp_path / "r.html", **options)
+        return done.pictures, done.file.read_bytes()
+
+    given = made(apart, predictions=[beside])
+    assert made(beside) == made(beside / "scores.json") == given
     monkeypatch.chdir(beside)  # scores that come from no file have no neighbours
-    without = {corruptset.report(data, [one], tmp_path / "without.html").pictures for one in (apart, scores)}
+    without = {made(one)[0] for one in (apart, scores)}
     # odd ones are right when clean
     half = np.where(np.arange(len(labels)) % 2, 0, labels)[:, None] == np.arange(len(data.classes))
-    predictions.write_folder(beside, {name: {"logits": 9.0 * half} for name in data if name != "clean"})
-    without.add(corruptset.report(data, [beside], tmp_path / "without.html").pictures)
+    predictions.write_folder(beside, {name: {"logits": 9.0 * half} for name in few})
+    without.add(made(beside)[0])
     (beside / "clean.npz").write_bytes(b"damaged")
-    without.add(corruptset.report(data, [beside], tmp_path / "without.html").pictures)
+    without.add(made(beside)[0])
     assert len(without) == 1
-    assert given.pictures > without.pop()
+    assert given[0] > without.pop()
