@@ -65,7 +65,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., commands.Done]]:
     server = commands.Server(tmp_path_factory.mktemp("commands"))
-    yield server.call
+    yield server
     server.stop()
 
 
