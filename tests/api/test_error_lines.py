@@ -114,6 +114,7 @@ def test_a_nul_character_in_a_path_is_a_mistake(tmp_path, monkeypatch, function,
     [
         ("Gaussian Noise", "gaussian_blur gaussian_noise", " Did you mean 'gaussian_noise'?"),
         ("imagenet", "tiny-imagenet-c imagenet-c", " Did you mean 'imagenet-c'? Also near: 'tiny-imagenet-c'."),
+        ("imagenet_c", "imagenet-c-all imagenet-c", " Did you mean 'imagenet-c'?"),
         ("noise", "fog speckle_noise shot_noise", " Did you mean 'shot_noise'? Also near: 'speckle_noise'."),
         ("blur", "a_blur bb_blur c5_x_blur ddd6_x_blur", " Did you mean 'a_blur'? Also near: 'bb_blur', 'c5_x_blur'."),
         ("fogg", "fog frost", " Did you mean 'fog'?"),

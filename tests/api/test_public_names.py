@@ -52,7 +52,7 @@ def test_signatures_name_every_option():
         assert name not in OPTIONS or OPTIONS[name].__annotations__.keys() <= shown.keys()
 
 
-def short(value, text="<"):
+def short(value, text=""):
     """Hold that a value prints in a few lines, and how it begins."""
     assert len(repr(value)) <= 450, repr(value)[:2000]
     assert repr(value).count("\n") <= 4
