@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 COMMAND = Path(sys.executable).with_name("corruptset")
 
@@ -38,19 +37,42 @@ class Done:
     err: str
 
     @property
-    def json(self) -> Any:
+    def json(self):
         """Standard output, which must be one JSON object."""
         return json.loads(self.out)
 
 
-class Server:
+class Calls:
+    """What tests say of a command that is called with its words."""
+
+    folder = Path()
+    """Where it runs, if nothing else is said."""
+
+    def ok(self, *words, **place):
+        """Run a command that works."""
+        done = self(*words, **place)
+        assert done.code == 0, (words, done.err)
+        return done
+
+    def refused(self, said, *words, code=2, **place):
+        """Run a command that says a sentence, leaves with a code, and writes nothing where it runs."""
+        folder = place.get("cwd", self.folder)
+        before = set(folder.rglob("*"))
+        done = self(*words, **place)
+        text = " ".join((done.out + done.err).replace("│", " ").split())
+        assert (done.code, said in text) == (code, True), (words, done)
+        assert set(folder.rglob("*")) == before, words
+        return done
+
+
+class Server(Calls):
     """Forks a process for each command. It has imported what commands import, so that a command takes a fraction of a
     second.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._number = 0
+    def __init__(self, folder):
+        self.folder, self._said, self._number = folder / "here", folder, 0
+        self.folder.mkdir()
         self._process = subprocess.Popen(
             [sys.executable, "-c", SERVER],
             env={**os.environ, "COLUMNS": "160", "CORRUPTSET_DEBUG": ""},
@@ -59,24 +81,18 @@ class Server:
             text=True,
         )
 
-    def call(self, *arguments: Any, cwd: Path | None = None) -> Done:
+    def __call__(self, *arguments, cwd=None):
         """Run ``corruptset ARGUMENTS``; a traceback or a warning on standard error fails the test."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._number += 1
-        out, err = (self.folder / f"{self._number}.{name}" for name in ("out", "err"))
-        argv = ["corruptset", *map(str, arguments)]
-        print(
-            json.dumps({"argv": argv, "cwd": str(cwd or self.folder), "out": str(out), "err": str(err)}),
-            file=self._process.stdin,
-            flush=True,
-        )
+        said = {name: str(self._said / f"{self._number}.{name}") for name in ("out", "err")}
+        call = {"argv": ["corruptset", *map(str, arguments)], "cwd": str(cwd or self.folder), **said}
+        print(json.dumps(call), file=self._process.stdin, flush=True)
         code = int(self._process.stdout.readline())
-        done = Done(code, out.read_text("utf-8"), err.read_text("utf-8"))
+        done = Done(code, *(Path(path).read_text("utf-8") for path in said.values()))
         assert "Traceback" not in done.err, done.err
         assert "Warning" not in done.err, done.err
         return done
 
-    def stop(self) -> None:
+    def stop(self):
         """End the server."""
         self._process.communicate()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,25 +15,25 @@ import layouts
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> layouts.Shared:
+def shared(tmp_path_factory):
     """Small image folders, recipes and builds, each written once: a test copies what it changes."""
     return layouts.Shared(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture(scope="session")
-def crops(shared: layouts.Shared) -> Path:
+def crops(shared):
     """An image folder of ten classes with two crops each."""
     return shared.crops()
 
 
 @pytest.fixture(scope="session")
-def recipe(shared: layouts.Shared) -> Path:
+def recipe(shared):
     """Two corruptions at five severities, clean, and a chain, as PNG."""
     return shared.recipe()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_power_cuts() -> Iterator[None]:
+def no_power_cuts():
     """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the
     power.
     """
@@ -45,7 +43,7 @@ def no_power_cuts() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def photographs_decoded_once() -> Iterator[None]:
+def photographs_decoded_once():
     """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most
     of its time.
     """
@@ -62,27 +60,27 @@ LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
 """
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Run the longest folders first; within them and among the others the order stays."""
     items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{folder}/") for folder in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their
     tests.
     """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file: str = super()._split_scope(nodeid)
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
             return "tests/loaders" if file.startswith("tests/loaders/") else file
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take
     longest.
     """

@@ -5,112 +5,96 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
+import commands
+import pytest
 from layouts import files_of
 
 SETS = {"gaussian_noise/1", "fog/3", "contrast/2"}
-CHOICE = ["--sets", "gaussian_noise/1,fog/3", "--sets", "contrast/2", "--samples", "3"]
+CHOICE = ["imagenet-c", "--sets", "gaussian_noise/1,fog/3", "--sets", "contrast/2", "--samples", "3"]
+ONE = ["--jobs", "1"]
+Run = commands.Server
 
 
-def test_a_build_is_what_its_plan_said_and_names_its_parts(run: Any, built: Any, tmp_path: Path) -> None:
-    planned = run("plan", "imagenet-c", *CHOICE, "--json", cwd=tmp_path)
-    assert planned.code == 0, planned.err
-    manifest = json.loads((built.directory / "manifest.json").read_text(encoding="utf-8"))
-    assert {s["id"] for s in manifest["sets"]} == SETS
-    assert planned.json["images"] == sum(s["count"] for s in manifest["sets"]) == 9
-    estimate, real = planned.json["bytes"], sum(s["bytes"] for s in manifest["sets"])
-    assert real / 4 < estimate < real * 4
-    text = run("plan", "imagenet-c", *CHOICE, "--list-sets", cwd=tmp_path)
-    assert all(name in text.out for name in SETS)
-    assert list(tmp_path.iterdir()) == []
-    assert built.done.out.splitlines()[-4:] == [
-        f"Directory:     {built.directory}",
-        f"Contact sheet: {built.directory / 'contact.png'}",
-        f"Page:          {built.directory / 'index.html'}",
-        f"Digest:        {manifest['digest']}",
+def manifest(directory):
+    return json.loads((directory / "manifest.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def build(run, tmp_path_factory):
+    """Three sets of three photographs, as the command says it."""
+    return run.ok("build", *CHOICE, *ONE, "--metrics", "1", "--out", tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="module")
+def built(build):
+    return Path(build.out.splitlines()[-4].partition(":")[2].strip())
+
+
+def test_a_build_is_what_its_plan_said_and_names_its_parts(run, build, built):
+    made = manifest(built)
+    planned = run.refused("", "plan", *CHOICE, "--json", code=0).json
+    assert planned["images"] == sum(s["count"] for s in made["sets"]) == 9
+    assert build.out.splitlines()[-4:] == [
+        f"Directory:     {built}",
+        f"Contact sheet: {built / 'contact.png'}",
+        f"Page:          {built / 'index.html'}",
+        f"Digest:        {made['digest']}",
     ]
     # what was built is on standard output, how it went on standard error
-    assert ("build: " in built.done.out, "build: " in built.done.err) == (False, True)
-    shown = run("show", built.directory, "--json").json
-    assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (manifest["digest"], SETS, 9)
-    without = run("build", "imagenet-c", "--sets", "contrast/2", "--samples", "1", "--no-page", "--out", tmp_path)
-    assert "Page:" not in without.out
+    assert ("build: " in build.out, "build: " in build.err) == (False, True)
+    shown = run.ok("show", built, "--json").json
+    assert (shown["digest"], {s["id"] for s in shown["sets"]}, shown["images"]) == (made["digest"], SETS, 9)
     # `corrupt` makes what a build stores
-    sample = json.loads((built.directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()[1])
-    for name in ("gaussian_noise/1", "fog/3"):
-        stored = json.loads((built.directory / f"sets/{name}.jsonl").read_text(encoding="utf-8").splitlines()[1])
-        words = ["corrupt", f"sample:{sample['id']}", name, "--recipe", "imagenet-c", "--force", "--json", "--out"]
-        done = run(*words, tmp_path / "x.png").json
-        assert (done["key"], done["pixels"]) == (sample["id"], stored["pixels"])
-        assert (done["width"], done["height"]) == (224, 224)
+    sample = json.loads((built / "samples.jsonl").read_text("utf-8").splitlines()[1])
+    stored = json.loads((built / "sets/gaussian_noise/1.jsonl").read_text("utf-8").splitlines()[1])
+    words = f"corrupt sample:{sample['id']} gaussian_noise/1 --recipe imagenet-c --json --out x.png"
+    done = run.ok(*words.split()).json
+    assert (done["key"], done["pixels"], done["width"]) == (sample["id"], stored["pixels"], 224)
 
 
-def test_verify_passes_a_good_build_and_names_everything_that_is_wrong(run: Any, built: Any, tmp_path: Path) -> None:
-    done = run("verify", built.directory, "--rederive", "2", "--jobs", "1")
-    assert (done.code, done.err.count("problem")) == (0, 0), done.err
-    assert "2 samples made again" in done.out
-    assert json.loads((built.directory / "manifest.json").read_text(encoding="utf-8"))["digest"] in done.out
-    other = run("verify", built.directory, "--rederive", "1", "--source", f"folder:{built.directory}/images/fog/3")
-    assert other.code == 2
-    assert "not the one" in other.err
+def test_what_is_wrong_is_named_and_repaired(run, built, tmp_path):
+    assert "2 samples made again" in run.ok("verify", built, "--rederive", "2", *ONE).out
+    run.refused("not the one", "verify", built, "--rederive", "1", "--source", f"folder:{built}/images/fog/3")
     copy = tmp_path / "copy"
-    shutil.copytree(built.directory, copy)
-    images = sorted(p for p in (copy / "images").rglob("*") if p.is_file())
-    data = bytearray(images[0].read_bytes())
-    data[len(data) // 2] ^= 1
-    images[0].write_bytes(data)
-    images[1].unlink()
-    (copy / "images" / "stray.txt").write_text("here")
-    wrong = {path.relative_to(copy).as_posix() for path in (images[0], images[1], copy / "images" / "stray.txt")}
-    done = run("verify", copy, "--jobs", "1")
-    assert done.code == 1
-    assert all(path in done.out for path in wrong)
-    report = run("verify", copy, "--json", "--jobs", "1")
-    assert (report.code, report.json["ok"]) == (1, False)
-    assert {p["path"] for p in report.json["problems"]} == wrong
+    shutil.copytree(built, copy)
+    changed, gone, *_ = sorted((copy / "images").rglob("*.JPEG"))
+    changed.write_bytes(changed.read_bytes()[:-5])
+    gone.unlink()
+    stray = copy / "images" / "stray.txt"
+    stray.write_text("here")
+    wrong = {path.relative_to(copy).as_posix() for path in (changed, gone, stray)}
+    said = run.refused("3 problems", "verify", copy, *ONE, code=1).out
+    assert all(path in said for path in wrong)
+    report = run.refused("", "verify", copy, "--json", *ONE, code=1).json
+    assert (report["ok"], {p["path"] for p in report["problems"]}) == (False, wrong)
+    stray.unlink()
+    mended = run.ok("verify", copy, "--repair", *ONE).out
+    assert all(f"mended: {path.relative_to(copy)}" in mended for path in (changed, gone))
+    assert files_of(copy) == files_of(built)
     (copy / "manifest.json").unlink()
-    done = run("verify", copy, "--jobs", "1")
-    assert done.code == 1
-    assert "incomplete" in (done.out + done.err).lower()
+    run.refused("incomplete", "verify", copy, *ONE, code=1)
 
 
-def test_more_sets_extend_and_a_different_seed_is_refused(run: Any, tmp_path: Path) -> None:
-    one = ["build", "imagenet-c", "--samples", "2", "--jobs", "1", "--metrics", "1", "--json", "--sets"]
-    first = run(*one, "contrast/2", "--out", tmp_path / "a")
-    assert first.code == 0, first.err
-    more = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "a")
-    assert more.code == 0, more.err
-    whole = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "b")
-    assert more.json["digest"] == whole.json["digest"] != first.json["digest"]
+def test_more_sets_extend_and_a_different_seed_is_refused(run, tmp_path):
+    both = "contrast/2,pixelate/5"
+    one = ["build", "imagenet-c", "--samples", "2", *ONE, "--metrics", "1", "--no-page", "--json", "--sets"]
+    calls = (("contrast/2", "a"), (both, "a"), (both, "b"))
+    first, more, whole = (run.ok(*one, sets, "--out", tmp_path / out).json for sets, out in calls)
+    assert more["digest"] == whole["digest"] != first["digest"]
     # made by this command, not all that there are
-    assert [done.json["images"] for done in (first, more, whole)] == [2, 2, 4]
+    assert [done["images"] for done in (first, more, whole)] == [2, 2, 4]
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
-    other = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "a", "--seed", "1")
-    assert (other.code, other.json["error"]["kind"]) == (2, "BuildError")
-    assert "seed" in other.err
+    other = run.refused("seed", *one, both, "--out", tmp_path / "a", "--seed", "1")
+    assert (other.json["error"]["kind"], first["page"]) == ("BuildError", None)
 
 
-def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: Any, built: Any, tmp_path: Path) -> None:
-    release = tmp_path / "release"
-    left_out = shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE")
-    shutil.copytree(built.directory, release, ignore=left_out)
-    done = run("rebuild", release / "manifest.json", "--out", tmp_path / "out", "--jobs", "1")
-    assert done.code == 0, done.err
-    (again,) = (tmp_path / "out").iterdir()
-    assert files_of(again) == files_of(built.directory)
+def test_a_release_without_pixels_is_rebuilt(run, built, tmp_path):
+    release, out = tmp_path / "release", tmp_path / "out"
+    shutil.copytree(built, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
+    done = run.ok("rebuild", release / "manifest.json", "--out", out, *ONE)
     assert "Every file has the bytes that the manifest lists." in done.out
-    image = next(p for p in sorted(again.rglob("*.JPEG")))
-    image.write_bytes(image.read_bytes()[:-5])
-    (again / "contact.png").unlink()
-    assert run("verify", again, "--jobs", "1").code == 1
-    mended = run("verify", again, "--repair", "--jobs", "1")
-    assert mended.code == 0, mended.err
-    for path in (image.relative_to(again).as_posix(), "contact.png"):
-        assert f"mended: {path}" in mended.out
-    assert files_of(again) == files_of(built.directory)
+    assert files_of(out / built.name) == files_of(built)
     (release / "samples.jsonl").unlink()
-    refused = run("rebuild", release, "--out", tmp_path / "other")
-    assert refused.code == 1
-    assert "samples.jsonl: unreadable: No such file" in refused.err
+    run.refused("samples.jsonl: unreadable: No such file", "rebuild", release, "--out", tmp_path / "other", code=1)
     assert not (tmp_path / "other").exists()

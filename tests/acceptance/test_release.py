@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import archives
 import file_server
@@ -14,7 +13,8 @@ import numpy as np
 import pytest
 from checkout import ROOT
 from lightness import command
-from sklearn.datasets import load_digits
+
+from pictures import numeral
 
 PREDICT = """
 import sys, pathlib, numpy, corruptset
@@ -28,33 +28,27 @@ for name in data:
 """Predictions in a few lines, as docs/evaluate.md has them for any framework."""
 
 
-def release(*words: object) -> subprocess.CompletedProcess[str]:
+def release(*words):
     """Run ``python -m release``."""
     return subprocess.run([sys.executable, "-m", "release", *map(str, words)], cwd=ROOT, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def sources(tmp_path_factory):
     """Small sources in the forms in which the genuine ones are published."""
     folder = tmp_path_factory.mktemp("sources")
     crops = archives.crops(20)
     archives.tar(folder / "cifar-10-python.tar.gz", archives.ten_python(crops), "w:gz")
     hundred = archives.hundred_python({"test": (crops[0], np.arange(20) % 100, np.arange(20) % 20)})
     archives.tar(folder / "cifar-100-python.tar.gz", hundred, "w:gz")
-    digits = load_digits()
-    images = np.pad(
-        np.kron((digits.images[:20] * 15.9).astype(np.uint8), np.ones((1, 3, 3), np.uint8)), ((0, 0), (2, 2), (2, 2))
-    )
-    files = {"images-idx3": images, "labels-idx1": digits.target[:20]}
+    files = {"images-idx3": np.stack([numeral(i % 6)[:, :, 0] for i in range(20)]), "labels-idx1": np.arange(20) % 10}
     archives.write(
         folder / "mnist",
         {f"t10k-{kind}-ubyte.gz": archives.zipped(archives.idx(array)) for kind, array in files.items()},
     )
     layouts.write_crops(folder / "tiny", side=64)
     return {
-        "imagenet-c": "sample",
-        "imagenet-c-all": "sample",
-        "imagenet-c-299": "sample",
+        **dict.fromkeys(["imagenet-c", "imagenet-c-all", "imagenet-c-299"], "sample"),
         "tiny-imagenet-c": f"folder:{folder}/tiny",
         "cifar10-c": f"cifar10:{folder}/cifar-10-python.tar.gz",
         "cifar100-c": f"cifar100:{folder}/cifar-100-python.tar.gz",
@@ -66,60 +60,56 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     "some",
     [pytest.param({"imagenet-c", "cifar10-c"}, marks=pytest.mark.ci), pytest.param(None, marks=pytest.mark.long)],
 )
-def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(
-    sources: dict[str, str], some: set[str] | None, light: Path, tmp_path: Path
-) -> None:
+def test_archives_of_every_benchmark_reach_a_stranger_who_scores_them(sources, some, light, tmp_path):
     sources = {recipe: source for recipe, source in sources.items() if some is None or recipe in some}
-    file = tmp_path / "SOURCES.toml"
-    tables = [f'publish = "{tmp_path}/published"']
+    file, published, out = tmp_path / "SOURCES.toml", tmp_path / "published", tmp_path / "out"
+    tables = [f'publish = "{published}"']
     for recipe, source in sources.items():
         sets = "clean,canny_edges" if recipe == "mnist-c" else "clean,contrast/*"
-        tables.append(
-            f'[{recipe}]\nsource = "{source}"\noptions = ["--sets", "{sets}", "--samples", "4", "--metrics", "0", '
-            '"--no-page"]'
-        )
-        if recipe == "imagenet-c":
-            tables[-1] += "\nimages = false"
+        options = f"--sets {sets} --samples 4 --metrics 0 --no-page".split()
+        images = "\nimages = false" * (recipe == "imagenet-c")
+        tables.append(f'[{recipe}]\nsource = "{source}"\noptions = {json.dumps(options)}{images}')
     file.write_text("\n".join(tables))
-    done = release("archives", file, "--out", tmp_path / "out", "--jobs", 1)
+    done = release("archives", file, "--out", out, "--jobs", 1)
     assert done.returncode == 0, done.stderr
-    digests = {
-        json.loads(p.read_text())["name"]: json.loads(p.read_text())["digest"]
-        for p in tmp_path.glob("out/sets/*/manifest.json")
-    }
-    assert digests.keys() == sources.keys()
-    published = {path.name for path in (tmp_path / "published").iterdir()}
-    assert {name.removesuffix("-records") for name in published if name.endswith("-records")} == {
-        p.name for p in (tmp_path / "out/sets").iterdir()
-    }
-    assert {name.rpartition("-")[0] for name in published if not name.endswith("-records")} == sources.keys() - {
-        "imagenet-c"
-    }
-    for name in sorted(name for name in published if not name.endswith("-records")):
+    manifests = [json.loads(p.read_text()) for p in out.glob("sets/*/manifest.json")]
+    digests = {f"{m['name']}-{m['version']}": m["digest"] for m in manifests}
+    assert {m["name"] for m in manifests} == sources.keys()
+    # of ImageNet's images the records alone
+    whole = sorted(name for name in digests if not name.startswith("imagenet-c-1"))
+    assert sorted(p.name for p in published.iterdir()) == sorted([*whole, *(f"{name}-records" for name in digests)])
+    for name in whole:
         with file_server.serving() as serve:
-            command(light, "fetch", serve(tmp_path / "published" / name).url, "--out", tmp_path / "fetched")
-        directory = tmp_path / "fetched" / name
-        assert digests[name.rpartition("-")[0]] in command(light, "verify", directory)
-        subprocess.run([light, "-c", PREDICT, directory, tmp_path / "predictions" / name], check=True)
-        command(light, "score", directory, tmp_path / "predictions" / name, "--out", tmp_path / "scores" / name)
-        scores = json.loads((tmp_path / "scores" / name / "scores.json").read_text())
-        assert scores["digest"] == digests[name.rpartition("-")[0]]
+            command(light, "fetch", serve(published / name).url, "--out", tmp_path / "fetched")
+        directory, predictions, scored = (tmp_path / folder / name for folder in ("fetched", "predictions", "scores"))
+        assert digests[name] in command(light, "verify", directory)
+        subprocess.run([light, "-c", PREDICT, directory, predictions], check=True)
+        command(light, "score", directory, predictions, "--out", scored)
+        scores = json.loads((scored / "scores.json").read_text())
+        assert scores["digest"] == digests[name]
         assert all(one["accuracy"] is not None for one in scores["sets"].values())
     file.write_text("\n".join(tables[:1] + tables[-1:]))  # one of them again, which is there
-    again = release("archives", file, "--out", tmp_path / "out", "--jobs", 1)
+    again = release("archives", file, "--out", out, "--jobs", 1)
     assert again.returncode == 0, again.stderr
     assert "all there already" in again.stdout
     assert "corruptset verify" not in again.stdout + again.stderr
 
 
-def test_mistakes_in_the_file_of_sources_are_all_told(tmp_path: Path) -> None:
-    file = tmp_path / "SOURCES.toml"
-    file.write_text('[imagenet-c]\npath = "x"\n[cifar10-c]\nsource = "sample"\npixels = false\n')
-    done = release("archives", file, "--out", tmp_path / "out")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[imagenet-c]\npath = "x"\n[fog]\nsource = 1', ["imagenet-c: expected a table with a source", "fog: "]),
+        (
+            '[cifar10-c]\nsource = "x"\npixels = 1',
+            ["cifar10-c: unknown keys pixels; known are images, options, source"],
+        ),
+        ("", ["it names no recipe"]),
+        ("[", ["cannot be read"]),
+    ],
+)
+def test_mistakes_in_the_file_of_sources_are_all_told(tmp_path, text, said):
+    (tmp_path / "SOURCES.toml").write_text(text)
+    done = release("archives", tmp_path / "SOURCES.toml", "--out", tmp_path / "out")
     assert done.returncode == 1
-    assert "imagenet-c: expected a table with a source" in done.stderr
-    assert "cifar10-c: unknown keys pixels; known are images, options, source" in done.stderr
-    for text, said in (("", "it names no recipe"), ("[", "cannot be read")):
-        file.write_text(text)
-        assert said in release("archives", file, "--out", tmp_path / "out").stderr
+    assert all(words in done.stderr for words in said)
     assert not (tmp_path / "out").exists()

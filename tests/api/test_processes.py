@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import layouts
 import pytest
@@ -27,7 +26,7 @@ def without(monkeypatch):
     import _multiprocessing
     import multiprocessing.synchronize  # noqa: F401  it reads the class when it is imported
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     processes._semaphore_problem.cache_clear()
@@ -36,19 +35,15 @@ def without(monkeypatch):
     processes._semaphore_problem.cache_clear()
 
 
-def test_one_process_works_where_no_others_can_be_started(without, tmp_path):
-    with pytest.warns(
-        CorruptsetWarning, match=r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"
-    ):
+def test_one_process_works_where_no_others_can_be_started(without, shared, tmp_path):
+    said = r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"
+    with pytest.warns(CorruptsetWarning, match=said):
         assert BuildOptions(jobs=4).workers == 1
     assert BuildOptions(jobs=1).workers == 1  # without a word
-    crops = layouts.write_crops(tmp_path / "crops", each=1)
-    recipe = layouts.write_recipe(tmp_path)
     with pytest.warns(CorruptsetWarning):
-        several = layouts.make(recipe, crops, tmp_path / "a", sets=["contrast/*"], jobs=2)
-    assert layouts.files_of(several) == layouts.files_of(
-        layouts.make(recipe, crops, tmp_path / "b", sets=["contrast/*"])
-    )
+        several = layouts.make(shared.recipe(), shared.crops(classes=2), tmp_path, sets=["contrast/*"], jobs=2)
+    one = shared.build(crops={"classes": 2}, sets=["contrast/*"])
+    assert layouts.files_of(several) == layouts.files_of(one)
 
 
 def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault():
@@ -59,27 +54,20 @@ def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault():
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("options", "code", "command"), [("size=4k,ro", 0, "build"), ("size=4k", 3, "verify")])
-def test_a_dev_shm_that_cannot_be_used(tmp_path, options, code, command):
+def test_a_dev_shm_that_cannot_be_used(shared, tmp_path, options, code, command):
     mount = f"mount -t tmpfs -o {options} tmpfs /dev/shm"
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True).returncode
-    ):
+    unshare = ["unshare", "-m", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, mount], capture_output=True).returncode:
         # a mount namespace of one's own may not be allowed; what is done about it is tested above
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
-    build = f"{COMMAND} build imagenet-c --sets contrast/* --out {tmp_path}"
-    line = (
-        f"{build} --jobs 2"
-        if command == "build"
-        else f"{build} --jobs 1 && {COMMAND} verify {tmp_path}/imagenet-c-1.1.0 --jobs 2"
-    )
-    done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount} && set -f && {line}"], capture_output=True, text=True)
+    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"])
+    asked = f"build {shared.recipe()} --source folder:{shared.crops(classes=2)} --sets contrast/* --out {tmp_path}"
+    line = asked if command == "build" else f"verify {directory}"
+    done = subprocess.run([*unshare, f"{mount} && set -f && {COMMAND} {line} --jobs 2"], capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == code, said
-    assert "Traceback" not in said
-    assert "--jobs 1" in said
-    assert "/dev/shm" in said
+    assert [word in said for word in ("Traceback", "--jobs 1", "/dev/shm")] == [False, True, True]
 
 
 PSUTIL = """
@@ -95,7 +83,7 @@ TASKS = """
 import time
 from corruptset.processes import worker_pool
 pool = worker_pool(2)
-tasks = [pool.submit(time.sleep, 1.05) for _ in range(5)]
+tasks = [pool.submit(time.sleep, 1.05) for _ in range(3)]
 for task in tasks:
     task.result(timeout=40)
 pool.shutdown()

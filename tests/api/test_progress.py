@@ -4,37 +4,38 @@ itself.
 
 from __future__ import annotations
 
-import functools
 import os
 import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
 from corruptset import progress
 from corruptset.corruptions import compile_notice
-from corruptset.progress import ProgressDisplay, ProgressEvent, counts, progress_function, shows_progress
-
-Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400)
+from corruptset.progress import ProgressDisplay, ProgressEvent, counts
 
 
 def test_what_was_there_before_took_no_time():
     assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock.now)
+    return clock
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(capsys, clock):
     with ProgressDisplay("build") as shown:
         shown(ProgressEvent("compiling", parts_done=3, parts_total=19))
-        for second in range(25):
-            now = float(second)
-            shown(Event(images_done=second, seconds=now))
-        shown(Event(images_done=400, seconds=25.0))
+        for clock.now in map(float, range(25)):
+            shown(ProgressEvent("building", images_done=int(clock.now), images_total=400, seconds=clock.now))
+        shown(ProgressEvent("building", images_done=400, images_total=400, seconds=25.0))
         shown(ProgressEvent("done"))
     out, err = capsys.readouterr()
     assert out == ""
@@ -48,85 +49,26 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [60, 110])
-def test_on_a_terminal_a_bar_is_drawn_and_taken_away(columns, monkeypatch, capsys):
+def test_on_a_terminal_a_bar_is_drawn_and_taken_away(columns, monkeypatch, capsys, clock):
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     with ProgressDisplay("build") as shown:
         assert shown._bar is not None
         for images in (0, 150_000):
-            now = images / 500
+            clock.now = images / 500
             shown(ProgressEvent("building", images_done=images, images_total=3_750_000))
         shown._bar.refresh()
-    line = [line for line in drawn_lines(capsys.readouterr().err) if "left" in line][-1]
+    # the states of a line that is drawn again and again, without colours
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
+    line = [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if "left" in line][-1]
     assert "build: building" in line
     assert "150000/3750000 images, 2 h 00 min left" in line
     assert len(line) <= columns
-    assert line.count("━") + line.count("╸") + line.count("╺") >= {60: 0, 110: 48}[columns]
+    assert len(re.findall("[━╸╺]", line)) >= {60: 0, 110: 48}[columns]
 
 
-def drawn_lines(text: str) -> list[str]:
-    """Return the states of a line that is drawn again and again, without colours."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    return [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if line.strip()]
-
-
-@shows_progress("count")
-def count(most: int, *, progress: Callable[..., None] | bool | None = None) -> int:
-    """Count, and tell each number."""
-    tell = progress_function(progress)
-    for number in range(1, most + 1):
-        tell("numbers", number, most)
-    return most
-
-
-def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
-    seen: list[tuple[str, int, int]] = []
-    assert count(2, progress=lambda *step: seen.append(step)) == 2
-    assert seen == [("numbers", 1, 2), ("numbers", 2, 2)]
-    assert count(2) == count(2, progress=False) == count(2, progress=None) == 2
-    assert capsys.readouterr().err == ""
-    count(2, progress=True)
-    assert capsys.readouterr().err.splitlines() == ["count: numbers; 1/2", "count: numbers; 2/2"]
-
-
-@pytest.mark.parametrize(("asked", "shown"), [("None", True), ("False", False)])
-def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
-    script = f"""
-import time
-from corruptset.progress import progress_function, shows_progress
-@shows_progress("count")
-def count(*, progress=None):
-    progress_function(progress)("numbers", 1, 2)
-    time.sleep(0.3)
-count(progress={asked})
-print("end")
-"""
-    main, terminal = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=terminal, text=True, env=environment, check=True
-    )
-    os.close(terminal)
-    text = b""
-    while chunk := _read(main):
-        text += chunk
-    os.close(main)
-    assert done.stdout == "end\n"
-    assert (b"count: numbers" in text and b"1/2" in text) == shown
-    assert shown or text == b""
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # the other end is closed
-        return b""
-
-
-NOTEBOOK = """
+COUNT = """
 import time
 from corruptset.progress import progress_function, say_line, shows_progress
 from corruptset.corruptions import compile_notice
@@ -135,13 +77,37 @@ from corruptset.corruptions import compile_notice
 def count(most, *, progress=None):
     tell = progress_function(progress)
     for number in range(1, most + 1):
-        time.sleep(0.25)
+        time.sleep({pause})
         tell("numbers", number, most)
-
-count(8)
-say_line(compile_notice.SENTENCE)
-print("end")
 """
+
+
+def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
+    names = {}
+    exec(COUNT.format(pause=0), names)
+    count, seen = names["count"], []
+    count(2, progress=lambda *step: seen.append(step))
+    assert seen == [("numbers", 1, 2), ("numbers", 2, 2)]
+    for nobody in (False, None):
+        count(2, progress=nobody)
+    assert capsys.readouterr().err == ""
+    count(2, progress=True)
+    assert capsys.readouterr().err.splitlines() == ["count: numbers; 1/2", "count: numbers; 2/2"]
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(None, True), (False, False)])
+def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
+    script = COUNT.format(pause=0.1) + f"count(3, progress={asked})"
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    subprocess.run([sys.executable, "-c", script], stderr=terminal, env=environment, check=True)
+    os.write(terminal, b"end")
+    text = b""
+    while not text.endswith(b"end"):
+        text += os.read(main, 4096)
+    os.close(terminal)
+    os.close(main)
+    assert (b"count: numbers" in text, b"1/3" in text, text == b"end") == (shown, shown, not shown)
 
 
 @pytest.mark.ci
@@ -150,11 +116,12 @@ def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error():
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
-    sent: list[dict[str, Any]] = []
+    cell = COUNT.format(pause=0.25) + 'count(8)\nsay_line(compile_notice.SENTENCE)\nprint("end")'
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    sent = []
 
     class Client(NotebookClient):
-        def process_message(self, message: dict[str, Any], *given: Any) -> Any:
+        def process_message(self, message, *given):
             sent.append(message)
             return super().process_message(message, *given)
 

@@ -7,45 +7,47 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import layouts
 import pytest
-from commands import Done
+from commands import Calls, Done
 
 from corruptset.cli import main
 
 
 @pytest.fixture(scope="session")
-def built(shared: layouts.Shared) -> Path:
+def built(shared):
     """A small data set of image files."""
     return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Done]:
-    """Run ``corruptset LINE WORDS...`` in `tmp_path`, the line as a shell reads it; a traceback fails the test."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)
+class Command(Calls):
+    """Runs ``corruptset LINE WORDS...``, the line as a shell reads it; a traceback fails the test."""
 
-    def call(line: str, *words: Any) -> Done:
-        monkeypatch.setattr(sys, "argv", ["corruptset", *shlex.split(line), *map(str, words)])
-        capsys.readouterr()
+    def __init__(self, monkeypatch, capsys):
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, line, *words):
+        self.monkeypatch.setattr(sys, "argv", ["corruptset", *shlex.split(line), *map(str, words)])
+        self.capsys.readouterr()
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             main()
         except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+            code = left.code if isinstance(left.code, int) else int(left.code is not None)
         else:
             code = 0
         finally:  # the command leaves them ignored, as its process ends
             for number, handler in before.items():
                 signal.signal(number, handler)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err, err
-        return Done(code, out, err)
+        done = Done(code, *self.capsys.readouterr())
+        assert "Traceback" not in done.err, done.err
+        return done
 
-    return call
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """The command, in `tmp_path` as the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)
+    return Command(monkeypatch, capsys)

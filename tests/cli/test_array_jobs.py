@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import stat
 import subprocess
@@ -44,7 +43,7 @@ print(17)
 """
 
 
-def block(title: str) -> str:
+def block(title):
     """Return a block of the page."""
     found = re.search(
         rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
@@ -68,7 +67,7 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
     }
     environment |= {"RECIPE": str(recipe), "SOURCE": f"folder:{crops}", "OUT": str(tmp_path / "out"), "FAILING": "1"}
 
-    def submit(command: str) -> None:
+    def submit(command):
         subprocess.run(["bash", "-e", "-c", command], env=environment, cwd=tmp_path, check=True, capture_output=True)
 
     submit(block("submit"))
@@ -80,52 +79,32 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
     assert layouts.files_of(tmp_path / "out" / whole.name) == layouts.files_of(whole)
 
 
-def test_folders_of_machines_without_a_shared_disk_are_merged_by_copying(run, crops, recipe, tmp_path):
-    command = ["build", recipe, "--source", f"folder:{crops}", "--format", "both", "--no-page", "--jobs", "1", "--out"]
-    folders = [tmp_path / f"machine{job}" for job in range(2)]
-    for job, folder in enumerate(folders):
-        made = run(*command, folder, "--part", f"{job}/2", "--json").json
+def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs_are_named(
+    run, crops, recipe, tmp_path
+):
+    build = ["build", recipe, "--source", f"folder:{crops}", *"--format both --jobs 1 --no-page --json --out".split()]
+    for job in (0, 2):
+        made = run.ok(*build, f"machine{job}", "--part", f"{job}/4").json
         assert 0 < made["made"] == made["parts"]
-        shutil.copytree(folder, tmp_path / "sets", dirs_exist_ok=True)
-    missing = run(*command, folders[0], "--finish")
-    assert (missing.code, "Job 1 of 2 will make them" in missing.err) == (1, True)
-    done = run(*command, tmp_path / "sets", "--finish", "--json").json
+        shutil.copytree(tmp_path / f"machine{job}", tmp_path / "my sets", dirs_exist_ok=True)
+    done = run.refused("Jobs 1,3 of 4 will make them", *build, "my sets", "--finish", code=1)
+    first, second, finish = re.findall(r"^  corruptset (.*)$", done.err, re.M)
+    assert "--finish in place of --part" in run.ok(first.replace(" --json", "")).out
+    run.ok(second)
     whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, format="both")
-    assert done["digest"] == corruptset.open(whole).digest
-    assert layouts.files_of(tmp_path / "sets" / whole.name) == layouts.files_of(whole)
-
-
-def test_the_commands_that_finish_names_are_those_that_are_missing(run, crops, recipe, tmp_path):
-    options = ["build", recipe, "--source", f"folder:{crops}", *"--sets contrast/* --jobs 1 --no-page --out".split()]
-    options.append("my out")
-    first = run(*options, "--part", "2/5", "--json").json
-    assert (first["ok"], first["part"], first["made"]) == (True, [2, 5], first["parts"])
-    done = run(*options, "--finish")
-    assert done.code == 1
-    assert "Jobs 0-1,3-4 of 5 will make them" in done.err
-    lines = re.findall(r"^  (corruptset .*)$", done.err, re.M)
-    assert len(lines) == 5
-    for line in lines:
-        words = shlex.split(line)[1:]
-        again = run(*words)
-        assert again.code == 0
-        assert ("--finish in place of --part" in again.out) == (words[-1] != "--finish")
-    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=["contrast/*"], metrics=None)
-    assert layouts.files_of(tmp_path / "my out" / whole.name) == layouts.files_of(whole)
+    assert run.ok(finish).json["digest"] == corruptset.open(whole).digest
+    assert layouts.files_of(tmp_path / "my sets" / whole.name) == layouts.files_of(whole)
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        (["--part", "7/7"], "expected job i of n, as two whole numbers"),
-        (["--part", "x/y"], "'x/y' is not I/N"),
-        (["--part", "0/2", "--finish"], "--part and --finish exclude each other"),
-        (["--finish", "--abandon"], "--finish and --abandon exclude each other"),
-        (["--finish"], "holds no parts: make them first, with --part i/n"),
+        ("--part 7/7", "expected job i of n, as two whole numbers"),
+        ("--part x/y", "'x/y' is not I/N"),
+        ("--part 0/2 --finish", "--part and --finish exclude each other"),
+        ("--finish --abandon", "--finish and --abandon exclude each other"),
+        ("--finish", "holds no parts: make them first, with --part i/n"),
     ],
 )
-def test_mistakes_are_named(run, tmp_path, given, text):
-    done = run("build imagenet-c --samples 1", *given)
-    assert done.code == (1 if given == ["--finish"] else 2)
-    assert text in " ".join(done.err.replace("│", " ").split())
-    assert not list(tmp_path.iterdir())
+def test_mistakes_are_named(run, given, text):
+    run.refused(text, f"build imagenet-c --samples 1 {given}", code=1 if given == "--finish" else 2)

@@ -5,21 +5,29 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from collections.abc import Callable
 
 import pytest
 import typer
 
 from corruptset import errors
 from corruptset.cli.failures import guarded
-from corruptset.errors import Interrupted, RecipeError
 
 
-def command(error: BaseException) -> Callable[..., None]:
-    def fails(as_json: bool = False) -> None:
-        raise error
+@pytest.fixture
+def fails(monkeypatch, capsys):
+    """Return a function that raises an error in a command, and returns its exit code and what it printed."""
 
-    return guarded(fails)
+    def call(error, line="list", **given):
+        monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *line.split()])
+
+        def command(as_json=False):
+            raise error
+
+        with pytest.raises(SystemExit) as left:
+            guarded(command)(**given)
+        return left.value.code, *capsys.readouterr()
+
+    return call
 
 
 CODES = {
@@ -28,78 +36,46 @@ CODES = {
     3: ["MachineError"],
     130: ["Interrupted"],
 }
-SYSTEM: list[tuple[BaseException, int]] = [
+SYSTEM = [
     (FileNotFoundError(errno.ENOENT, "given", "a.png"), 2),
     (PermissionError(errno.EACCES, "given", "a.png"), 2),
     (OSError(errno.ENOSPC, "given"), 3),
     (OSError(errno.EIO, "given"), 3),
     (MemoryError("given"), 3),
-    (ZeroDivisionError("given"), 3),
 ]
 
 
-def test_every_kind_of_error_has_its_exit_code_and_its_message(capsys):
+def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatch):
     own = [(getattr(errors, name)("given"), code) for code, names in CODES.items() for name in names]
     for error, code in own + SYSTEM:
-        with pytest.raises(SystemExit) as left:
-            command(error)()
-        assert left.value.code == code, error
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert "given" in err
-        assert "Traceback" not in err
+        left, out, err = fails(error)
+        assert (left, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
+    monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
+    assert "Traceback" in fails(errors.RecipeError("given"))[2]
 
 
-def test_json_carries_the_error_too(capsys):
-    with pytest.raises(SystemExit):
-        command(RecipeError("two [mistakes]"))(as_json=True)
-    out, err = capsys.readouterr()
-    assert json.loads(out) == {
-        "ok": False,
-        "exit_code": 2,
-        "error": {"kind": "RecipeError", "message": "two [mistakes]"},
-    }
+def test_json_carries_the_error_too(fails):
+    _, out, err = fails(errors.RecipeError("two [mistakes]"), as_json=True)
+    error = {"kind": "RecipeError", "message": "two [mistakes]"}
+    assert json.loads(out) == {"ok": False, "exit_code": 2, "error": error}
     assert "two [mistakes]" in err
 
 
-def test_debug_shows_the_traceback(capsys, monkeypatch):
-    monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
-    with pytest.raises(SystemExit):
-        command(RecipeError("given"))()
-    assert "Traceback" in capsys.readouterr().err
+def test_an_error_of_our_own_says_what_to_report(fails):
+    code, out, err = fails(ZeroDivisionError("given"), "list a")
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    for said in ("please report it", "ZeroDivisionError: given", "corruptset list a"):
+        assert said in err
 
 
-def test_an_error_of_our_own_says_what_to_report(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["corruptset", "list", "a b"])
-    with pytest.raises(SystemExit):
-        command(ZeroDivisionError("given"))()
-    err = capsys.readouterr().err
-    assert "report" in err
-    assert "ZeroDivisionError: given" in err
-    assert "corruptset list 'a b'" in err
-    assert len(err.splitlines()) == 1
+def test_an_interrupted_build_says_how_to_resume(fails):
+    for error in (KeyboardInterrupt(), errors.Interrupted("Interrupted.")):
+        for line, resumes in (("build imagenet-c --out a", True), ("list", False)):
+            code, _, err = fails(error, line)
+            assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 
 
-@pytest.mark.parametrize(
-    ("error", "arguments", "resumes"),
-    [
-        (KeyboardInterrupt(), ["build", "imagenet-c", "--out", "a b"], True),
-        (Interrupted("Interrupted."), ["build", "imagenet-c", "--out", "a b"], True),
-        (KeyboardInterrupt(), ["list"], False),
-    ],
-)
-def test_an_interrupted_build_says_how_to_resume(error, arguments, resumes, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["/bin/corruptset", *arguments])
-    with pytest.raises(SystemExit) as left:
-        command(error)()
-    assert left.value.code == 130
-    err = capsys.readouterr().err
-    assert "Interrupted" in err
-    assert ("corruptset build imagenet-c --out 'a b'" in err) == resumes
-
-
-def test_typers_own_exceptions_pass():
-    with pytest.raises(typer.Exit):
-        command(typer.Exit(1))()
-    with pytest.raises(typer.BadParameter):
-        command(typer.BadParameter("given"))()
+@pytest.mark.parametrize("error", [typer.Exit(1), typer.BadParameter("given")])
+def test_typers_own_exceptions_pass(fails, error):
+    with pytest.raises(type(error)):
+        fails(error)

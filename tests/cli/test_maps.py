@@ -13,30 +13,24 @@ import corruptset
 
 
 @pytest.fixture
-def scored(tmp_path):
-    """Build regions, write predictions of them, and return the arguments of score."""
+def scored(run, tmp_path):
+    """Build regions, write predictions of them, and return the line of score."""
 
     def make(regions):
         source = write_rows(tmp_path / "rows", small_images(2))
-        options = {"jobs": 1, "metrics": 0, "store": "images"}
-        data = corruptset.open(
-            corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", **options).directory
-        )
+        build = corruptset.build(write_recipe(tmp_path, regions), source, tmp_path, jobs=1, metrics=0, store="images")
+        data = corruptset.open(build.directory)
         (tmp_path / "p").mkdir()
-        np.savez(
-            tmp_path / "p/clean.npz",
-            logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32),
-        )
+        logits = np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes)))
+        np.savez(tmp_path / "p/clean.npz", logits=logits.astype(np.float32))
         (tmp_path / "p/predictions.json").write_text(json.dumps({"model": "dice", "digest": data.digest}))
-        return ["score", data.path, tmp_path / "p", "--maps", "1"]
+        return f"score {data.path} p --maps 1"
 
     return make
 
 
 def test_maps_of_the_first_images(scored, run, tmp_path):
-    done = run(*scored(EXHAUSTIVE), "--out", tmp_path / "s")
-    assert done.code == 0
-    assert "maps of 1 image" in done.out
+    assert "maps of 1 image" in run.ok(scored(EXHAUSTIVE), "--out", "s").out
     (file,) = (tmp_path / "s/maps").rglob("*.png")
     with Image.open(file) as picture:
         assert picture.size[0] >= 640
@@ -45,12 +39,7 @@ def test_maps_of_the_first_images(scored, run, tmp_path):
     assert 0 < fragile["s26"]["loose_shift"]["rate"] <= 1
 
 
-def test_maps_that_cannot_be_drawn(scored, run, tmp_path):
-    arguments = scored(SAMPLED)
-    done = run(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert "--maps needs --out FOLDER" in done.err
-    done = run(*arguments, "--out", tmp_path / "s")
-    assert done.code == 2
-    assert "Maps need an anchor at every position" in done.err
-    assert not (tmp_path / "s").exists()
+def test_maps_that_cannot_be_drawn(scored, run):
+    line = scored(SAMPLED)
+    run.refused("--maps needs --out FOLDER", line)
+    run.refused("Maps need an anchor at every position", line, "--out", "s")

@@ -18,72 +18,57 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import SCHEMES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-OWN = {"my-recipe.toml", "own.toml", "grid.toml"}
-"""Recipes that the pages tell the reader to write."""
+COMMANDS = typer.main.get_command(app).commands
+OWN = {"pairs", "my-recipe.toml", "own.toml", "grid.toml"}
+"""Pairs, and recipes that the pages tell the reader to write."""
 
 
-def shown(text: str) -> list[str]:
+def shown(text):
     """Return the commands of a page: lines of fenced blocks of a shell, and lines indented by four."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    fenced = "\n".join(block for kind, block in blocks if kind in ("", "sh", "bash", "console"))
-    lines = fenced.split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
-    return list(
-        dict.fromkeys(line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("corruptset "))
-    )
+    blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = "\n".join(blocks).split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
+    return [line for line in (line.removeprefix("$ ") for line in lines) if line.startswith("corruptset ")]
 
 
-CASES = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINES = list(dict.fromkeys(line for page in PAGES for line in shown(page.read_text("utf-8"))))
 WITHOUT_MORE = re.compile(
     r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)"
 )
-RUN = [(page, line) for page, line in CASES if WITHOUT_MORE.match(line)]
-MANY = re.compile(r"--recipe image-degrade-30")
+RUN = [line for line in LINES if WITHOUT_MORE.match(line)]
+MANY = "--recipe image-degrade-30"
 """Half of the time of all, so marked ci."""
 
 
-@pytest.mark.parametrize("page", sorted({page for page, _ in CASES}))
-def test_the_command_line_takes_what_pages_show(page):
-    for line in (line for other, line in CASES if other == page):
+def test_the_command_line_takes_what_pages_show(run):
+    for line in LINES:
         _, name, *arguments = shlex.split(line, comments=True)
         try:
             given = COMMANDS[name].make_context(name, arguments).params
         except Exception as e:  # of typer
             raise AssertionError(line) from e
-        recipe, source = given.get("recipe"), given.get("source")
-        if name in ("build", "plan") and recipe != "pairs" and recipe not in OWN:
-            load_recipe(recipe)
-        if name in ("build", "plan", "rebuild") and source is not None:
-            assert source.partition(":")[0] in SCHEMES, line
-    assert len(CASES) > 70
+        if name in ("build", "plan") and given["recipe"] not in OWN:
+            load_recipe(given["recipe"])
+        if name in ("build", "plan", "rebuild") and given["source"] is not None:
+            assert given["source"].partition(":")[0] in SCHEMES, line
+    assert len(LINES) > 70
     assert len(RUN) > 12
+    pairs = [
+        shlex.join(shlex.split(line, comments=True)[2:]) for line in LINES if re.match("corruptset build '?pairs", line)
+    ]
+    assert len(pairs) >= 2
+    for line in pairs:
+        assert run.ok("plan --source sample --samples 1 --json", *shlex.split(line)).json["sets"]
 
 
-@pytest.mark.parametrize(
-    ("page", "line"), [pytest.param(*case, marks=[pytest.mark.ci] if MANY.search(case[1]) else []) for case in RUN]
-)
-def test_it_runs(page, line, run, tmp_path):
+@pytest.mark.parametrize("line", [pytest.param(line, marks=[pytest.mark.ci] * (MANY in line)) for line in RUN])
+def test_it_runs(line, run, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")
-    before = set(tmp_path.iterdir())
-    done = run(*shlex.split(line, comments=True)[1:])
-    assert done.code == 0
-    new = set(tmp_path.iterdir()) - before
+    done = run.ok(*shlex.split(line, comments=True)[1:])
+    made = set(tmp_path.iterdir()) - {tmp_path / "photo.jpg"}
     if line.split()[1] in ("corrupt", "preview"):
-        (made,) = new
-        with Image.open(made) as picture:
+        with Image.open(made.pop()) as picture:
             assert picture.size[0] >= 180
-    else:
-        assert done.out.strip()
-        assert not new
-
-
-def test_pairs_of_the_pages_are_sets(run):
-    lines = [line for _, line in CASES if re.match("corruptset build '?pairs", line)]
-    assert len(lines) >= 2
-    for line in lines:
-        arguments = shlex.split(line, comments=True)[2:]
-        done = run("plan --source sample --json", *arguments)
-        assert done.code == 0
-        assert done.json["sets"]
+    assert done.out.strip()
+    assert not made

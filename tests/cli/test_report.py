@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import made_scores
 import numpy as np
 import pytest
@@ -31,36 +29,29 @@ def given(shared, tmp_path_factory):
     return data.path, made_scores.write(folder, *scores), predictions
 
 
+def failures(page):
+    """Return the text of a page's section on failures."""
+    return section(read_html(page), "failures").text
+
+
 def test_a_page_is_written_and_described(run, given, tmp_path):
     directory, scores, predictions = given
-    done = run("report", directory, *scores)
-    assert done.code == 0, done.err
-    assert re.search("^Models: +a=b, net$", done.out, re.MULTILINE)
-    assert re.search("^File: +report.html$", done.out, re.MULTILINE)
-    assert "give corruptset report the predictions too" in section(read_html(tmp_path / "report.html"), "failures").text
+    said = " ".join(run.ok("report", directory, *scores).out.split())
+    assert "Models: a=b, net" in said
+    assert "File: report.html" in said
+    assert "give corruptset report the predictions too" in failures(tmp_path / "report.html")
     # predictions without a model's name are named on the command line
-    named = [f"a=b={predictions[0]}", f"net={predictions[1]}"]
-    options = [option for one in named for option in ("--predictions", one)]
+    options = ["--predictions", f"a=b={predictions[0]}", "--predictions", f"net={predictions[1]}"]
     sample = corruptset.open(directory).samples[3].id
-    done = run("report --json", directory, *scores, "--out", "r/page.html", *options, "--sample", sample)
-    assert done.code == 0, done.err
-    assert done.json["ok"] is True
-    assert (done.json["file"], done.json["models"]) == ("r/page.html", ["a=b", "net"])
-    assert done.json["bytes"] == (tmp_path / "r/page.html").stat().st_size
-    assert "Images that flip, by set" in section(read_html(tmp_path / "r/page.html"), "failures").text
+    told = run.ok("report --json --out r/page.html --sample", sample, directory, *scores, *options).json
+    assert (told["ok"], told["file"], told["models"]) == (True, "r/page.html", ["a=b", "net"])
+    assert told["bytes"] == (tmp_path / "r/page.html").stat().st_size
+    assert "Images that flip, by set" in failures(tmp_path / "r/page.html")
 
 
-def test_mistakes_have_one_message_and_write_nothing(run, given, tmp_path):
+def test_mistakes_have_one_message_and_write_nothing(run, given):
     directory, scores, predictions = given
-    for arguments, said in [
-        ([directory, *scores, scores[0]], "is there 2 times"),
-        (
-            [directory, *scores, "--predictions", f"nobody={predictions[0]}"],
-            "predictions of 'nobody', which is none of the models: a=b, net",
-        ),
-        ([directory, *scores, "--sample", "nobody"], "has no sample 'nobody'"),
-    ]:
-        done = run("report", *arguments)
-        assert done.code in (1, 2), said
-        assert said in done.err
-        assert not (tmp_path / "report.html").exists()
+    stranger = "predictions of 'nobody', which is none of the models: a=b, net"
+    run.refused("is there 2 times", "report", directory, *scores, scores[0])
+    run.refused(stranger, "report", directory, *scores, "--predictions", f"nobody={predictions[0]}")
+    run.refused("has no sample 'nobody'", "report", directory, *scores, "--sample", "nobody")

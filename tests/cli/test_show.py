@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from corruptset.generate.level_effects import change_table
-
 MIXED = """
 name = "mixed"
 version = "1.0.0"
@@ -47,76 +45,72 @@ def recipe(tmp_path):
     return tmp_path / "mixed.toml"
 
 
-def lines(text: str) -> dict[str, str]:
+def lines(text):
     """Return a table's lines by their first word."""
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
 def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run):
-    done = run("show random_boxes")
-    assert done.code == 0, done.err
-    assert re.search(r"^evaluated +0\.1 +3 +6 *$", done.out, re.MULTILINE)
-    assert re.search(r"^text +0\.1 +2 +5 *$", done.out, re.MULTILINE)
-    assert "Calibration" not in done.out
-    assert "Draws:       boxes=" in done.out
-    rows = lines(done.out.partition("\nChanges\n")[2])
-    table = change_table("random_boxes")
-    for level in range(31):
-        row = table[level]
-        numbers = (f"{round(v, 1):.10g}" for v in (row.changed, row.mean, row.colours))
-        want = [str(level), *row.change.split(), *numbers]
-        assert rows[str(level)].split() == want
+    out = run.ok("show random_boxes").out
+    assert re.search(r"^evaluated +0\.1 +3 +6 *$", out, re.MULTILINE)
+    assert re.search(r"^text +0\.1 +2 +5 *$", out, re.MULTILINE)
+    assert "Calibration" not in out
+    assert "Draws:       boxes=" in out
+    rows = lines(out.partition("\nChanges\n")[2])
+    shown = run.ok("show random_boxes --json").json
+    assert [row["level"] for row in shown["changes"]] == list(range(31))
+    for row in shown["changes"]:
+        numbers = (f"{row[key]:.10g}" for key in ("changed", "mean", "colours"))
+        assert [float(n) for n in rows[str(row["level"])].split()[-3:]] == pytest.approx(
+            [*map(float, numbers)], abs=0.05
+        )
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
+    assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
+    other = run.ok("show random_boxes --ladder text --json").json
+    assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
+    assert other["changes"][2]["changed"] < shown["changes"][2]["changed"]
 
 
 def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run):
-    sources = [line for line in run("show uniform_noise").out.splitlines() if line.startswith("  severities ")]
-    assert len(sources) == 2
-    assert sources[0].startswith("  severities 1, 2, 3: Hendrycks & Dietterich 2018")
-    assert sources[1].startswith("  severities 4, 5: corruptset: ")
-    assert "  severities" not in run("show gaussian_noise").out
-
-
-def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run):
-    shown = run("show adjacent_pixel_swap --json").json
-    assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
-    assert shown["ladders"]["text"] == {"share": 0.025, "margin": 0, "exchange": True}
-    assert [row["level"] for row in shown["changes"]] == list(range(31))
-    assert shown["changes"][2]["changed"] == pytest.approx(56.6, abs=1)
-    other = run("show adjacent_pixel_swap --ladder text --json").json
-    assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
-    assert other["changes"][2]["changed"] < 20
+    paper, ours = (line for line in run.ok("show uniform_noise").out.splitlines() if line.startswith("  severities "))
+    assert paper.startswith("  severities 1, 2, 3: Hendrycks & Dietterich 2018")
+    assert ours.startswith("  severities 4, 5: corruptset: ")
+    assert "  severities" not in run.ok("show gaussian_noise").out
 
 
 def test_stages_are_printed_with_parameters_and_level(run, recipe):
-    for command in (["show"], ["plan", "--list-sets"]):
-        done = run(*command, recipe)
-        assert done.code == 0, done.err
-        rows = lines(done.out.partition("\nfamily ")[0])  # the summary of a plan comes after it
-        assert "fade_black(factor=0.9, level 7)" in rows["fade_black/07"]
-        assert "contrast(factor=0.3) + fog(weight=" in rows["contrast-2+fog-2"]
-        assert "fade_black(factor=0.9, level 3) + fog(" in rows["fade_black-03+fog-2"]
-        assert "canvas=loose" in rows["turned+fog-1"]
-        assert "(the preprocessed image)" in rows["clean"]
-    assert "black_lines(level 12)" in run("show image-degrade-30").out
+    for command in ("show", "plan --list-sets"):
+        # the summary of a plan comes after it
+        rows = lines(run.ok(command, recipe).out.partition("\nfamily ")[0])
+        for name, said in {
+            "fade_black/07": "fade_black(factor=0.9, level 7)",
+            "contrast-2+fog-2": "contrast(factor=0.3) + fog(weight=",
+            "fade_black-03+fog-2": "fade_black(factor=0.9, level 3) + fog(",
+            "turned+fog-1": "canvas=loose",
+            "clean": "(the preprocessed image)",
+        }.items():
+            assert said in rows[name]
+    assert "black_lines(level 12)" in run.ok("show image-degrade-30").out
 
 
 def test_a_recipe_says_what_it_holds_out(run):
-    assert re.search("^Hold out: +the style microsoft$", run("show icons50-microsoft").out, re.MULTILINE)
-    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show icons50-subtype").out
-    assert "Hold out" not in run("show mnist-c").out
+    assert re.search("^Hold out: +the style microsoft$", run.ok("show icons50-microsoft").out, re.MULTILINE)
+    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run.ok("show icons50-subtype").out
+    assert "Hold out" not in run.ok("show mnist-c").out
+
+
+def shown_build(run, line):
+    """Build; return the metrics of every set, and what is shown of them."""
+    directory = run.ok(f"build {line} --first 2 --jobs 1 --no-page --json").json["directory"]
+    metrics = {s["id"]: s["metrics"] for s in run.ok("show --json", directory).json["sets"]}
+    return metrics, run.ok("show", directory).out
 
 
 def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
-    built = run("build --first 2 --jobs 1 --json", recipe)
-    assert built.code == 0, built.err
-    shown = run("show --json", built.json["directory"]).json
-    metrics = {s["id"]: s["metrics"] for s in shown["sets"]}
+    metrics, out = shown_build(run, recipe)
     assert set(metrics) == SETS
     assert {m["images"] for m in metrics.values()} == {2}
-    done = run("show", built.json["directory"])
-    assert done.code == 0, done.err
-    rows = lines(done.out)
+    rows = lines(out)
     for name, one in metrics.items():
         want = ["-" if one[k] is None else f"{one[k]:.10g}" for k in ("psnr", "ssim", "changed")]
         assert rows[name].split()[-3:] == want
@@ -125,10 +119,7 @@ def test_a_finished_build_shows_metrics_of_every_set(run, recipe):
 
 
 def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run):
-    built = run("build imagenet-c", *"--first 2 --sets fog/[135] --jobs 1 --no-page --json".split())
-    assert built.code == 0, built.err
-    metrics = {s["id"]: s["metrics"] for s in run("show --json", built.json["directory"]).json["sets"]}
-    out = run("show", built.json["directory"]).out
+    metrics, out = shown_build(run, "imagenet-c --sets fog/[135]")
     rows = lines(out)
     for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
         value = metrics[name]["ms_ssim"]

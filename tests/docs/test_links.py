@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from urllib.parse import unquote
 
 import checkout
-import pytest
 
 ROOT = checkout.ROOT
-PAGES = [name for name in checkout.files() if name.endswith((".md", ".ipynb")) and not name.startswith("tests/")]
+FILES = set(checkout.files())
+PAGES = [name for name in sorted(FILES) if name.endswith((".md", ".ipynb")) and not name.startswith("tests/")]
 CODE = re.compile(r"^( *)(```|~~~).*?^\1\2|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINKS = re.compile(r"(?<!\\)\]\(\s*<?([^)\s>]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
 
 
-def markdown(page: Path) -> str:
+def markdown(page):
     """Return the text that is shown: of a notebook, that of its cells of text."""
     text = page.read_text("utf-8")
     if page.suffix == ".ipynb":
@@ -26,7 +25,7 @@ def markdown(page: Path) -> str:
     return text
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """Return what a page's headings are called in links, by GitHub's rules."""
     headings = re.findall(
         r"^#+ +(.*?) *$", re.sub(r"^```.*?^```", "", markdown(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
@@ -35,22 +34,21 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in shown}
 
 
-def dead(page: Path) -> list[str]:
+def dead(page):
     """Return the links of a page that lead to no file of the repository, or to no heading of one."""
-    known, wrong = set(checkout.files()), []
+    wrong = []
     for found in LINKS.finditer(CODE.sub("", markdown(page))):
         link = next(filter(None, found.groups()))
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = unquote(link).partition("#")
         target = (page.parent / path).resolve() if path else page
-        if not target.is_relative_to(ROOT) or target.relative_to(ROOT).as_posix() not in known:
+        if not target.is_relative_to(ROOT) or target.relative_to(ROOT).as_posix() not in FILES:
             wrong.append(f"{link}: no file of the repository")
         elif anchor and anchor not in anchors(target):
             wrong.append(f"{link}: no such heading")
     return wrong
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_files_of_the_repository(name: str) -> None:
-    assert dead(ROOT / name) == []
+def test_links_lead_to_files_of_the_repository():
+    assert {name: wrong for name in PAGES if (wrong := dead(ROOT / name))} == {}

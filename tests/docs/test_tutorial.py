@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from doc_pages import blocks, shell
 
-from tests.doc_pages import blocks, shell
+from corruptset.scores.scores_file import load_scores
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,17 +32,9 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
     columns = re.search(r"^\| \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
     for model in ("thumbnail", "colours"):
         shown = re.search(rf"^\| {model} \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
-        assert dict(zip(columns, shown, strict=True)) == aude(tmp_path / "scores" / model)
-
-
-def aude(folder: Path) -> dict[str, str]:
-    """Return the AUDE of each corruption in per cent, as the command prints it."""
-    code = (
-        "import sys; from corruptset.scores.scores_file import load_scores as s; print(*s(sys.argv[1]).aude.items(), "
-        "sep='\\n')"
-    )
-    rows = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True).stdout
-    return {name: f"{100 * float(value):.1f}" for name, value in re.findall(r"\('(\w+)', (.*)\)", rows)}
+        # AUDE of each corruption in per cent
+        aude = load_scores(tmp_path / "scores" / model).aude
+        assert dict(zip(columns, shown, strict=True)) == {name: f"{100 * value:.1f}" for name, value in aude.items()}
 
 
 @pytest.mark.ci
@@ -57,6 +48,6 @@ def test_the_notebook_runs_and_prints_what_it_was_stored_with(tmp_path):
     assert sum("image/jpeg" in one.get("data", {}) for cell in made.cells for one in cell.get("outputs", ())) == 2
 
 
-def printed(notebook) -> list[str]:
+def printed(notebook):
     """Return what every cell prints."""
     return ["".join(one.get("text", "") for one in cell.get("outputs", ())) for cell in notebook.cells]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from pathlib import Path
 
 import archives
 import numpy as np
@@ -19,7 +18,7 @@ CACHES = tempfile.TemporaryDirectory(prefix="loaders-")
 os.environ.update(HF_HOME=f"{CACHES.name}/huggingface", CROISSANT_CACHE=f"{CACHES.name}/croissant")
 
 
-def write_archives(root: Path) -> None:
+def write_archives(root):
     """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of
     both splits.
     """
@@ -31,30 +30,29 @@ def write_archives(root: Path) -> None:
     )
     grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
     for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
-        files = {f"{split}-images-idx3-ubyte": grey[rows], f"{split}-labels-idx1-ubyte": labels[rows]}
+        files = {"images-idx3": grey[rows], "labels-idx1": labels[rows]}
         archives.write(
-            root / "MNIST/raw", {f"{name}.gz": archives.zipped(archives.idx(array)) for name, array in files.items()}
+            root / "MNIST/raw",
+            {f"{split}-{name}-ubyte.gz": archives.zipped(archives.idx(array)) for name, array in files.items()},
         )
 
 
 @pytest.fixture(scope="session")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def here(tmp_path_factory):
     """A folder in which every ``sh`` line of the page was run, in the page's order."""
     root = tmp_path_factory.mktemp("use-it-with")
     write_archives(root)
     wnids = sorted(archives.WNIDS)
     # as RobustBench's list is written; it leaves the last class out
-    listed = [
-        p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())
-    ]
-    (root / "imagenet_test_image_ids.txt").write_text("".join(f"{name}\n" for name in listed))
+    listed = [f"{wnid}/{path.name}\n" for wnid in wnids[:2] for path in sorted((root / "val" / wnid).iterdir())]
+    (root / "imagenet_test_image_ids.txt").write_text("".join(listed))
     for line in LINES:
         typed(line, root)
     return root
 
 
 @pytest.fixture
-def inside(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def inside(here, monkeypatch):
     """The same, as the current directory."""
     monkeypatch.chdir(here)
     return here

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import functools
 
-import layouts
 import numpy as np
 import pytest
 from doc_pages import shell
@@ -23,49 +21,26 @@ pytestmark = [
 ]
 
 
+packed = functools.partial(pack, family_of=lambda _: "digital")
+
+
 @pytest.fixture(scope="module")
-def built(shared: layouts.Shared) -> Path:
+def built(shared):
     return shared.build(recipe={"encoding": "jpeg"}, format="both")
 
 
-def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import mlcroissant
-
-    monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    data = corruptset.open(built)
-    samples = {s.index: s for s in data.samples}
-    for most in (50_000_000_000, 120_000):
-        done = pack(built, tmp_path / f"{most}", family_of=lambda _: "digital", max_bytes=most)
-        assert (len(done.archives) > 3) == (most < 1_000_000)
-        dataset = mlcroissant.Dataset(jsonld=str(done.path / "croissant.json"))
-        assert not dataset.metadata.ctx.issues.errors
-        rows = [(r["samples/id"].decode(), r["samples/label"]) for r in dataset.records("samples")]
-        assert rows == [(s.id, s.label) for s in data.samples]
-        assert [r["classes/folder"] for r in dataset.records("classes")] == [c.folder for c in data.classes]
-        for set_id in ("contrast/3", "contrast-3+brightness-2"):
-            by_path = {f"images/{set_id}/{s.id}.JPEG": i for i, s in samples.items()}
-            found = list(dataset.records(set_id))
-            assert {r[f"{set_id}/path"].decode() for r in found} == set(by_path)
-            for record in found:
-                index = by_path[record[f"{set_id}/path"].decode()]
-                np.testing.assert_array_equal(np.array(record[f"{set_id}/image"]), data[set_id].image(index))
-                assert record[f"{set_id}/class"].decode() == data.classes[samples[index].label].folder
-
-
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
-def test_mlcroissant_reads_a_published_data_set_over_http(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: Any
-) -> None:
+def test_mlcroissant_reads_a_published_data_set_over_http(built, tmp_path, monkeypatch, layout):
     """As it was published: nobody edits croissant.json or downloads anything first."""
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    pack(built, tmp_path / "p", family_of=lambda _: "digital")
+    packed(built, tmp_path / "p")
     place = tmp_path / "published"
     place.mkdir()
     with serving() as serve:
         url = serve(place / "files" if layout == "zenodo" else place).url
-        given: Any = {"license": "cc-by-4.0", "date": "2026-11-23", "creators": ["Doe, Jane"], "url": url}
+        given = {"license": "cc-by-4.0", "date": "2026-11-23", "creators": ["Doe, Jane"], "url": url}
         publish(tmp_path / "p", place, layout=layout, go=True, **given)
         dataset = mlcroissant.Dataset(jsonld=f"{url}/croissant.json")
         about = dataset.metadata
@@ -81,9 +56,7 @@ def test_mlcroissant_reads_a_published_data_set_over_http(
 
 
 @pytest.mark.parametrize(("encoding", "format"), [("jpeg", "folder"), ("png", "hdf5")])
-def test_load_dataset_gives_the_images_of_a_published_data_set(
-    shared: layouts.Shared, tmp_path: Path, encoding: str, format: str
-) -> None:
+def test_load_dataset_gives_the_images_of_a_published_data_set(shared, tmp_path, encoding, format):
     """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by
     name.
     """
@@ -104,25 +77,24 @@ def test_load_dataset_gives_the_images_of_a_published_data_set(
             np.testing.assert_array_equal(np.array(row["image"]), image.squeeze())
 
 
-def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_images_is_said(
-    built: Path, tmp_path: Path
-) -> None:
-    pack(built, tmp_path / "p", family_of=lambda _: "digital", parquet=True)
+def test_damaged_parquet_is_not_published_and_without_it_that_there_are_no_images_is_said(built, tmp_path):
+    there = tmp_path / "there"
+    packed(built, tmp_path / "p", parquet=True)
     (path,) = (tmp_path / "p").glob("parquet-*/contrast-3.parquet")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(VerificationError, match=r"/contrast-3.parquet has another sha256"):
-        publish(tmp_path / "p", tmp_path / "there", layout="huggingface", go=True)
-    pack(built, tmp_path / "q", family_of=lambda _: "digital")
-    (note,) = publish(tmp_path / "q", tmp_path / "there", layout="huggingface").notes
+        publish(tmp_path / "p", there, layout="huggingface", go=True)
+    packed(built, tmp_path / "q")
+    (note,) = publish(tmp_path / "q", there, layout="huggingface").notes
     assert "--parquet" in note
     with pytest.raises(BuildError, match="Leave out one of the two"):
-        pack(built, tmp_path / "r", parquet=True, manifest_only=True)
+        packed(built, tmp_path / "r", parquet=True, manifest_only=True)
 
 
-def test_bagit_validates_the_folder(built: Path, tmp_path: Path) -> None:
+def test_bagit_validates_the_folder(built, tmp_path):
     import bagit
 
-    done = pack(built, tmp_path / "p", family_of=lambda _: "digital")
+    done = packed(built, tmp_path / "p")
     bag = bagit.Bag(str(tmp_path / "p"))
     bag.validate()
     assert bag.info["External-Identifier"] == done.digest

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import layouts
 import numpy as np
 import pytest
 from doc_pages import run, snippets
@@ -21,7 +18,7 @@ pytestmark = [
 ]
 
 
-def test_webdataset(inside: Path) -> None:
+def test_webdataset(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
     found = list(run(text)["dataset"])
@@ -32,7 +29,7 @@ def test_webdataset(inside: Path) -> None:
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
 
-def test_hugging_face_datasets(inside: Path) -> None:
+def test_hugging_face_datasets(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
     names = run(folder)
@@ -47,7 +44,7 @@ def test_hugging_face_datasets(inside: Path) -> None:
             assert (row["label"] if "label" in row else row["cls"]) == sample.label
 
 
-def test_mlcroissant(inside: Path) -> None:
+def test_mlcroissant(inside):
     data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
     dataset = run(text)["dataset"]
@@ -63,7 +60,7 @@ def test_mlcroissant(inside: Path) -> None:
         assert record["contrast/3/class"].decode() == sample.class_
 
 
-def test_chains_by_their_ids(shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_by_their_ids(shared, tmp_path, monkeypatch):
     """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns and
     URLs.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from doc_pages import ROOT, blocks
@@ -15,13 +13,13 @@ from pictures import painted
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
 
 
-def test_the_blocks_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_run(monkeypatch):
     kept = let_torchvision_be_imported()
     import datasets
 
     monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
     image = painted(48, 64)
-    names: dict[str, Any] = {
+    names = {
         "image": image,
         "picture": Image.fromarray(image),
         "images": [image, image[::-1].copy()],

@@ -4,9 +4,6 @@ datasets.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -28,13 +25,13 @@ ALL = corruptset.RandomCorrupt(
 class Photographs:
     """A map-style data set."""
 
-    def __init__(self, transform: Any, indexed: bool) -> None:
+    def __init__(self, transform, indexed):
         self.transform, self.indexed = transform, indexed
 
-    def __len__(self) -> int:
+    def __len__(self):
         return len(MANY)
 
-    def __getitem__(self, index: int) -> tuple[Any, int]:
+    def __getitem__(self, index):
         import torch
 
         image = torch.from_numpy(MANY[index]).permute(2, 0, 1)
@@ -42,17 +39,17 @@ class Photographs:
 
 
 @pytest.mark.parametrize(("method", "indexed"), [("fork", False), ("spawn", True)])
-def test_workers_make_the_same(method: str, indexed: bool) -> None:
+def test_workers_make_the_same(method, indexed):
     import torch
     from torch.utils.data import DataLoader
 
     transform = ALL
     # this process used them before
     want = [transform(image, key=i) if indexed else transform(image) for i, image in enumerate(MANY)]
-    loader: Any = DataLoader(
+    loader = DataLoader(
         Photographs(transform, indexed), batch_size=3, num_workers=2, multiprocessing_context=method, shuffle=True,
         generator=torch.Generator().manual_seed(1), timeout=300,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
     seen = 0
     for images, indices in loader:
         for image, index in zip(images, indices.tolist(), strict=True):
@@ -61,7 +58,7 @@ def test_workers_make_the_same(method: str, indexed: bool) -> None:
     assert seen == len(MANY)
 
 
-def test_a_step_of_torchvision() -> None:
+def test_a_step_of_torchvision():
     kept = let_torchvision_be_imported()
     import torch
     from torchvision import tv_tensors
@@ -75,7 +72,7 @@ def test_a_step_of_torchvision() -> None:
     image, label = pipeline(Image.fromarray(MANY[0]), 7)
     torch.testing.assert_close(torch.Tensor(image), want)
     assert label == 7
-    boxes: Any = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(32, 32))
+    boxes = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(32, 32))
     out, same = v2.Compose([v2.ToImage(), fog, v2.RandomHorizontalFlip(p=0.0)])(crop, boxes)
     assert type(out) is tv_tensors.Image
     np.testing.assert_array_equal(out.numpy(), fog(crop).transpose(2, 0, 1))
@@ -86,7 +83,7 @@ def test_a_step_of_torchvision() -> None:
     del kept
 
 
-def test_a_function_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_of_datasets(tmp_path, monkeypatch):
     import datasets
     from datasets.fingerprint import Hasher
 

@@ -66,7 +66,7 @@ def __getattr__(name: str) -> Any: ...
 """
 
 
-def installed(name: str) -> Path:
+def installed(name):
     """Return the folder of a package, or the file of a module."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
@@ -74,7 +74,7 @@ def installed(name: str) -> Path:
     return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
 
 
-def told(folder: Path, program: str) -> list[str]:
+def told(folder, program):
     """Return what mypy says of a program in the environment of a folder."""
     (folder / "program.py").write_text(program)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", folder / "env/bin/python", "program.py"]
@@ -82,7 +82,7 @@ def told(folder: Path, program: str) -> list[str]:
     return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True).stdout.splitlines()
 
 
-def test_a_set_is_a_sequence_and_with_pytorch_a_data_set(tmp_path: Path) -> None:
+def test_a_set_is_a_sequence_and_with_pytorch_a_data_set(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "env"], cwd=tmp_path, check=True)
     site = Path(sysconfig.get_path("purelib", "venv", vars={"base": str(tmp_path / "env")}))
     for name in ("numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"):

@@ -11,7 +11,7 @@ PARTS = {
 }
 
 
-def main() -> None:
+def main():
     """Print a row a variant, and for each part how many there were, how many were caught, how many survived."""
     rows = []
     for path in sys.argv[1:]:

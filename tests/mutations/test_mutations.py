@@ -66,7 +66,7 @@ def known(request, site):
     return look
 
 
-def files_of(names: str, room: str = "") -> list[str]:
+def files_of(names, room=""):
     """Return the test files of names such as ``generate/parts``, or, of a room, ``noise`` and
     ``noise::test_extremes``.
     """
@@ -76,7 +76,7 @@ def files_of(names: str, room: str = "") -> list[str]:
     ]
 
 
-def run_tests(site: Path, files: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
+def run_tests(site, files, cache):
     environment = os.environ | {
         "PYTHONPATH": str(site),
         "CORRUPTSET_CACHE": str(cache),
@@ -92,7 +92,7 @@ def run_tests(site: Path, files: list[str], cache: Path) -> subprocess.Completed
     )
 
 
-def caught_by(site: Path, cache: Path, file: str, right: str, wrong: str, times: int, files: list[str]) -> str:
+def caught_by(site, cache, file, right, wrong, times, files):
     """Return the test that fails on a variant."""
     path = site / "corruptset" / file
     text = path.read_text(encoding="utf-8")
@@ -150,42 +150,28 @@ def test_every_variant_applies():
     """
     for variant in VARIANTS:
         text = (Path(corruptions.__file__).parent / variant.file).read_text(encoding="utf-8")
-        assert variant.right in text, (
-            f"{variant.id}: {variant.file} no longer has {variant.right!r}: bring this variant up to date"
-        )
+        problem = f"{variant.id}: {variant.file} no longer has {variant.right!r}: bring this variant up to date"
+        assert variant.right in text, problem
         assert variant.right != variant.wrong
-    assert len(VARIANTS) >= 45
-    assert len({v.id for v in VARIANTS}) == len(VARIANTS)
-    published = {
-        stage.corruption
-        for name in recipe_names()
-        for spec in load_recipe(name).resolve().sets
-        for stage in spec.stages
-    }
+    assert len({v.id for v in VARIANTS}) == len(VARIANTS) >= 45
+    sets = [spec for name in recipe_names() for spec in load_recipe(name).resolve().sets]
+    published = {stage.corruption for spec in sets for stage in spec.stages}
     without = sorted(published - {v.of for v in VARIANTS})
-    assert not without, (
-        f"add a wrong variant of {', '.join(without)} to tests/mutations/variants.py, and the test that notices it"
-    )
+    assert not without, "tests/mutations/variants.py needs a wrong variant of these, and the test that notices it"
 
 
 def test_every_mistake_applies():
     """Each edit outside the pixels finds its one place, and names tests that there are."""
     problems = []
     for mistake in MISTAKES:
-        times = (
-            (ROOT / mistake.file.replace("compat/", "corruptions/compat/"))
-            .read_text(encoding="utf-8")
-            .count(mistake.right)
-        )
+        file = ROOT / mistake.file.replace("compat/", "corruptions/compat/")
+        times = file.read_text(encoding="utf-8").count(mistake.right)
         problems += [f"{mistake.id}: stands {times} times in {mistake.file}: {mistake.right!r}"] * (times != 1)
-        problems += [
-            f"{mistake.id}: there is no {file}" for file in files_of(mistake.tests) if not (ROOT / file).is_file()
-        ]
+        absent = [name for name in files_of(mistake.tests) if not (ROOT / name).is_file()]
+        problems += [f"{mistake.id}: there is no {', '.join(absent)}"] * bool(absent)
+        assert mistake.right != mistake.wrong
+        assert not mistake.file.startswith("corruptions/") or "/models/" in mistake.file
     assert not problems, "bring these variants of rooms.txt up to date:\n" + "\n".join(problems)
-    assert len(MISTAKES) >= 90
-    assert len({m.id for m in MISTAKES}) == len(MISTAKES)
-    assert not any(
-        m.right == m.wrong or (m.file.startswith("corruptions/") and "/models/" not in m.file) for m in MISTAKES
-    )
+    assert len({m.id for m in MISTAKES}) == len(MISTAKES) >= 90
     for part in ("generate/sources/", "generate/views/", "generate/sinks/", "generate/", "manifests/", "cli/"):
         assert any(m.file.startswith(part) for m in MISTAKES)
