@@ -5,6 +5,7 @@ import os
 import signal
 import tarfile
 import warnings
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -51,29 +52,22 @@ def tree(root):
     return {p.relative_to(root).as_posix(): sha256_file(p) for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def killed(what, call, source, out):
-    """Pack or unpack in a process that kills itself when it tells its progress for the `call`-th time."""
-    process = get_context("fork").Process(target=_until_killed, args=(what, call, source, out))
+def killed(call, do, *given, **options):
+    """Call something in a process that kills itself when it tells its progress for the `call`-th time; return how the
+    process ended.
+    """
+    calls = count(1)
+
+    def progress(*told):
+        if next(calls) == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    process = get_context("fork").Process(target=do, args=given, kwargs={**options, "progress": progress})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn where other tests left threads
         process.start()
     process.join()
-    assert process.exitcode == -signal.SIGKILL
-
-
-def _until_killed(what, call, source, out):
-    calls = 0
-
-    def progress(step, done, total):
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    if what == "pack":
-        packed(source, out, by="set", progress=progress)
-    else:
-        unpack(sorted(source.glob("data/*.tar")), out, progress=progress)
+    return process.exitcode
 
 
 def usage_of(free):

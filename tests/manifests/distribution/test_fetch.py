@@ -3,18 +3,16 @@
 import gc
 import hashlib
 import json
-import os
 import random
 import shutil
 import signal
 import tarfile
 import warnings
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 from file_server import Faults
-from packs import OUTSIDE, TOP, header, members_of, tree, usage_of, write_archive
+from packs import OUTSIDE, TOP, header, killed, members_of, tree, usage_of, write_archive
 
 from corruptset.errors import MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
 from corruptset.manifests.distribution.fetch import fetch
@@ -258,28 +256,6 @@ def test_passwords_go_to_one_host_and_into_no_message(bag, serve, tmp_path):
     assert not any(secret in str(failed.value) for secret in ("word", "me:"))
 
 
-def fetch_until_killed(url, out, at):
-    """Fetch in a process that kills itself when it tells its progress for the `at`-th time."""
-
-    def run():
-        calls = 0
-
-        def progress(*_):
-            nonlocal calls
-            calls += 1
-            if calls == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        fetch(url, out, progress=progress, connections=2)
-
-    process = get_context("fork").Process(target=run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    process.join()
-    assert process.exitcode in (-signal.SIGKILL, 0)
-
-
 def test_what_was_unpacked_is_not_fetched_again(root, bag, serve, tmp_path):
     server, last = serve(bag.path), bag.archives[-1].name
     server.faults.status = {last: [404]}
@@ -297,7 +273,7 @@ def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
         drawn, server, out = random.Random(seed), serve(bag.path), tmp_path / str(seed)
         server.faults.cut = {a.name: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
         for at in [drawn.randrange(1, 12) for _ in range(3)]:
-            fetch_until_killed(server.url, out, at)
+            assert killed(at, fetch, server.url, out, connections=2) in (-signal.SIGKILL, 0)
             assert not (out / TOP).exists() or is_whole(out, root)
         fetch(server.url, out, digest=bag.digest)
         assert is_whole(out, root)

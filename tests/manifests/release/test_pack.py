@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_where_something_else_is_or_another_works_nothing_is_packed(packs, tmp_p
 
 def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path, monkeypatch):
     root, whole = packs(by="set")
-    killed("pack", 37, root, tmp_path / "p")
+    assert killed(37, packed, root, tmp_path / "p", by="set") == -signal.SIGKILL
     stood = {p.name: p.stat() for p in (tmp_path / "p/data").glob("*.tar")}
     assert stood
     with pytest.raises(BuildError, match="other options"):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 
 import pytest
 from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, write_archive
@@ -78,7 +79,7 @@ def test_a_part_that_is_damaged_is_found(packs, tmp_path):
 
 def test_a_killed_unpack_goes_on(packs, tmp_path):
     root, bag = packs(by="set")
-    killed("unpack", 30, bag.path, tmp_path / "u")
+    assert killed(30, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
     left = tmp_path / "u" / root.name
     (problem,) = [p for p in verify_directory(left).problems if p.kind == "incomplete"]
     assert "corruptset unpack" in problem.detail
@@ -92,7 +93,7 @@ def test_a_killed_unpack_goes_on(packs, tmp_path):
 def test_a_killed_unpack_keeps_what_was_there_before(packs, tmp_path):
     _, bag = packs(by="set")
     unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
-    killed("unpack", 9, bag.path, tmp_path / "u")
+    assert killed(9, unpack, archive_paths(bag), tmp_path / "u") == -signal.SIGKILL
     done = unpack([p for p in archive_paths(bag) if "clean" in p.name], tmp_path / "u")
     assert done.sets == ["clean", "fog/3"]
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
