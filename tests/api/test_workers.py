@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corruptset.workers import Workers
+from corruptset.workers import TRIES, Workers
 
 
 def alive(process):
@@ -48,6 +48,24 @@ def test_a_killed_worker():
         workers.stop()
         assert workers.start(1) == 1
         assert workers.submit(os.getpid).result() != os.getpid()
+
+
+def killed_once(marker):
+    """Kill the worker that does this, the first time."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_are_killed_now_and_then_get_through(tmp_path):
+    """However often, so long as tasks get done in between."""
+    markers = [tmp_path / str(number) for number in range(TRIES + 2)]
+    done = []
+    with Workers(2) as workers:
+        workers.run(killed_once, markers, lambda marker, _: done.append(marker))
+    assert sorted(done) == markers
 
 
 def test_an_error_stops_them_at_once():

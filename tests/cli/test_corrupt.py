@@ -54,6 +54,8 @@ def test_output_by_suffix_default_name_and_no_overwriting(run, picture, tmp_path
     call = "corrupt a.png contrast -s 1"
     run.ok(call)
     assert read(tmp_path / "a-contrast-1.png").shape == picture.shape
+    run.ok("corrupt a.png black_lines --level 7")
+    assert (tmp_path / "a-black_lines-7.png").exists()
     run.refused("--force", call)
     run.ok(call, "--force")
     run.refused("", call, "--out", "a.png")
@@ -84,13 +86,15 @@ def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
 
 
 def test_corrupt_as_a_recipe_does(run, tmp_path):
-    """At 299 the calibration does not follow from the size: the recipe names it."""
+    """At 299 the calibration does not follow from the size: the recipe names it, unless the user does."""
     Image.fromarray(painted(320, 400)).save(tmp_path / "a.png")
     done = run.ok("corrupt a.png contrast/4 --recipe imagenet-c-299 --out x.png --json").json
     assert (done["width"], done["height"]) == (299, 299)
     run.ok("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
-    expected = corruptset.corrupt(read(tmp_path / "clean.png"), "contrast", severity=4, calibration="inception")
-    assert np.array_equal(read(tmp_path / "x.png"), expected)
+    for words, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
+        run.ok(f"corrupt a.png contrast/4 --recipe imagenet-c-299 --out x.png --force {words}")
+        expected = corruptset.corrupt(read(tmp_path / "clean.png"), "contrast", severity=4, calibration=calibration)
+        assert np.array_equal(read(tmp_path / "x.png"), expected)
 
 
 @pytest.mark.ci

@@ -70,7 +70,7 @@ def test_an_error_of_our_own_says_what_to_report(fails):
 
 def test_an_interrupted_build_says_how_to_resume(fails):
     for error in (KeyboardInterrupt(), errors.Interrupted("Interrupted.")):
-        for line, resumes in (("build imagenet-c --out a", True), ("list", False)):
+        for line, resumes in (("build imagenet-c --out a", True), ("unpack a --out b", True), ("list", False)):
             code, _, err = fails(error, line)
             assert (code, "Interrupted" in err, f"corruptset {line}" in err) == (130, True, resumes)
 

@@ -105,6 +105,9 @@ def test_list_names_everything(run):
     shown = {line.split()[0]: line for line in text.replace("gradual ", "", 1).splitlines()}
     assert "level 1-99" in shown["black_lines"]
     assert "parameters" in shown["salt_pepper"]
+    assert [row["name"] for row in corruptions if not row["preserves_geometry"]] == [
+        name for name, line in shown.items() if line.rstrip().endswith("moves")
+    ]
     recipes = {r["name"]: r for r in run.ok("list recipes --json").json["recipes"]}
     assert (recipes["imagenet-c"]["sets"], recipes["imagenet-c"]["images"]) == (76, 3_800_000)
     assert recipes["image-degrade-30"]["images"] is None

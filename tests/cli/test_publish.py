@@ -18,6 +18,7 @@ def serve():
 def test_packed_published_fetched(run, built, serve, tmp_path):
     packed = run.ok("pack --out release --by set --json", built).json
     run.refused("add --go to do it.", "publish release --to place", code=0)
+    assert run.ok("publish release --to place --json").json["sent"] == []
     sent = run.ok("publish release --to place --go --json").json
     assert (sent["done"], sent["digest"], sent["files"][-1]["path"]) == (True, packed["digest"], "archives.json")
     again = run.ok("publish release --to place --go --json").json
