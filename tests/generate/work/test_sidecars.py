@@ -12,6 +12,7 @@ from layouts import files_of
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted, MachineError
+from corruptset.generate.commit.state import committed
 from corruptset.generate.plan.job import Origin
 from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
@@ -117,6 +118,7 @@ def test_a_sidecar_is_read_as_it_was_written_and_is_of_builds_of_its_textures(tm
         assert not one.of(Origin.of(identity | {"seed": 2}, {}))
         write_sidecar(tmp_path, "x", one)
         assert read_sidecar(path) == one
+        assert [bool(committed(tmp_path, origin, ["fog/3"])) for origin in (ice, glass)] == fits
     data = path.read_bytes()
     for at in range(len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
