@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import unbuilt
-from corruptset_streams import Schedule, ScheduleError, read_schedule, schedule
+from corruptset_streams import Schedule, ScheduleError, read_schedule, schedule, schedules
 
 from corruptset.canonical import canonical
 from corruptset.errors import BuildError, SourceError
@@ -92,6 +92,45 @@ def test_samples_are_chosen_and_shuffled_anew_at_each_visit(data: Path, tmp_path
     assert (made.head["samples"], made.head["length"]) == (["image-00002", "image-00039"], 30)
     with pytest.raises(SourceError, match="image-77"):
         schedule(data, ids=["image-77"])
+
+
+@pytest.mark.parametrize(("delta", "slots"), [(0.1, 10), (0.5, 4), (20.0, 10)])
+def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) -> None:
+    """Means and spreads of the largest slot, and of how many are filled, over 400 classes, against a plain version."""
+    count, classes = 30, 400
+    labels = np.repeat(np.arange(classes), count)
+    mine = filled(labels.tolist(), delta, slots)
+    rng = np.random.default_rng(5)
+    slow = np.array([rng.multinomial(count, rng.dirichlet([delta] * slots)) for _ in range(20 * classes)])
+    assert mine.sum() == count * classes
+    for statistic in (lambda n: n.max(1), lambda n: (n > 0).sum(1), lambda n: n[:, 0], lambda n: (n**2).sum(1)):
+        a, b = statistic(mine).astype(float), statistic(slow).astype(float)
+        assert abs(a.mean() - b.mean()) < 4 * b.std() / np.sqrt(classes)
+        assert 0.8 < (a.std() + 0.05) / (b.std() + 0.05) < 1.25
+
+
+def filled(labels: list[int], delta: float, slots: int) -> Any:
+    """Return (classes, slots) numbers of samples: a slot ends where a new permutation of classes begins."""
+    seen: list[tuple[int, int]] = []
+    original = schedules._shuffled
+
+    def spied(key: Any, name: str, items: Any) -> Any:
+        if name.startswith("classes "):
+            seen.append((int(name.split()[2]), len(items)))
+        return original(key, name, items)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedules, "_shuffled", spied)
+        order = schedules._in_runs(np.uint64(1), labels, list(range(len(labels))), 0, delta, slots)
+    counts = np.zeros((max(labels) + 1, slots), int)
+    rest = [labels[place] for place in order]
+    for slot, classes in seen:
+        for _ in range(classes):
+            length = next((n for n, label in enumerate(rest) if label != rest[0]), len(rest))
+            counts[rest[0], slot] = length
+            del rest[:length]
+    assert not rest
+    return counts
 
 
 def test_labels_come_in_runs(data: Path, tmp_path: Path) -> None:
