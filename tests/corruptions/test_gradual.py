@@ -119,7 +119,11 @@ def test_blurs_are_means_of_any_reach_and_see_nothing_beyond_their_rectangles(re
         np.testing.assert_array_equal(got, mean_filter(painted(*shape), reach))
 
 
-def test_global_blur_rounds_every_sum_that_25_values_can_have():
+def test_global_blur_blurs_what_was_blurred_and_rounds_every_sum_that_25_values_can_have():
+    want = image = painted(30, 41)
+    for _ in range(3):
+        want = mean_filter(want, 2)
+    np.testing.assert_array_equal(corruptset.corrupt(image, "global_blur", level=3), want)
     totals = np.arange(25 * 255 + 1)
     windows = totals[:, None] // 25 + (np.arange(25) < totals[:, None] % 25)
     tall = np.pad(windows.reshape(-1, 5), ((0, 0), (0, 3))).astype(np.uint8)[None, :, :, None]
