@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,7 @@ def test_other_encoded_bytes_are_said_and_are_no_failure(
     made = again()
     assert (made.built.digest, made.identical) == (whole.digest, False)
     assert made.other_images == 8 * len(whole.manifest.sets)
+    assert not replace(made, other_images=0).identical
     assert {"manifest.json", "sets/contrast/1.jsonl"} <= set(made.other_files)
     assert "of the same release here" in made.advice
 

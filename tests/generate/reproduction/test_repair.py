@@ -193,15 +193,20 @@ def test_no_link_is_followed_and_no_folder_replaced(root: Path, tmp_path: Path) 
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 5}], ids=str)
+@pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 10}], ids=str)
 def test_samples_are_chosen_again_as_they_were(
     shared: layouts.Shared, tmp_path: Path, files: Files, options: dict[str, int]
 ) -> None:
-    crops = {"classes": 3, "each": 3}
-    good = shared.build(crops=crops, sets=["contrast/1"], format="folder", **options)
+    """Also where an image was left out, and where the last shard has a single one."""
+    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
+    (crops / "00_class/im.1.png").write_bytes(b"no image")
+    chosen: dict[str, Any] = {"sets": ["contrast/1"], "format": "hdf5", "skip_bad": True, **options}
+    good = layouts.make(shared.recipe(), crops, tmp_path / "out", **chosen)
     root = shutil.copytree(good, tmp_path / "copy")
-    (root / "samples.jsonl").unlink()
-    repaired(root, good, files, {"samples.jsonl"}, source=f"folder:{shared.crops(**crops)}")
+    lost = {"samples.jsonl", some_of(root, ".h5")[-1]}
+    for path in lost:
+        (root / path).unlink()
+    repaired(root, good, files, lost, source=f"folder:{crops}")
 
 
 def test_what_was_mended_before_a_stop_stays(

@@ -60,6 +60,7 @@ def test_cifar_c_stacks_five_severities_in_the_samples_order_beside_tiled_labels
     assert (top / "labels.npy").read_bytes() == labels.getvalue()
     record = json.loads((tmp_path / "data/VIEW.json").read_text("utf-8"))
     assert (record["digest"], record["view"], record["top"]) == (data.digest, "cifar-c", "CIFAR-10-C")
+    assert [s["row"] for s in record["sets"]] == [*range(0, 100, 20)] * 2
     assert record["notes"] == [*done.notes]
     assert "RobustBench takes 10,000 rows" in record["notes"][0]
     assert "there are 20 here" in record["notes"][0]

@@ -130,6 +130,8 @@ def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(
         with pytest.raises(BuildError, match=match):
             layouts.make(shared.recipe(**settings), source, tmp_path / "out", **{"sets": PLAIN} | options)
         assert not any((tmp_path / "out").rglob("*.n*"))
+    # grey images become colours before the view sees them
+    assert corruptset.plan(recipe, f"folder:{shared.crops(mode='L')}", view="cifar-c", sets=PLAIN).samples
     layouts.make(recipe, crops, tmp_path / "folder", sets=PLAIN)
     with pytest.raises(BuildError, match="views"):
         layouts.make(recipe, crops, tmp_path / "folder", sets=PLAIN, view="imagenet-c")
