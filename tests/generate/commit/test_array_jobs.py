@@ -37,6 +37,7 @@ def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink)
     assert sum(one.images for one in made) == sum(s.count for s in finished.manifest.sets)
     assert all(one.parts == one.made > 0 for one in made)
     assert files_of(finished.directory) == files_of(whole.directory)
+    assert {s.metrics.images for s in finished.manifest.sets} == {8}  # of both runs
     late = make(part=(1, 7), **options)
     assert (late.parts, late.images) == (0, 0)
     assert make(finish=True, **options).digest == whole.digest

@@ -9,7 +9,7 @@ from layouts import files_of
 from PIL import Image
 
 import corruptset
-from corruptset.errors import BuildError
+from corruptset.errors import BuildError, Interrupted
 from corruptset.generate.build import build
 from corruptset.generate.commit import abandon as abandoning
 from corruptset.generate.commit import last_files as ending
@@ -275,6 +275,14 @@ def test_textures_count_only_where_sets_have_them(tmp_path):
     for sets in ("frost/2", "fog/2"):
         with pytest.raises(BuildError, match="textures"):
             made("a", sets, frost_textures=mine)
-    own = made("d", "frost/1", frost_textures=mine)
+
+    def stop(event):
+        if event.phase == "finishing":
+            raise KeyboardInterrupt
+
+    made("d", "contrast/1")
+    with pytest.raises(Interrupted):
+        made("d", "frost/1", progress=stop)
+    own = made("d", "frost/1", frost_textures=mine)  # the part with the others is made again
     assert len(own.manifest.textures) == 1
     assert own.digest != at_once.digest

@@ -40,6 +40,8 @@ def test_pairs_in_both_orders_and_in_the_given_one():
     assert ids(both) == [*there, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
     given = 'first = ["fog"]\nsecond = ["contrast-5"]\nseverities = [1, 2]\norders = "given"'
     assert ids(given) == ["fog-1+contrast-5", "fog-2+contrast-5"]
+    levels = 'first = ["black_lines"]\nsecond = ["fade_black"]\nlevels = [1]\nsecond_levels = [2]\norders = "given"'
+    assert ids(levels) == ["black_lines-01+fade_black-02"]
     own = made('first = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"', own=NAMED)
     assert {(s.id, s.role) for s in own} == {("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")}
     assert ids('first = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false')[0] == "fog-1+snow-1"

@@ -10,6 +10,7 @@ from typing import Any
 import archives as a
 import numpy as np
 import pytest
+from own_recipes import recipe as own_recipe
 
 import corruptset
 from corruptset.corruptions.stages import parse_chain
@@ -135,6 +136,8 @@ def test_imagenet_c_in_pairs():
     assert all(s.stages == parse_chain(s.id, recipe.table()) for s in sets)
     every = with_severities(recipe, range(1, 6)).resolve().sets
     assert len(every) == len({s.id for s in every}) == 5250
+    sides = own_recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["snow"]\nfirst_severities = [1]\nsecond_severities = [2]')
+    assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
 def test_photographs_of_several_sizes_go_into_folders():

@@ -50,10 +50,14 @@ def flip(path: Path) -> None:
 
 
 def test_damaged_records_are_as_if_they_were_not_there(begun, shared, tmp_path, whole):
-    """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are."""
+    """A damaged sidecar's part is made again; where records of the build are damaged, parts say whose they are; and a
+    set in two sidecars of a run counts once.
+    """
     root = shutil.copytree(begun, tmp_path / "out") / NAME
     parts = sorted((root / ".corruptset/parts").iterdir())
     flip(parts[3])
+    one, two = map(read_sidecar, parts[:2])
+    write_sidecar(root, f"{parts[0].stem}_and_another", one.model_copy(update={"sets": {**one.sets, **two.sets}}))
     record = root / ".corruptset/build.json"
     record.write_bytes(record.read_bytes()[: record.read_bytes()[:-1].rindex(b"\n") + 1])
     (root / ".corruptset/source.json").write_bytes(b"")
