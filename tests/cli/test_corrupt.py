@@ -88,12 +88,12 @@ def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
 def test_corrupt_as_a_recipe_does(run, tmp_path):
     """At 299 the calibration does not follow from the size: the recipe names it, unless the user does."""
     Image.fromarray(painted(320, 400)).save(tmp_path / "a.png")
-    done = run.ok("corrupt a.png contrast/4 --recipe imagenet-c-299 --out x.png --json").json
+    done = run.ok("corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --json").json
     assert (done["width"], done["height"]) == (299, 299)
     run.ok("corrupt a.png clean --recipe imagenet-c-299 --out clean.png")
     for words, calibration in (("", "inception"), ("--calibration tiny", "tiny")):
-        run.ok(f"corrupt a.png contrast/4 --recipe imagenet-c-299 --out x.png --force {words}")
-        expected = corruptset.corrupt(read(tmp_path / "clean.png"), "contrast", severity=4, calibration=calibration)
+        run.ok(f"corrupt a.png pixelate/4 --recipe imagenet-c-299 --out x.png --force {words}")
+        expected = corruptset.corrupt(read(tmp_path / "clean.png"), "pixelate", severity=4, calibration=calibration)
         assert np.array_equal(read(tmp_path / "x.png"), expected)
 
 

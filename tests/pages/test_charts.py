@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 
+import pytest
 from PIL.ImageColor import getrgb
 
 from corruptset.pages.charts import (
@@ -86,8 +87,12 @@ def test_what_is_said_of_many_models_and_of_quadrants():
     lines = [Line(n, f"net-{n}", [Point(n, n)]) for n in range(7)]
     many = quadrant_chart("t", "x", "y", lines, (3, 3), ["I"] * 7)
     assert many.summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
-    alone = quadrant_chart("t", "x", "y", [Line(0, "net", [Point(3, 90)])], (3, 90), ["I"])
-    assert (alone.middle, alone.at(3, 90)) == ((3, 90), (197, 136))
+    alone = quadrant_chart("t", "x", "y", [Line(0, "net", [Point(3, 90, (89, 91), (2, 4))])], (3, 90), ["I"])
+    assert (alone.middle, alone.at(3, 90)) == ((3, 90), pytest.approx((197, 136)))
+    corners = {shape.text: shape.points[0] for shape in alone.shapes() if shape.kind.startswith("corner")}
+    assert corners == {"I": (48, 24), "II": (346, 24), "III": (48, 257), "IV": (346, 257)}
+    arms = [shape.points for shape in alone.shapes() if shape.kind == "arm"]
+    assert arms == [[alone.at(3, 89), alone.at(3, 91)], [alone.at(2, 90), alone.at(4, 90)]]
 
 
 def test_models_look_different():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import unbuilt
+from slow_fragile import region
 
 import corruptset
 from corruptset.published_frost import PUBLISHED_FROST
@@ -61,6 +62,9 @@ def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make)
 def test_images_and_sets_that_are_missing(tmp_path, make):
     (note,) = notes(unbuilt.data_set(tmp_path / "few", "cifar10-c", 500))
     assert note == "It has 500 images; the published scores are of 10,000."
+    rows = [{"region": region(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
+    found = notes(unbuilt.data_set(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
+    assert "It has 3 images; the published scores are of 10,000." in found
     (note,) = notes(make(), scored=["fog/1", "clean"])
     assert note.startswith("2 of the recipe's 96 sets are scored (the rest was not built, or not asked for)")
     part = make()

@@ -36,7 +36,8 @@ def falling(data, steps):
 
 
 def test_levels_where_they_fall_and_the_mean_of_all(data):
-    scores = corruptset.score(data, falling(data, {"black_lines": 2, "posterize": 1}))
+    ranked = falling(data, {"black_lines": 2, "posterize": 1})
+    scores = corruptset.score(data, ranked)
     assert len(scores.profiles) == 14
     lines, posterize, mean = scores.profiles["black_lines"], scores.profiles["posterize"], scores.mean_profile
     assert lines.levels == mean.levels == list(range(31))
@@ -57,6 +58,9 @@ def test_levels_where_they_fall_and_the_mean_of_all(data):
     first = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
     wanted = (first, "the mean of 14 degradations", pytest.approx(changed(first)))
     assert (below.level, below.change, below.changed) == wanted
+    some = {name: Outcome(o.correct) if name.startswith("jpeg/") else o for name, o in ranked.outcomes.items()}
+    partly = corruptset.score(data, replace(ranked, outcomes=some))
+    assert (partly.profiles["jpeg"].rank, partly.mean_profile.rank) == (None, None)
     nothing = {name: Outcome(np.zeros(COUNT, bool)) for name in data.set_ids}
     never = corruptset.score(data, replace(unbuilt.made_up(data), outcomes=nothing)).profiles["jpeg"].first_below["0.1"]
     assert (never.level, never.change, never.changed) == (0, "unchanged", 0)

@@ -127,8 +127,12 @@ def test_what_is_odd_is_said(opened: DataSet, shared: layouts.Shared) -> None:
     odd = tree.one("section", id="odd").text
     assert [part for part in ("broken.png: is cut off", "frost-1", "contrast/5") if part not in odd] == []
     assert len(figures(tree)) == len(record["sets"]) - 1 + 5  # of all sets of its block
-    difference = r"difference of contrast/5 from the clean images, \d+ times"
-    assert any(re.search(difference, n.attributes["alt"]) for n in tree.all("img"))
+    difference = figures(tree)["difference-contrast/5"]
+    words = r"difference of contrast/5 from the clean images, (\d+) times"
+    factor = int(re.search(words, difference.one("img").attributes["alt"])[1])
+    first, clean = (opened[name].image(0).astype(int) for name in ("contrast/5", "clean"))
+    shown = np.array(pixels(difference)).astype(int)[: len(first)]
+    assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
     directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder", page=True)
     alone = read_html(build_page(DataSet(directory)))  # its own was made with the source
     shown = [[n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (page_of(directory), alone)]

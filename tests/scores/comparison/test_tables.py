@@ -173,7 +173,7 @@ def test_degradations_orders_fragile_rates_and_differences(three):
     assert (len(fragile), fragile["s16", "loose shrink"]["net-1"]) == (25, pytest.approx(1.2 * 0.17))
     parts = {(r["model"], r["regions"], r["change"]): r for r in rows_of(three["fragile_parts"])}
     part = parts["net-1", "s16", "loose shrink"]
-    assert part["positive"] + part["negative"] == pytest.approx(part["rate"])
+    assert (part["positive"], part["negative"]) == pytest.approx((0.6 * part["rate"], 0.4 * part["rate"]))
     assert (part["anchors"], part["minimal images"]) == (400, 5)
     differences = rows_of(three["differences"])
     found = [r for r in differences if r["score"] == "rb_index"]
