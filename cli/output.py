@@ -27,8 +27,6 @@ def console(*, stderr: bool = False) -> Console:
     """Return a rich console that takes text as it is.
 
     It does not mind a reader that leaves; control characters become escapes.
-
-    Control characters become escapes.
     """
     from rich.console import Console
 

@@ -63,9 +63,7 @@ class Estimate:
 def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
     """Return what a build of sets takes, in runs of a `length`.
 
-    Of regions, the time alone. `few` samples are good.
-
-    `few` samples are good.
+    Of regions, the time alone. `few` are samples that can be read.
     """
     pixels = spec.image_size[0] * spec.image_size[1]
     chosen = spread(sets, max(1, MOST_PIXELS // (2 * pixels)))

@@ -62,8 +62,6 @@ class BuildState:
         """Start, resume or extend a build with the sets of a job.
 
         Returns it with its sidecars. The lock is held.
-
-        The lock is held.
         """
         directory, build, sets = self.directory, job.build, list(job.sets)
         new = set(self.new(sets))

@@ -94,11 +94,9 @@ def machine_error(error: OSError, directory: object) -> MachineError:
 
 
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, the last part by part.
+    """Return parts as they are handed out: whole runs, and the last of them part by part.
 
-    A whole run is decoded once; so workers end together.
-
-    So workers end together.
+    A whole run is decoded once; its parts alone let workers end together.
     """
     runs = [list(some) for _, some in groupby(parts, lambda part: part.run.number)]
     whole = max(0, len(runs) - jobs)
