@@ -8,7 +8,7 @@ import pytest
 
 import corruptset
 from corruptset.manifests.reader import DataSet
-from corruptset.manifests.reading.hugging_face import class_names
+from corruptset.manifests.reading.hugging_face import class_names, encoded_rows
 
 
 def test_without_the_library_the_error_names_it(templates, monkeypatch):
@@ -21,6 +21,15 @@ def test_classes_of_one_name_are_told_apart_by_their_folders(templates):
     classes = corruptset.open(templates()).classes
     assert class_names(classes) == ["käfer", "a dog"]
     assert class_names([c.model_copy(update={"name": "crane"}) for c in classes]) == ["0_käfer", "1 a dog"]
+
+
+def test_rows_are_the_samples_with_their_images(templates):
+    data = corruptset.open(templates(containers=("folder",)))
+    images = data["fog/3"]
+    for samples in (data.samples, data._samples):
+        rows = list(encoded_rows(images, samples, files=True))
+        assert ([row["id"] for row in rows], [row["label"] for row in rows]) == (images.ids, images.labels.tolist())
+        assert [row["image"]["path"] for row in rows] == [str(images.stored(i)[1].absolute()) for i in range(5)]
 
 
 class Made:
