@@ -145,7 +145,7 @@ def test_a_zenodo_record(root, bag, serve, tmp_path):
     assert limit_notes(large[:50], "zenodo") == limit_notes(large, "plain") == []
 
 
-def test_the_hubs_layout_in_a_folder(root, bag, serve, tmp_path):
+def test_the_hubs_layout_in_a_folder(root, bag, templates, tmp_path):
     """README.md begins with what the hub reads, every checksum holds, and the card below is as it was."""
     publish(bag.path, tmp_path / "h", layout="huggingface", license="CC-BY-4.0", go=True)
     card = (tmp_path / "h/README.md").read_text("utf-8")
@@ -163,6 +163,10 @@ def test_the_hubs_layout_in_a_folder(root, bag, serve, tmp_path):
     )
     assert rows == samples
     checked(tmp_path / "h", "SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt")
+    # three digits are below a thousand still
+    many = packed(templates(repeat=8, containers=("folder",)), tmp_path / "many", manifest_only=True)
+    publish(many.path, tmp_path / "120", layout="huggingface", go=True)
+    assert '\nsize_categories: ["n<1K"]\n' in (tmp_path / "120/README.md").read_text("utf-8")
 
 
 def test_from_one_place_to_another(bag, serve, tmp_path):

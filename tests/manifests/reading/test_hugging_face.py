@@ -8,12 +8,28 @@ import pytest
 
 import corruptset
 from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reading.hugging_face import class_names, encoded_rows
 
 
 def test_without_the_library_the_error_names_it(templates, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ModuleNotFoundError, match="pip install datasets"):
         corruptset.open(templates())["fog/3"].to_hf()
+
+
+def test_classes_of_one_name_are_told_apart_by_their_folders(templates):
+    classes = corruptset.open(templates()).classes
+    assert class_names(classes) == ["käfer", "a dog"]
+    assert class_names([c.model_copy(update={"name": "crane"}) for c in classes]) == ["0_käfer", "1 a dog"]
+
+
+def test_rows_are_the_samples_with_their_images(templates):
+    data = corruptset.open(templates(containers=("folder",)))
+    images = data["fog/3"]
+    for samples in (data.samples, data._samples):
+        rows = list(encoded_rows(images, samples, files=True))
+        assert ([row["id"] for row in rows], [row["label"] for row in rows]) == (images.ids, images.labels.tolist())
+        assert [row["image"]["path"] for row in rows] == [str(images.stored(i)[1].absolute()) for i in range(5)]
 
 
 class Made:
@@ -43,8 +59,5 @@ def test_images_labels_and_ids(templates, tmp_path, monkeypatch):
             np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
         encoded = made.cast_column("image", datasets.Image(decode=False))
         assert [bool(row["image"]["path"]) for row in encoded] == [container == "folder"] * 5
-    # classes of one name are told apart by their folders
-    data._samples.classes = [c.model_copy(update={"name": "crane"}) for c in data.classes]
-    assert data["fog/3"].to_hf().features["label"].names == ["0_käfer", "1 a dog"]
     of_none = DataSet(templates(), store_of=lambda record: Made())
     assert [np.unique(row["image"]).tolist() for row in of_none["fog/3"].to_hf()] == [[20 * i] for i in range(5)]

@@ -28,6 +28,9 @@ def test_the_folder_is_a_bag(packs):
     assert (out / "manifest-sha256.txt").read_bytes() == (out / "SHA256SUMS").read_bytes()
     sizes = [(out / p).stat().st_size for p in data]
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")
+    table = json.loads((out / "croissant-samples.json").read_bytes())
+    assert table["class"] == ["käfer"] * 2 + ["a dog"] * 3
+    assert table["folder"] == ["0_käfer"] * 2 + ["1 a dog"] * 3
 
 
 def test_every_archive_describes_itself_and_any_program_unpacks_it(packs, tmp_path):

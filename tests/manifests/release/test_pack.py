@@ -50,6 +50,8 @@ def test_the_division_by_family_is_imagenet_cs(dataset, packs, tmp_path):
     assert plain(packs()[1]) == {"clean.tar": ("clean",), "weather.tar": weather, "metadata.tar": ()}
     edit_manifest(root, lambda m: m["sets"][2].update(role="validation"), reseal=True)
     assert list(plain(packed(root, tmp_path / "extra")))[1] == "extra.tar"
+    by_corruption = plain(packed(root, tmp_path / "corruptions", by="corruption"))
+    assert by_corruption == {"clean.tar": ("clean",), "fog.tar": weather, "metadata.tar": ()}
     by_set = list(plain(packs(by="set")[1]))
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 

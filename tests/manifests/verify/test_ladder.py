@@ -80,6 +80,7 @@ ONE_SHARD = "hdf5/fog/3-00000.h5"
 """Of a set whose five rows are in one shard."""
 FILES = [path for path in WHOLE_FILES if path != SHARD] + [ONE_SHARD, PNG_IMAGE]
 NEW = "images/fog/3/1 a dog/Ünal 8.png"
+CHAIN = "sets/fog-3+gaussian_noise-5.jsonl"
 ODD = [os.fsdecode(name) for name in (b"caf\xe9.png", b"new\nline", "schön".encode())]
 STRANGE = (
     "note.txt .hidden contact.png.part images/fog/3/1_class/new.png images/fog/3/new.png images/fog/x.png images/x.png "
@@ -95,6 +96,8 @@ DAMAGES = [
     *[(piped, (p,), {(p, "special")}) for p in (PNG_IMAGE, "pipe", "manifest.json")],
     (moved, (PNG_IMAGE, NEW), {(PNG_IMAGE, "missing"), (NEW, "unexpected")}),
     (emptied, (".corruptset/parts",), {(".corruptset", "unexpected")}),
+    # a link to a folder hides what is in it, and no name that only begins like it
+    (lambda r, p: (linked(r, "sets/fog"), (r / p).unlink()), (CHAIN,), {("sets/fog", "symlink"), (CHAIN, "missing")}),
 ]
 
 
@@ -174,9 +177,10 @@ def test_everything_is_collected_and_raised_once_level_by_level(dataset):
     assert named(root, level="sizes") == {(OTHER_PNG, "size")}
     (root / "note.txt").write_bytes(b"")
     flip(root / SHARD)
+    added(root, ".corruptset/finish.json")  # and an extension was stopped
     report = verify_directory(root)
-    assert report.by_kind() == {"hash": 2, "size": 1, "unexpected": 1}
-    assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 4)
+    assert report.by_kind() == {"hash": 2, "incomplete": 1, "size": 1, "unexpected": 1}
+    assert (report.as_json()["ok"], len(report.as_json()["problems"])) == (False, 5)
     with pytest.raises(VerificationError) as caught:
         report.raise_for_problems()
     assert all(name in str(caught.value) for name in (PNG_IMAGE, OTHER_PNG, "note.txt", SHARD))
