@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import json
@@ -186,6 +187,18 @@ def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_writt
             assert f"{sys.implementation.cache_tag}-" in folder.name, (
                 "bytecode, which names a kernel, is a Python's own"
             )
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        at_exit: list[tuple] = []
+        monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
+        cache_module.cache_root.cache_clear()
+        private = cache_module.cache_root()
+        ((remove, *given),) = at_exit
+        with monkeypatch.context() as forked:
+            forked.setattr(os, "getpid", lambda own=os.getpid(): own + 1)
+            remove(*given)
+        assert private.is_dir(), "who shares a private folder does not remove it"
+        remove(*given)
+        assert not private.exists()
         cache_module.keep_file(tmp_path / "file/below/fog.kernel", b"cannot be kept, and is no error")
         assert read_entry(tmp_path / "file/below/fog.kernel") is None
     finally:

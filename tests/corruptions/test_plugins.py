@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds
+from surrogates import linear
 
 import corruptset
 from corruptset.corruptions.calibrations import calibrations_of
@@ -182,6 +183,7 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
 
 
 def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path):
+    model = ", resources={'surrogate': None, 'labels': None}"
     steps = ", gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
     load(
         tmp_path,
@@ -189,12 +191,20 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path):
         function("same", "return images", FIXED),
         function("doubled", "return np.repeat(images, 2, 1)", f"{FIXED}, keeps_shape=False"),
         function("darker", "return images // 2", FIXED + steps, "images, keys, *, level"),
+        function(
+            "labelled",
+            "return images * 0 + labels.reshape(-1, 1, 1, 1).astype(np.uint8)",
+            FIXED + model,
+            "images, keys, *, surrogate, labels",
+        ),
         head=HEAD.replace("import Parameter", "import Gradual, Parameter"),
     )
     images = np.random.default_rng(0).integers(0, 256, (70, 224, 224, 3), np.uint8)
     np.testing.assert_array_equal(corruptset.corrupt(images, "turned"), 255 - images)
     lengths = sys.modules["calling"].lengths
     assert (sum(lengths), max(lengths)) == (70, _CHUNK_BYTES // images[0].size)
+    out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear(8, 8, 3))
+    assert out.max(axis=(1, 2, 3)).tolist() == list(range(70)), "each image has its own label"
     out = corruptset.corrupt(IMAGES, "same")
     assert not np.shares_memory(out, IMAGES)
     assert out.flags.writeable
@@ -229,8 +239,9 @@ FAULTS = {
 def test_a_fault_is_one_sentence_with_the_place_of_the_image(name, tmp_path):
     body, sentence = FAULTS[name]
     load(tmp_path, function(name, body, FIXED + ", keeps_shape=False" * (name == "tiny")))
-    images = np.stack([IMAGES[0] | 1, IMAGES[1] | 1, IMAGES[0]]) if name == "raising" else IMAGES
+    images = np.concatenate([np.repeat(IMAGES[:1] | 1, 2999, 0), IMAGES[:1]]) if name == "raising" else IMAGES
+    assert len(images) == 3 or len(images) > _CHUNK_BYTES // images[0].size, "more than go at once"
     with pytest.raises(PluginError, match=f"The plugin calling: {name} .*{sentence}") as raised:
         corruptset.corrupt(images, name)
     assert "\n" not in str(raised.value)
-    assert raised.value.position == {"fewer": None, "raising": 2}.get(name, 0)
+    assert raised.value.position == {"fewer": None, "raising": 2999}.get(name, 0)

@@ -225,7 +225,8 @@ def test_a_model_that_cannot_be_used_is_refused_and_probabilities_have_the_gradi
         with pytest.raises(ModelError) as caught:
             load(tmp_path, change, **keys)
         assert says in str(caught.value), change
-    plain, certain = load(tmp_path, "logits"), load(tmp_path, "logits.softmax(1)", outputs="probabilities")
+    dropout = "torch.dropout(logits, 0.5, self.training)"
+    plain, certain = load(tmp_path, dropout), load(tmp_path, "logits.softmax(1)", outputs="probabilities")
     images, labels = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), np.array([0, 3, 9, 3])
     both = (model.gradient(images.astype(np.float32), labels) for model in (plain, certain))
     for one, other in zip(*both, strict=True):
