@@ -94,7 +94,7 @@ def machine_error(error: OSError, directory: object) -> MachineError:
 
 
 def whole_runs(parts: Sequence[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, and the last of them part by part.
+    """Return parts as they are handed out: whole runs, then part by part.
 
     A whole run is decoded once; its parts alone let workers end together.
     """
