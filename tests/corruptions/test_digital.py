@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from measures import check_near
@@ -137,9 +139,9 @@ def test_elastic_transform_is_its_definition():
         away = np.abs(got.astype(int) - elastic(image, **row, **given))
         assert (np.mean(away == 0) > 0.95, np.mean(away <= 1) > 0.99) == (True, True), (image.shape, row)
     white = np.full((28, 28, 1), 255, np.uint8)
-    for border, dark in (("black", True), ("reflect", False)):
-        out = corruptset.corrupt(white, "elastic_transform", severity=2, calibration="mnist", border=border)
-        assert (out.min() < 254) == dark, "MNIST-C brings in black"
+    for border, still in itertools.product(("black", "reflect"), ({}, {"alpha": 0.0}, {"affine": 0.0})):
+        out = corruptset.corrupt(white, "elastic_transform", severity=2, calibration="mnist", border=border, **still)
+        assert (out.min() < 254) == (border == "black"), f"MNIST-C brings in black at each step: {still}"
     for alpha, sigma, affine in ((1e6, 0.0, 0.0), (1e6, 300.0, 1e6), (0.0, 0.0, 1e6)):
         out = corruptset.corrupt(painted(9, 14), "elastic_transform", alpha=alpha, sigma=sigma, affine=affine)
         assert out.shape == (9, 14, 3)

@@ -943,7 +943,17 @@ VARIANTS = [
         "exchange = true",
         "gradual_figures gradual",
     ),
-    Variant("pixel_swap", "one image's for all", SWAP, "sample_keys[n], stream)", "sample_keys[0], stream)", "gradual"),
+    Variant(
+        "pixel_swap",
+        "one image's for all",
+        SWAP,
+        "start // 2, stage_key, sample_keys[n]",
+        "start // 2, stage_key, sample_keys[0]",
+        "properties",
+    ),
+    Variant(
+        "random_noise", "one image's places for all", PIXELS, "sample_keys[n], s", "sample_keys[0], s", "properties"
+    ),
     Variant(
         "adjacent_pixel_swap",
         "itself among its neighbours",
