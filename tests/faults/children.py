@@ -223,7 +223,7 @@ class Builds:
         self.counts["files compared"] += len(files)
         self.wrong += [f"{where}: {problem}" for problem in difference(files, wanted)]
 
-    def told(self, what: str, moments: int) -> int:
+    def report(self, what: str, moments: int) -> int:
         """Print what was counted and what was wrong; return an exit code."""
         for name, count in sorted(self.counts.items()):
             print(f"{name}: {count}")

@@ -157,7 +157,7 @@ def main() -> int:
             stops.append(Stop("folder", "int", 2, 0.0, False, later, "building"))
         for stop in stops:
             harness.stop(stop)
-        return harness.told("moments", moments)
+        return harness.report("moments", moments)
 
 
 if __name__ == "__main__":

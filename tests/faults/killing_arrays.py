@@ -68,7 +68,7 @@ def main() -> int:
             if sink not in arrays.whole:
                 arrays.prepare(sink, [1])
             arrays.moment(sink, rng)
-        return arrays.told("arrays", given.moments)
+        return arrays.report("arrays", given.moments)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def main() -> int:
             for number in range(given.moments):
                 parts = int(PARTS * (number + rng.random()) / given.moments)
                 builds.moment(cluster, list(WAYS)[number % len(WAYS)], parts, rng.random() * 0.2)
-        return builds.told("moments", given.moments)
+        return builds.report("moments", given.moments)
 
 
 if __name__ == "__main__":

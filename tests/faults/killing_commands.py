@@ -128,7 +128,7 @@ def main() -> int:
         commands, names = Commands(folder), given.commands.split(",")
         for name in names:
             commands.try_all(name, given.moments, given.seed)
-        return commands.told("moments", given.moments * len(names))
+        return commands.report("moments", given.moments * len(names))
 
 
 if __name__ == "__main__":

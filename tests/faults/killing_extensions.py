@@ -88,7 +88,7 @@ def main() -> int:
         extensions = Extensions(folder)
         for _ in range(given.moments):
             extensions.stop(rng)
-        return extensions.told("extensions stopped", given.moments)
+        return extensions.report("extensions stopped", given.moments)
 
 
 if __name__ == "__main__":

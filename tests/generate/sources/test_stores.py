@@ -37,7 +37,11 @@ def test_a_source_in_a_store_is_the_one_on_the_disk(tmp_path, crops, monkeypatch
             open_source(text.format("s3://data"))
             # it looks what is there, and fetches nothing again
             assert not {path for method, path in proxy.requests if method == "GET" and "list-type" not in path}
-        # another object is another copy; failing requests are tried again
+        # a changed object is another copy, as is one more; failing requests are tried again
+        np.save(tmp_path / "x.npy", np.zeros((6, 32, 32, 3), np.uint8))
+        system.put_file(str(tmp_path / "x.npy"), "data/x.npy")
+        far = open_source("npy:s3://data/x.npy,s3://data/y.npy")
+        assert not far.load(far.samples[0]).image.any()
         monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
         system.pipe_file("data/crops/new.txt", os.urandom(8))
         proxy.reset(lambda number, *_: {0: "503", 3: "cut"}.get(number % 6))
