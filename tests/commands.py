@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from corruptset.cli import main
 
 COMMAND = Path(sys.executable).with_name("corruptset")
 
@@ -26,6 +29,21 @@ for line in sys.stdin:
         sys.exit()
     print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
+
+
+def exit_code(*words):
+    """Run ``corruptset WORDS...`` in this process, and return what it leaves with."""
+    signals = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    argv, sys.argv = sys.argv, ["corruptset", *map(str, words)]
+    try:
+        main()
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else int(left.code is not None)
+    finally:
+        sys.argv = argv
+        for number, handler in signals:  # the command leaves them ignored, as its process ends
+            signal.signal(number, handler)
+    return 0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from commands import exit_code
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/use-it-with.md"
 EVALUATE = ROOT / "docs/evaluate.md"
@@ -57,16 +59,8 @@ def corruptset_runs(line: str) -> None:
     """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the
     time.
     """
-    from corruptset.cli import main
-
-    before, sys.argv = sys.argv, shlex.split(line)
-    try:
-        main()
-    except SystemExit as left:
-        if left.code:
-            raise AssertionError(f"{line} leaves with {left.code}") from left
-    finally:
-        sys.argv = before
+    if code := exit_code(*shlex.split(line)[1:]):
+        raise AssertionError(f"{line} leaves with {code}")
 
 
 def typed(line: str, folder: Path) -> None:

@@ -20,10 +20,13 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.fixture(autouse=True)
 def _as_a_terminal_has_it():
-    """Have Ctrl-C raise KeyboardInterrupt, also where the tests run in the background and ignore it; give it back."""
+    """Give both their defaults, also where the tests run in the background and one is ignored or blocked."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     for number, handler in before:
         signal.signal(number, handler)
 

@@ -5,13 +5,9 @@ those).
 from __future__ import annotations
 
 import shlex
-import signal
-import sys
 
 import pytest
-from commands import Calls, Done
-
-from corruptset.cli import main
+from commands import Calls, Done, exit_code
 
 
 @pytest.fixture(scope="session")
@@ -23,22 +19,12 @@ def built(shared):
 class Command(Calls):
     """Runs ``corruptset LINE WORDS...``, the line as a shell reads it; a traceback fails the test."""
 
-    def __init__(self, monkeypatch, capsys):
-        self.monkeypatch, self.capsys = monkeypatch, capsys
+    def __init__(self, capsys):
+        self.capsys = capsys
 
     def __call__(self, line, *words):
-        self.monkeypatch.setattr(sys, "argv", ["corruptset", *shlex.split(line), *map(str, words)])
         self.capsys.readouterr()
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            main()
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else int(left.code is not None)
-        else:
-            code = 0
-        finally:  # the command leaves them ignored, as its process ends
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        code = exit_code(*shlex.split(line), *words)
         done = Done(code, *self.capsys.readouterr())
         assert "Traceback" not in done.err, done.err
         return done
@@ -50,4 +36,4 @@ def run(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)
-    return Command(monkeypatch, capsys)
+    return Command(capsys)
