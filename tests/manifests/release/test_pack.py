@@ -162,10 +162,11 @@ def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path
 
 
 def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
+    root, _ = packs()
     monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
     needs = r"p has 1\.0 kB free, and the pack needs about \d+\.\d kB\. Free some space"
     for manifest_only in (False, True):
         with pytest.raises(MachineError, match=needs) as caught:
-            packed(packs()[0], tmp_path / "p", manifest_only=manifest_only)
+            packed(root, tmp_path / "p", manifest_only=manifest_only)
         assert caught.value.exit_code == 3
     assert not (tmp_path / "p").exists()
