@@ -165,12 +165,16 @@ def release_card(manifest: Manifest, archives: Sequence[IndexedArchive], *, samp
 
 
 def _ranges(sets: Sequence[str]) -> str:
-    """Return set ids with those of one corruption as one: ``fog/1..5``."""
-    groups: dict[str, list[str]] = {}
+    """Return set ids, with severities that follow each other as one: ``fog/1..5``."""
+    runs: list[list[str]] = []
     for set_id in sets:
-        groups.setdefault(set_id.rpartition("/")[0] or set_id, []).append(set_id)
-    ranges = (f"`{ids[0]}..{ids[-1].rpartition('/')[2]}`" if len(ids) > 1 else f"`{ids[0]}`" for ids in groups.values())
-    return ", ".join(ranges) or "records, no images"
+        name, _, severity = set_id.rpartition("/")
+        if runs and severity.isdecimal() and runs[-1][-1] == f"{name}/{int(severity) - 1}":
+            runs[-1].append(set_id)
+        else:
+            runs.append([set_id])
+    texts = (f"`{ids[0]}..{ids[-1].rpartition('/')[2]}`" if len(ids) > 1 else f"`{ids[0]}`" for ids in runs)
+    return ", ".join(texts) or "records, no images"
 
 
 def title(manifest: Manifest) -> str:

@@ -25,16 +25,18 @@ def test_build_pack_unpack_verify(run, shared):
 def test_families_come_from_the_corruptions(run, shared):
     ones = "speckle_noise gaussian_blur gaussian_noise contrast brightness".split()
     more = f"[[sets]]\ncorruptions = {ones}\nseverities = [1]\n[[sets]]\nclean = true\n"
+    more += '[[sets]]\ncorruptions = ["contrast"]\nseverities = [2, 4]\n'
     more += '[[sets]]\nchain = ["brightness-3", "contrast-2"]\n'
     root = shared.build(crops={"classes": 2}, recipe={"more": more})
     assert {a["path"].split("-")[-1]: a["sets"] for a in run.ok("pack --out p --json", root).json["archives"]} == {
         "clean.tar": ["clean"],
         "noise.tar": ["gaussian_noise/1"],
         "weather.tar": ["brightness-3+contrast-2", "brightness/1"],
-        "digital.tar": ["contrast/1"],
+        "digital.tar": ["contrast/1", "contrast/2", "contrast/4"],
         "extra.tar": ["gaussian_blur/1", "speckle_noise/1"],
         "metadata.tar": [],
     }
+    assert "| `contrast/1..2`, `contrast/4` |" in Path("p/README.md").read_text("utf-8")
 
 
 def test_mistakes(run, shared, tmp_path):
