@@ -163,7 +163,7 @@ class Environments:
         with tempfile.TemporaryDirectory() as copy:
             checkout.copy(Path(copy))
             # first what it needs, then this checkout over whatever was installed of it the last time
-            for step in ([copy], ["--force-reinstall", "--no-deps", copy]):
+            for step in ([f"{copy}[build]"], ["--force-reinstall", "--no-deps", copy]):
                 run([*pip, *step], f"{lock}.txt cannot be installed")
         return [own], {}
 
@@ -188,7 +188,7 @@ class Environments:
             (wheel,) = map(str, Path(temporary).glob("*.whl"))
             install = [*pip, "install", "-q", "--target"]
             if not site.exists():
-                run([*install, str(half), *wheels, "-c", str(pinned), wheel], f"{pinned.name} cannot be unpacked")
+                run([*install, str(half), *wheels, "-c", str(pinned), f"{wheel}[build]"], f"{pinned.name} cannot be unpacked")
                 shutil.move(half, site)
             run([*install, str(site), "--upgrade", "--no-deps", wheel], "this checkout cannot be unpacked")
         return python, {"PYTHONPATH": str(site)}
