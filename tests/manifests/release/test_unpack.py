@@ -170,6 +170,10 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
     assert tree(left) == before
+    # a release that took the place of another left its archives
+    release = shutil.copytree(bag.path, tmp_path / "release")
+    shutil.copy(archive_paths(foreign)[0], release / "data")
+    assert not unpack([release], tmp_path / "replaced").absent
 
 
 def test_links_in_the_way_are_not_followed(good, tmp_path):
