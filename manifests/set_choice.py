@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..errors import UnknownSet, suggest
+from ..errors import UnknownSet, first_few, suggest
 
 
 def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
@@ -21,5 +21,8 @@ def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], wher
     """
     every = {name for group in names.values() for name in group}
     if unfit := [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]:
-        raise UnknownSet("; ".join(f"{glob!r} matches no set of {where}.{suggest(glob, every)}" for glob in unfit))
+        sets = f" It has {first_few(list(names))}."
+        raise UnknownSet(
+            "; ".join(f"{glob!r} matches no set of {where}.{suggest(glob, every) or sets}" for glob in unfit)
+        )
     return [id for id, group in names.items() if any(fnmatchcase(name, glob) for name in group for glob in globs)]
