@@ -33,8 +33,9 @@ from .plan.builds import Build
 from .plan.job import CheckedSample
 from .plan.parts import parts, runs_of
 from .recipes.set_spec import SetSpec
-from .sources.check import check
+from .sources.check import Checked, check
 from .sources.selection import spread
+from .sources.source import Note
 from .work.worker import forget, process
 
 MOST_PIXELS = 24_000_000
@@ -58,6 +59,8 @@ class Estimate:
     """Images of the source that were made under the sets."""
     deviation: float = 0.0
     """How far off the bytes may be as the others were not: two standard errors, as a fraction."""
+    bad: Sequence[Note] = ()
+    """What cannot be used, among the images that were checked for it."""
 
 
 def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
@@ -68,9 +71,9 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
     pixels = spec.image_size[0] * spec.image_size[1]
     chosen = spread(sets, max(1, MOST_PIXELS // (2 * pixels)))
     most = min(MOST_SAMPLES, max(1, MOST_PIXELS // (pixels * len(chosen))))
-    samples = spread(few, most)
+    samples, checked = spread(few, most), Checked()
     if spec.region_table is None:
-        checked = check(spec.source, spread(spec.selected, most))  # what is bad is said when it is built
+        checked = check(spec.source, spread(spec.selected, most))
         samples = [CheckedSample(*entry) for entry in checked.good] or samples
     source = copy.copy(spec.source)
     source.other_files = {}  # which are only copied
@@ -94,7 +97,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
         if spec.regions is not None:
             return Estimate(seconds)
         finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
-        return _counted(spec, small, state.directory, seconds, len(sets))
+        return replace(_counted(spec, small, state.directory, seconds, len(sets)), bad=checked.bad)
 
 
 def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from layouts import write_crops
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption
@@ -78,6 +79,18 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     # contrast/3 is shared by itself and two chains
     assert (planned.stages_applied, planned.stages_naive) == (10, 12)
     assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
+
+
+def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
+    source = write_crops(tmp_path / "source", classes=2, each=5, side=96)
+    bad = [f"{c:02d}_class/im.{i}.png" for c in range(2) for i in range(1, 4)]
+    for path in bad:
+        (source / path).write_text("text")
+    (source / "00_class/data.bin").write_bytes(b"x")
+    (source / "empty").mkdir()
+    (note,) = plan(small_recipe, f"folder:{source}", sets=["contrast/1"], jobs=1).notes
+    assert note.startswith("8 files of the source cannot be used, of those looked at: 00_class/data.bin, 00_class/im.1")
+    assert note.endswith(" A build stops at such files; --skip-bad leaves them out.")
 
 
 def test_progress_counts_up_to_everything(make):
