@@ -114,7 +114,9 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 def _trusted(m: Mending) -> bool:
     """Return whether there is a manifest that other files can be compared with."""
-    data = (m.root / MANIFEST).read_bytes() if plain_file(m.root, MANIFEST) else b""
+    if not plain_file(m.root, MANIFEST):
+        return False  # the verification says how to come to one
+    data = (m.root / MANIFEST).read_bytes()
     manifest, wrong = record_or_mistakes(Manifest, data)
     if manifest is not None:
         m.manifest, problems = manifest, list(manifest_problems(manifest))
@@ -131,8 +133,7 @@ def _trusted(m: Mending) -> bool:
     if wrong or manifest is None:
         m.leave(
             MANIFEST,
-            f"it is missing, or no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it "
-            "again",
+            f"it is no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it again",
         )
         return False
     try:

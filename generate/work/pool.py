@@ -88,7 +88,7 @@ def run(
 def machine_error(error: OSError, directory: object) -> MachineError:
     """Return what to say when the disk or the system fails."""
     return MachineError(
-        f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
+        f"Stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
         "free the space or mend the path, and run the same command again to resume."
     )
 
