@@ -50,6 +50,16 @@ MISTAKES = {
     "build imagenet": "Did you mean 'imagenet-c'? Also near: ",
     "build fog": "corruptset build imagenet-c --sets 'fog/*'",
     "build imagenet-c --sets fog": "Did you mean 'fog/*'? Also near: 'fog/1', 'fog/2'.",
+    **dict.fromkeys(
+        (
+            "plan --source folder:.?label=x",
+            "plan --source 'folder:.?labels=r&d.csv'",
+            "plan --source sample?first=1",
+            "plan imagenet-c?couplin=severity",
+            "plan pgd-5 --surrogate x.toml?devic=cuda",
+        ),
+        "What stands behind '?' was not read: `corruptset build --help` names the settings",
+    ),
     "build imagenet-c --source /nowhere/imagenet": "folder:/nowhere/imagenet",
     "build imagenet-c imagenet:/data": "--source imagenet:/data",
     "build --workers 4": "No such option: --workers. Worker processes are --jobs N.",
