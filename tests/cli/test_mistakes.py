@@ -12,6 +12,7 @@ MISTAKES = {
     "show gausian_noise": "gaussian_noise",
     "show blak_lines --ladder text": "black_lines",
     "show fog --ladder text": "goes with a gradual degradation",
+    "corrupt sample:astronaut fog-1+snow-2p5 --ladder text": "goes with a gradual degradation",
     "show black_lines --ladder txt": "'evaluated', 'text'",
     "corrupt sample:astronaut fog": "severity",
     "corrupt sample:astronaut fog -s 6": "from 1 to 5",
