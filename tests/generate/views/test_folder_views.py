@@ -78,7 +78,8 @@ def test_a_class_without_images_is_refused_or_said(crops: Path, tmp_path: Path) 
     assert len(os.listdir(done.top / "contrast/1")) == 7
     # arrays carry their labels, so nothing is lost in them
     export("cifar-c", built, tmp_path / "arrays", sets=PLAIN)
-    assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == corruptset.open(built)["contrast/1"].labels.tolist()
+    labels = corruptset.open(built)["contrast/1"].labels.tolist()
+    assert np.load(tmp_path / "arrays/CIFAR-10-C/labels.npy")[:7].tolist() == labels
 
 
 def test_loaders_that_number_classes_otherwise_are_named(tmp_path: Path) -> None:
