@@ -136,7 +136,7 @@ def score(
     scores = Scores(
         schema_version=SCORES_VERSION,
         digest=data.digest,
-        name=f"{data.manifest.name} {data.manifest.version}",
+        name=data.name,
         model=predicted.model,
         samples=len(data.samples),
         condition=condition,

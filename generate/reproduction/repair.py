@@ -227,7 +227,7 @@ def _texts(m: Mending) -> None:
     covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
     wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {
-        README: lambda: data_card(m.manifest, len(m.data.samples)).encode(),
+        README: lambda: data_card(m.manifest, [s.label for s in m.data.samples]).encode(),
         LICENSE: lambda: license_text(m.manifest.source).encode(),
         REGIONS: lambda: m.build.region_rows or b"",
         CONTACT: lambda: contact_of(m.job, m.data),

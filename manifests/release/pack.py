@@ -14,7 +14,7 @@ from typing import Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
-from ...errors import BuildError, IncompleteBuild, VerificationError, first_few
+from ...errors import BuildError, VerificationError, first_few
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
@@ -92,11 +92,11 @@ def pack(
     Raises
     ------
     IncompleteBuild
-        The build is not finished, or is itself a part of one.
+        The build is not finished.
     VerificationError
         A file of the build is missing or differs from its record; names it.
     BuildError
-        `out` holds something else, or an archive cannot be made as asked.
+        `out` holds something else, the build is a part of one, or an archive cannot be made as asked.
     MachineError
         There is too little free space for the archives that are still to be made.
     """
@@ -114,7 +114,7 @@ def pack(
     if parquet:
         check_parquet(manifest)
     if (root / PARTIAL).exists():
-        raise IncompleteBuild(
+        raise BuildError(
             f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it."
         )
     if root.resolve() in (out / "x").resolve().parents:
