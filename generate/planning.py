@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,9 @@ def plan_of(spec: Build) -> Plan:
     width, height = spec.image_size
     clean = width * height * 3
     all_runs = runs(count, clean)
+    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
+    spec = replace(spec, format=taken.format)
     groups = spec.groups(spec.asked, all_runs)
     # A group is walked by itself: what sets of two groups have in common is made twice.
     applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
@@ -176,8 +179,6 @@ def plan_of(spec: Build) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
-    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
     notes, unfit = spec.notes(), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (

@@ -139,7 +139,7 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
         assert (one.pixel_digest, one.bytes < by_id[one.id].bytes) == (by_id[one.id].pixel_digest, True)
 
 
-def test_images_of_several_shapes(photos, tmp_path):
+def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
     recipe, source = tmp_path / "any.toml", f"folder:{photos}"
     text = (
         'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {{kind = "{}", channels = "keep"}}\n'
@@ -148,10 +148,15 @@ def test_images_of_several_shapes(photos, tmp_path):
     )
     for preprocessing in ('resize-crop", resize = 40, crop = "32', "none"):  # one size, but grey and colour; all sizes
         recipe.write_text(text.format(preprocessing).replace('"32"', "32"))
-        with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
-            build(recipe, source, tmp_path / "out", format="hdf5", jobs=1)
+        for make in (build, plan):
+            with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
+                make(recipe, source, out=tmp_path / "out", format="hdf5", jobs=1)
+        assert plan(recipe, source, jobs=1).format == "folder"
     assert not (tmp_path / "out").exists()
-    built = build(recipe, source, tmp_path / "out", format="folder", jobs=1, page=False)
+    monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
+    assert plan(recipe, source, jobs=1).format == "folder"
+    built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
+    assert built.manifest.encoding["containers"] == ["folder"]
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
     data = corruptset.open(built.directory)
     noisy, clean = data["gaussian_noise/2"], data["clean"]
