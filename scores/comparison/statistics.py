@@ -16,8 +16,6 @@ from .entries import PRINTED, Entry
 
 LEAST_MODELS = 3
 """Models that have a correlation: two always lie on a line."""
-PERCENT = ("cv_percent", "distinct_cv_percent")
-"""Scores that are no fractions."""
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -104,7 +102,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
             pairs_of.setdefault(reason, []).append(f"{a.label} and {b.label}")
         resampled = [{} if unpaired or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
         for name in [name for name in both if name not in unlike]:
-            unit = 100 if name.endswith(PERCENT) else 1
+            unit = 100 if name.endswith("cv_percent") else 1  # of which alone the score is no fraction
             difference, ends = first[name] / unit - second[name] / unit, None
             pairs = zip((first, second), resampled, strict=True)
             values = [np.array([of[name], *own[name]]) / unit for of, own in pairs if name in own]
