@@ -216,7 +216,7 @@ def shipped(name: str) -> Calibration:
             f"There is no calibration {name!r}."
             + (where_to_get(name) or f"{hint} Known: {known}, or the path of a table file (.toml).")
         )
-    return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {name}.toml")
+    return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {more[name]}")
 
 
 def _shipped_text(name: str) -> str:

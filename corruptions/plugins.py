@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import sys
 import traceback
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import packages_distributions, version
@@ -23,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from .. import foreign
-from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
+from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
-from .add_ons import installed
+from .add_ons import installed, readable
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
 
@@ -120,11 +119,7 @@ def load_installed() -> None:
 
     One that cannot be loaded is a warning.
     """
-    for name in installed("corruptions"):
-        try:
-            load_plugin(name)
-        except PluginError as e:
-            warnings.warn(str(e), CorruptsetWarning, stacklevel=2)
+    readable(load_plugin, installed("corruptions"))
 
 
 def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds
+from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds, write_installed
 from surrogates import linear
 
 import corruptset
-from corruptset.corruptions.calibrations import calibrations_of
+from corruptset.corruptions.calibrations import calibrations_of, get_calibration
 from corruptset.corruptions.plugins import load_plugin, plugins_of
 from corruptset.corruptions.registry import _CHUNK_BYTES, corruption_names, family_of, get_corruption
 from corruptset.errors import ParameterError, PluginError, RecipeError, UnknownCorruption
+from corruptset.generate.catalogue import catalogue
+from corruptset.generate.recipes.recipe import load_recipe
 
 IMAGES = np.arange(3 * 20 * 24 * 3).reshape(3, 20, 24, 3).astype(np.uint8)
 FIXED = ", deterministic=True"
@@ -36,11 +38,7 @@ def package(folder: Path, name: str = "slats", *, installed: bool = True) -> Non
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
     (folder / name / "inner.py").write_text(template())
     if installed:
-        info = folder / f"{name}-3.4.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.4\n")
-        (info / "top_level.txt").write_text(f"{name}\n")
-        (info / "entry_points.txt").write_text(f"[corruptset.corruptions]\nvenetian = {name}\n")
+        write_installed(folder, name, f"[corruptset.corruptions]\nvenetian = {name}\n")
 
 
 def load(folder: Path, *functions: str, head: str = HEAD) -> None:
@@ -89,6 +87,22 @@ def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_pat
         pytest.warns(corruptset.errors.CorruptsetWarning, match=r"slats.*__init__\.py, line 2.*nothing_of_that_name"),
     ):
         assert "fog" in corruptset.names()
+
+
+def test_an_installed_file_with_mistakes_is_a_warning_and_ends_nothing_else(tmp_path):
+    for kind, text in (("recipes", 'name = "own"\n'), ("tables", "side = \n")):
+        (tmp_path / "slats" / kind).mkdir(parents=True)
+        (tmp_path / "slats" / kind / "own.toml").write_text(text)
+    groups = "".join(f"[corruptset.{kind}]\na = slats.{kind}\nb = none.{kind}\n" for kind in ("recipes", "tables"))
+    write_installed(tmp_path, "slats", groups)
+    for what, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
+        with without_plugins(), pytest.warns(corruptset.errors.CorruptsetWarning) as warned:
+            assert len(catalogue(what)) >= 5
+            with pytest.raises(RecipeError, match=f"The installed {kind} {tmp_path / 'slats'}"):
+                load("own")
+        said = " ".join(str(one.message) for one in warned)
+        assert f"The installed {kind} {tmp_path / 'slats'}" in said
+        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in said
 
 
 MISTAKES = {
