@@ -26,7 +26,8 @@ from typing import Literal, TypeVar
 from ..errors import CorruptsetError, CorruptsetWarning, PluginError
 from ..foreign import described
 
-_A, _B = TypeVar("_A"), TypeVar("_B")
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 OURS = {
     "corruptset-cbar": (
