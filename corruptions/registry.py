@@ -194,7 +194,7 @@ def _refuse_declaration(registered: Corruption) -> None:
             raise PluginError(f"{module}: {name} is declared with {given}; expected {expected}.")
     other = _registered.get(name)
     there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other and other.module}"
-    # a file that is loaded again, or a cell of a notebook that is run again, has its own names
+    # where a file is reloaded, or a cell of a notebook run again, the function replaces itself
     again = module == "__main__" or module in getattr(importlib, "_RELOADING", ())
     twice = other is not None and not again and getattr(sys.modules.get(module), name, None) is other.function
     if name in _modules() or twice or (other is not None and other.module != module):
