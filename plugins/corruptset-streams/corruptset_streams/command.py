@@ -111,10 +111,10 @@ def stream(
 
     if grid is not None:
         settings, table = load_stream(recipe)
-        text = grid_recipe(settings, table).encode()
-        if grid.exists() and grid.read_bytes() != text:
+        written = grid_recipe(settings, table).encode()
+        if grid.exists() and grid.read_bytes() != written:
             raise ParameterError(f"{grid} exists and is another file: give another --grid.")
-        write_atomic(grid, text)
+        write_atomic(grid, written)
         return _tell(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
         made = make(recipe, **given, progress=progress)

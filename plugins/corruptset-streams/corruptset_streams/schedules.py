@@ -102,8 +102,8 @@ def schedule(
     wrong += [f"--reset is {reset!r}; expected never or shift"] * (reset not in ("never", "shift"))
     wrong += ["--severity is not for --kind gradual, which goes through all five"] * (climbs and severity is not None)
     for name, value in given.items():
-        least, of = int(name != "delta"), next(one for one, own in usual.items() if name in own)
-        wrong += [f"--{name} is for --kind {of}"] * (kind != of)
+        least, own_kind = int(name != "delta"), next(one for one, own in usual.items() if name in own)
+        wrong += [f"--{name} is for --kind {own_kind}"] * (kind != own_kind)
         wrong += [f"--{name} is {value}; expected a number from {least}"] * (not least <= value < 1e9)
     if wrong:
         raise ScheduleError(f"There is no such schedule: {'; '.join(wrong)}.")
