@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from types import TracebackType
 from typing import Literal
 
@@ -18,15 +21,19 @@ class Ended(Exception):
 class Foreign:
     """Run foreign code, as a context that turns what would end the process into `Ended`.
 
-    Ctrl-C stays what it is.
+    Ctrl-C stays what it is. What the code prints goes to standard error: standard output is the command's own.
     """
 
     def __enter__(self) -> None:
-        pass
+        # not in other threads, which would put it back in another order
+        main = threading.current_thread() is threading.main_thread()
+        self._out: AbstractContextManager[object] = redirect_stdout(sys.stderr) if main else nullcontext()
+        self._out.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> Literal[False]:
+        self._out.__exit__(kind, error, traceback)
         if error is None or isinstance(error, Exception | KeyboardInterrupt):
             return False
         raise Ended().with_traceback(traceback) from error

@@ -8,15 +8,16 @@ from typing import Annotated
 
 import typer
 
-from ..corruptions.add_ons import installed, where_to_get
+from ..corruptions.add_ons import cannot_load, installed, where_to_get
 from ..errors import ParameterError, PluginError
+from ..foreign import Foreign
 from .build import build, plan
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
 from .export import export, page
 from .failures import fail, guarded, stop
 from .hints import HintedCommand
-from .output import prepare_streams, silence, unwritable
+from .output import prepare_streams, say, silence, unwritable
 from .release import fetch, pack, publish, unpack
 from .score import predict, score, score_table
 from .show import list_, show
@@ -74,9 +75,9 @@ for name, command in OWN.items():
 
 
 def add_installed(arguments: list[str]) -> None:
-    """Add the commands of the installed add-ons, unless one of corruptset's own is asked for.
+    """Add the installed add-on's command that is asked for; for help and an unknown word, all.
 
-    They are imported for it.
+    Each is imported for it. One that cannot be is a warning in help.
     """
     asked = next((word for word in arguments if not word.startswith("-")), None)
     if asked in OWN:
@@ -85,12 +86,15 @@ def add_installed(arguments: list[str]) -> None:
     if asked is not None and asked not in commands and where_to_get(asked):
         raise ParameterError(f"There is no command {asked!r}.{where_to_get(asked)}")
     for name, entry in commands.items():
+        if name in OWN or (asked in commands and name != asked):
+            continue
         try:
-            add(name, entry.load())
+            with Foreign():
+                add(name, entry.load())
         except Exception as e:  # whatever somebody else's package raises
-            raise PluginError(
-                f"The command {name} of {entry.value} cannot be loaded: {type(e).__name__}: {e}."
-            ) from None
+            if name == asked:
+                raise cannot_load(entry, e) from None
+            say(str(cannot_load(entry, e)), style="yellow")
 
 
 def run() -> None:

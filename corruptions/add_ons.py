@@ -15,13 +15,19 @@ entry points of the group   an entry names
 from __future__ import annotations
 
 import functools
+import warnings
+from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
-from ..errors import PluginError
+from ..errors import CorruptsetError, CorruptsetWarning, PluginError
+from ..foreign import described
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 OURS = {
     "corruptset-cbar": (
@@ -46,24 +52,35 @@ def installed(kind: Literal["corruptions", "recipes", "tables", "commands"]) -> 
 
 @functools.cache
 def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable]:
-    """Return the recipes or tables of all packages, by name.
+    """Return the recipes or tables of all packages, by name."""
+    folders = readable(_folder, installed(kind).values())
+    return {f.name.removesuffix(".toml"): f for folder in folders for f in folder.iterdir() if f.name.endswith(".toml")}
 
-    Raises
-    ------
-    PluginError
-        The package that an entry point names cannot be imported.
-    """
-    found: dict[str, Traversable] = {}
-    for entry in installed(kind).values():
-        # Found beside its package without an import, which may load numba; an editable installation has it elsewhere
-        folder: Traversable = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
-        if not folder.is_dir():
-            try:
-                folder = files(entry.module)
-            except Exception as e:  # whatever somebody else's package raises
-                raise PluginError(f"The {kind} of {entry.value} cannot be read: {type(e).__name__}: {e}.") from None
-        found |= {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
-    return found
+
+def _folder(entry: EntryPoint) -> Traversable:
+    # Found beside its package without an import, which may load numba; an editable installation has it elsewhere
+    folder = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
+    try:
+        return folder if folder.is_dir() else files(entry.module)
+    except Exception as e:  # whatever somebody else's package raises
+        raise cannot_load(entry, e) from None
+
+
+def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
+    """Return the error that says whose entry point cannot be loaded, and why."""
+    whose = f"The package {entry.dist.name}" if entry.dist else "A package"
+    return PluginError(f"{whose}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {described(error)}.")
+
+
+def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:
+    """Return things of add-ons, loaded; one that cannot be is a warning, and left out."""
+    loaded = []
+    for one in things:
+        try:
+            loaded.append(load(one))
+        except (CorruptsetError, ValueError) as e:
+            warnings.warn(str(e), CorruptsetWarning, stacklevel=3)
+    return loaded
 
 
 def where_to_get(name: object) -> str:
@@ -72,4 +89,5 @@ def where_to_get(name: object) -> str:
     Empty for all other names.
     """
     package = next((package for package, names in OURS.items() if name in names), None)
-    return f" It comes with the package {package}: `pip install {package}`." if package else ""
+    its = f"is a stream's recipe, for `corruptset stream {name}`, and " * f"{name}".startswith("ccc-")
+    return f" It {its}comes with the package {package}: `pip install {package}`." if package else ""

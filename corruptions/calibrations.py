@@ -202,21 +202,23 @@ def parse_table(text: str, where: str) -> Calibration:
     return Calibration(name, side, table)
 
 
+def calibration_names() -> list[str]:
+    """Return the names of the calibrations of this package, and of those installed beside it."""
+    return list(dict.fromkeys((*SHIPPED, *installed_files("tables"))))
+
+
 @functools.cache
 def shipped(name: str) -> Calibration:
     """Return a calibration that comes with the package, or with one installed beside it."""
     if name in SHIPPED:
         table = CalibrationFile(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
         return Calibration(name, table.side, table)
-    more = installed_files("tables")
-    if name not in more:
-        known = ", ".join([*SHIPPED, *more])
-        hint = suggest(name, [*SHIPPED, *more])
-        raise ParameterError(
-            f"There is no calibration {name!r}."
-            + (where_to_get(name) or f"{hint} Known: {known}, or the path of a table file (.toml).")
-        )
-    return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {name}.toml")
+    known = calibration_names()
+    if name not in known:
+        hint = f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
+        raise ParameterError(f"There is no calibration {name!r}.{where_to_get(name) or hint}")
+    file = installed_files("tables")[name]
+    return parse_table(file.read_text(encoding="utf-8"), f"The installed table {file}")
 
 
 def _shipped_text(name: str) -> str:

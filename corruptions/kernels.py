@@ -15,9 +15,9 @@ import functools
 import hashlib
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numba
@@ -90,22 +90,27 @@ class KernelCache(NullCache):
         None where there is none, or a damaged file.
         """
         target_context.refresh()
-        key, path = self._place(sig, target_context.codegen())
-        entry = read_entry(path)
-        if entry is None or entry[0] != key:
+        place = self._place(sig, target_context.codegen())
+        entry = read_entry(place[1]) if place else None
+        if place is None or entry is None or entry[0] != place[0]:
             return None
         return CompileResult._rebuild(target_context, *entry[1])  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep compiled code under its signature."""
-        if not cres.library.has_dynamic_globals:  # addresses in this process
-            key, path = self._place(sig, cres.codegen)
+        place = self._place(sig, cres.codegen)
+        if place and not cres.library.has_dynamic_globals:  # addresses in this process
+            key, path = place
             payload: bytes = dumps((key, cres._reduce()))  # type: ignore[no-untyped-call]
             keep_file(path, _hash(payload) + payload)
 
-    def _place(self, sig: Any, codegen: Any) -> tuple[str, Path]:
+    def _place(self, sig: Any, codegen: Any) -> tuple[str, Path] | None:
+        """Return what a file is made of, and its path; None where the kernel names what has no description."""
         # Types and processors have the same repr in every process; their pickles need not be equal.
-        key = repr((_stamp(self._function), sig, codegen.magic_tuple()))
+        try:
+            key = repr((_stamp(self._function), sig, codegen.magic_tuple()))
+        except (ValueError, RecursionError):
+            return None
         name = f"{self._function.__module__.partition('.')[2]}.{self._function.__name__}"
         return key, kernel_folder() / f"{name}-{_hash(key.encode()).hex()[:16]}{KERNEL_SUFFIX}"
 
@@ -135,12 +140,15 @@ def _stamp(function: Callable[..., Any]) -> str:
     Functions that it calls, constants. Its docstring does not count.
     """
     code = function.__code__
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    named = [
-        (name, _described(function.__globals__[name])) for name in sorted(code.co_names) if name in function.__globals__
-    ]
-    parts = _code(code, function.__doc__), repr(function.__defaults__), named, [_described(value) for value in cells]
-    return _hash(repr(parts).encode()).hex()
+    names, values = _names(code), function.__globals__
+    cells = [_described(cell.cell_contents, names) for cell in function.__closure__ or ()]
+    named = [(name, _described(values[name], names)) for name in sorted(names) if name in values]
+    return _hash(repr((_code(code, function.__doc__), _described(function.__defaults__), named, cells)).encode()).hex()
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names in a function's code, in its comprehensions and inner functions too."""
+    return set(code.co_names).union(*(_names(one) for one in code.co_consts if isinstance(one, CodeType)))
 
 
 def _code(code: CodeType, doc: str | None) -> Any:
@@ -152,11 +160,29 @@ def _code(code: CodeType, doc: str | None) -> Any:
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
 
-def _described(value: Any) -> str:
+def _described(value: Any, names: Iterable[str] = ()) -> str:
+    """Return what tells a value from all others; of a module, its values with these names.
+
+    Raises
+    ------
+    ValueError
+        It is a function or object of somebody else's, which may be anything.
+    """
     if hasattr(value, "py_func"):
         return f"{_stamp(value.py_func)} {value.targetoptions}"
     if hasattr(value, "_defn"):  # an intrinsic, with what it is made of
         return _hash(inspect.getsource(inspect.getmodule(value._defn) or value._defn).encode()).hex()
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    return repr(getattr(value, "__name__", value))
+    if type(value) is tuple:
+        return f"({', '.join(map(_described, value))})"
+    name = getattr(value, "__name__", None)
+    if isinstance(value, ModuleType):
+        if name in ("math", "numpy"):
+            return repr(name)
+        read = [one for one in sorted(names) if hasattr(value, one)]
+        return repr([(one, _described(getattr(value, one), {*names} - {one})) for one in read])
+    home = str(getattr(value, "__module__", None) or type(value).__module__)
+    if home.partition(".")[0] not in ("builtins", "math", "numpy"):
+        raise ValueError
+    return repr(value) if name is None else f"{home}.{name}"

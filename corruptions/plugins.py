@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import sys
 import traceback
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import packages_distributions, version
@@ -23,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from .. import foreign
-from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
+from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
-from .add_ons import installed
+from .add_ons import installed, readable
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
 
@@ -86,7 +85,7 @@ def load_plugin(name: str | Path) -> Plugin:
     """
     if "\0" in str(name):
         raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
-    by_path = isinstance(name, Path) or name.endswith(".py")
+    by_path = isinstance(name, Path) or name.endswith(".py") or Path(name).name != name
     if by_path:
         place = str(Path(name).resolve())
         module = _of_file(Path(place))
@@ -120,11 +119,7 @@ def load_installed() -> None:
 
     One that cannot be loaded is a warning.
     """
-    for name in installed("corruptions"):
-        try:
-            load_plugin(name)
-        except PluginError as e:
-            warnings.warn(str(e), CorruptsetWarning, stacklevel=2)
+    readable(load_plugin, installed("corruptions"))
 
 
 def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
@@ -172,6 +167,12 @@ def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
+_PACKAGE = (
+    "A package's folder is no plugin by itself: install it (`pip install -e .`), or put the folder that holds it into "
+    "PYTHONPATH, and give the package's name."
+)
+
+
 def _of_name(name: str) -> ModuleType:
     try:
         with Foreign():
@@ -180,6 +181,7 @@ def _of_name(name: str) -> ModuleType:
         if e.name is None or not _within(name, e.name):
             raise _failure(name, name, e) from e
         here = f" The file {name}.py is here: name it as ./{name}.py." if Path(f"{name}.py").is_file() else ""
+        here += f" {_PACKAGE}" if Path(name).is_dir() else ""
         raise PluginError(
             f"There is no plugin {name!r}: no module of this name can be imported, and none is installed as one.{here}"
             f"{suggest(name, installed('corruptions'))} A file is named by its path, which ends in .py."
@@ -195,7 +197,11 @@ def _of_file(path: Path) -> ModuleType:
     if present is not None and getattr(present, "__file__", None) == str(path):
         return present
     spec = importlib.util.spec_from_file_location(name, path)
-    if not path.is_file() or spec is None or spec.loader is None or not name.isidentifier():
+    if path.is_dir() or path.name == "__init__.py":
+        raise PluginError(f"The plugin {path} cannot be loaded. {_PACKAGE}")
+    if not path.is_file():
+        raise PluginError(f"The plugin {path} cannot be loaded: there is no such file.")
+    if spec is None or spec.loader is None or not name.isidentifier():
         raise PluginError(f"The plugin {path} cannot be loaded: expected a file whose name is a word and ends in .py.")
     other = present or (name in sys.stdlib_module_names and name)
     if other:

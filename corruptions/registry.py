@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +98,7 @@ class Corruption:
         shipped = self.module.startswith(f"{__package__}.")
         self.family = self.module.split(".")[-2] if shipped else PLUGIN
         if not shipped:
-            _refuse_name(self)
+            _refuse_declaration(self)
         _registered[self.name] = self
         return function
 
@@ -176,15 +177,27 @@ corruption = Corruption
 _registered: dict[str, Corruption] = {}
 
 
-def _refuse_name(registered: Corruption) -> None:
-    """Raise `PluginError` where a plugin's corruption cannot have its name.
+def _refuse_declaration(registered: Corruption) -> None:
+    """Raise `PluginError` where a plugin's corruption cannot have its name, or what it declares is of another type.
 
-    Another has it, or it cannot stand in the id of a set.
+    Another has the name, or it cannot stand in the id of a set.
     """
     name, module = registered.name, registered.module
+    for declared, fits, expected in (
+        ("revision", type(registered.revision) is int and registered.revision > 0, "a whole number from 1"),
+        ("role", registered.role in ("test", "validation", "train"), "test, validation or train"),
+        ("parameters", _are(registered.parameters, Parameter), "a tuple of Parameter"),
+        ("draws", _are(registered.draws, Draw), "a tuple of Draw"),
+    ):
+        if not fits:
+            given = f"{declared}={getattr(registered, declared)!r}"
+            raise PluginError(f"{module}: {name} is declared with {given}; expected {expected}.")
     other = _registered.get(name)
     there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other and other.module}"
-    if name in _modules() or (other is not None and other.module != module):
+    # where a file is reloaded, or a cell of a notebook run again, the function replaces itself
+    again = module == "__main__" or module in getattr(importlib, "_RELOADING", ())
+    twice = other is not None and not again and getattr(sys.modules.get(module), name, None) is other.function
+    if name in _modules() or twice or (other is not None and other.module != module):
         raise PluginError(
             f"{module} registers {name!r}, and {there} has a corruption of that name. Rename one of them."
         )
@@ -192,6 +205,10 @@ def _refuse_name(registered: Corruption) -> None:
         raise PluginError(
             f"{module} registers {name!r}; expected a name of lower-case letters, digits and _, and not 'clean'."
         )
+
+
+def _are(values: object, kind: type) -> bool:
+    return isinstance(values, tuple | list) and all(isinstance(one, kind) for one in values)
 
 
 @functools.cache

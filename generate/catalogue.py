@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corruptions.add_ons import installed_files
-from ..corruptions.calibrations import SHIPPED, Calibration, get_calibration
+from ..corruptions.add_ons import readable
+from ..corruptions.calibrations import SHIPPED, Calibration, calibration_names, get_calibration
 from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import Corruption, corruption_names, get_corruption
 from ..corruptions.rows import Row
@@ -91,7 +91,7 @@ def names(
         "corruptions": corruption_names(),
         "recipes": recipe_names(),
         "sources": SCHEMES,
-        "calibrations": (*SHIPPED, *installed_files("tables")),
+        "calibrations": calibration_names(),
     }
     if what not in known:
         raise ParameterError(f"There are no names of {what!r}.{suggest(what, known)} Known: {', '.join(known)}.")
@@ -116,7 +116,7 @@ def recipes() -> list[Outline]:
 
     What it makes, from what, and how large that is.
     """
-    return [outline(load_recipe(name)) for name in recipe_names()]
+    return [outline(recipe) for recipe in readable(load_recipe, recipe_names())]
 
 
 def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> lis
     if what == "sources":
         return [{"source": name, "about": scheme.about} for name, scheme in SCHEMES.items()]
     if what == "calibrations":
-        return [_calibration(get_calibration(name)) for name in (*SHIPPED, *installed_files("tables"))]
+        return [_calibration(table) for table in readable(get_calibration, calibration_names())]
     return [one.as_json() for one in recipes()]
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..corruptions.calibrations import LADDERS, SHIPPED, calibrations_of, check_ladder, get_calibration, ladder
+from ..corruptions.add_ons import where_to_get
+from ..corruptions.calibrations import (
+    LADDERS,
+    calibration_names,
+    calibrations_of,
+    check_ladder,
+    get_calibration,
+    ladder,
+)
 from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import corruption_names, get_corruption, is_corruption
 from ..corruptions.rows import Row
@@ -83,18 +91,18 @@ def show(
     make: Callable[[str], dict[str, Any]]
     if is_corruption(name):
         kind, make = "corruption", _corruption
-    elif name in SHIPPED:
+    elif name in calibration_names():
         kind, make = "calibration", _calibration
     elif Path(name).is_dir() or url_of(name) is not None:
         kind, make = "build", _build
     elif text.endswith(".toml") or name in (*recipe_names(), *recipe_aliases()):
         kind, make = "recipe", _recipe
     else:
-        known = [*corruption_names(), *recipe_names(), *SHIPPED]
+        near = suggest(text, [*corruption_names(), *recipe_names(), *calibration_names()])
+        hint = f"{near} `corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         raise UnknownCorruption(
-            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is "
-            f"there.{suggest(text, known)} `corruptset list`, `corruptset list recipes` and `corruptset list "
-            "calibrations` name them."
+            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there."
+            + (where_to_get(text) or hint)
         )
     if ladder is not None:
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")

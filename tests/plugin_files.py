@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from corruptset.corruptions import add_ons, calibrations, call, plugins, registry
+from corruptset.generate.recipes import recipe
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
 HEAD = "import numpy as np\nfrom corruptset.corruptions.plugins import Parameter, corruption\n"
@@ -24,6 +25,8 @@ CACHES = (
     plugins.load_installed,
     calibrations._plugin_table,
     call._remembered,
+    recipe._files,
+    recipe.recipe_aliases,
 )
 
 
@@ -35,6 +38,15 @@ def template() -> str:
 def function(name: str, body: str, declared: str = "", signature: str = "images, keys") -> str:
     """Return a registered function."""
     return f"@corruption(revision=1, reference='x', parameters=(){declared})\ndef {name}({signature}):\n    {body}\n"
+
+
+def write_installed(folder: Path, name: str, entry_points: str) -> None:
+    """Write what an installed package, in a folder of its name, is known by."""
+    info = folder / f"{name}-3.4.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.4\n")
+    (info / "top_level.txt").write_text(f"{name}\n")
+    (info / "entry_points.txt").write_text(entry_points)
 
 
 def write_blinds(folder: Path, *, tables: bool = True) -> Path:

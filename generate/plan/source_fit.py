@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
@@ -60,7 +61,7 @@ def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
-    others = [load_recipe(name) for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)]
+    others = readable(load_recipe, (name for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)))
     shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
     # of photographs imagenet-c, which has fewer corruptions than cifar10-c, before imagenet-c-all

@@ -215,7 +215,11 @@ def _files() -> dict[str, Traversable]:
 
 @cache
 def _shipped(name: str) -> Recipe:
-    return parse_recipe(_files()[name].read_text(encoding="utf-8"), f"The shipped recipe {name}")
+    file = _files()[name]
+    whose = (
+        f"The installed recipe {file}" if installed_files("recipes").get(name) is file else f"The shipped recipe {name}"
+    )
+    return parse_recipe(file.read_text(encoding="utf-8"), whose)
 
 
 @cache
@@ -223,8 +227,9 @@ def recipe_aliases() -> Mapping[str, str]:
     """Return other names of the shipped recipes -> the names they stand for."""
     aliases = {}
     for name in recipe_names():
-        data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
-        aliases.update(dict.fromkeys(data.get("aliases", []), name))
+        with suppress(ValueError):  # of somebody else's file, which says so when it is asked for
+            data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
+            aliases.update(dict.fromkeys(data.get("aliases", []), name))
     return aliases
 
 

@@ -51,7 +51,7 @@ def resolve_sets(
                 f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and "
                 f"{spec.role}"
             )
-    return merge_sets(specs, _chain_json), problems
+    return merge_sets(specs, _chain_json), list(dict.fromkeys(problems))
 
 
 def _chain_json(spec: SetSpec) -> bytes:

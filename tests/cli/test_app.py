@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from plugin_files import write_installed
 
 from corruptset.cli.app import app
 from corruptset.cli.hints import PANELS, UsageError
@@ -35,6 +37,28 @@ print("HEAVY", [m for m in {HEAVY!r} if m in sys.modules])
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout + done.stderr).count("Usage") == len(calls)
     assert done.stdout.endswith("HEAVY []\n")
+
+
+def test_one_broken_command_of_an_add_on_ends_no_other(tmp_path):
+    (tmp_path / "slats.py").write_text("def hello() -> None:\n    'Greet.'\n    print('well')\n")
+    commands = "hello = slats:hello\nbroken = slats:missing\nbuild = slats:hello\n"
+    write_installed(tmp_path, "slats", f"[corruptset.commands]\n{commands}")
+    program = """
+import sys
+from corruptset.cli.app import run
+for word in ("hello", "broken", "--help"):
+    sys.argv = ["corruptset", word]
+    try:
+        run()
+    except SystemExit as e:
+        print(word, e.code)
+"""
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "80"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert re.match(r"(?s)well\nhello 0\nbroken 2\n.*Usage.*\n--help 0\n", done.stdout), done
+    assert re.findall(r"(\w+) +Greet", done.stdout) == ["hello"], "a command of corruptset's own stays"
+    broken = "The package slats: broken = slats:missing (corruptset.commands) cannot be loaded: AttributeError"
+    assert done.stderr.count(broken) == 2, "it is an error where it is asked for, and a warning in help"
 
 
 def helped(name):

@@ -69,11 +69,11 @@ def test_defocus_blur_has_the_published_kernel_and_applies_it():
         assert np.abs(kernel - want).max() <= 2e-7 * want.max()
         # which side of 1 the sum is on decides whether flat areas keep their value
         assert np.sign(kernel.astype(float).sum() - 1) == np.sign(want.astype(float).sum() - 1)
-        for shape in ((8, 8, 1), (31, 9, 3)):
-            images = pictures(shape)[1:5]
+        # sums of the last one's rows do not fit 16 bits
+        for images in (pictures((8, 8, 1))[1:5], pictures((31, 9, 3))[1:5], 255 - pictures((8, 300, 3))[1:2] // 64):
             got = corruptset.corrupt(images, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
             for image, out in zip(images, got, strict=True):
-                np.testing.assert_array_equal(out, taps_of(image, kernel), f"{radius} {shape}")
+                np.testing.assert_array_equal(out, taps_of(image, kernel), f"{radius} {image.shape}")
 
 
 def test_defocus_blur_brightens_where_the_disk_touches_its_window_and_takes_any_radius_that_fits():

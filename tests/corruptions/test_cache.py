@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,10 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
 
 
 KERNEL = """
-STEP, TABLE = 3, np.arange(4)
+STEP, TABLE, PAIR = 3, np.arange(4), (np.zeros(3000), 5)
+other = types.ModuleType("other")
+other.SCALE, other.inner, other.unread = 6, types.ModuleType("inner"), print
+other.inner.DEPTH = 7
 
 @inlined
 def inner(x):
@@ -151,7 +155,9 @@ def inner(x):
 
 def outer(x):
     "A kernel."
-    return inner(x) + TABLE[1]
+    return inner(x) + TABLE[1] + PAIR[0][2] + other.SCALE * other.inner.DEPTH + sum([y * FACTOR for y in range(x)])
+
+FACTOR = 8
 
 def plain():
     return 1
@@ -160,14 +166,20 @@ def plain():
 
 def test_a_kernel_is_named_by_its_code_and_by_all_that_it_names():
     def stamped(*edit):
-        names = {"np": np, "inlined": inlined}
+        names = {"np": np, "inlined": inlined, "types": types, "__name__": "mine"}
         exec(KERNEL.replace(*edit), names)
         return _stamp(names["outer"])
 
     same = [("A kernel.", "Another."), ("return 1", "return 2"), ("\n@inlined", "\n# why\n\n@inlined")]
-    other = [("x * STEP", "x - STEP"), ("TABLE = 3", "TABLE = 4"), ("arange(4)", "arange(4.0)"), ("[1]", "[2]")]
+    other = [("x * STEP", "x - STEP"), ("PAIR = 3", "PAIR = 4"), ("arange(4)", "arange(4.0)"), ("[1]", "[2]")]
+    other += [("= 6", "= 9"), ("DEPTH = 7", "DEPTH = 9"), ("FACTOR = 8", "FACTOR = 9")]
+    other += [("np.zeros(3000)", "np.eye(1, 3000, 1500)[0]"), ("(3000), 5", "(3000), 9")]
     assert {stamped(*edit) for edit in same} == {stamped("", "")}
     assert len({stamped(*edit) for edit in [*other, ("", "")]}) == len(other) + 1
+    # whatever may be anything: such a kernel is compiled by each process, and not kept
+    for what in ("plain", "types.SimpleNamespace(SCALE=6)", "(1, plain)"):
+        with pytest.raises(ValueError):
+            stamped("FACTOR = 8", f"def plain(): ...\nFACTOR = {what}")
 
 
 def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_written_is_passed_over(

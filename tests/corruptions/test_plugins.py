@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds
+from plugin_files import HEAD, TABLE, function, template, without_plugins, write_blinds, write_installed
 from surrogates import linear
 
 import corruptset
-from corruptset.corruptions.calibrations import calibrations_of
+from corruptset.corruptions.calibrations import calibrations_of, get_calibration
 from corruptset.corruptions.plugins import load_plugin, plugins_of
 from corruptset.corruptions.registry import _CHUNK_BYTES, corruption_names, family_of, get_corruption
 from corruptset.errors import ParameterError, PluginError, RecipeError, UnknownCorruption
+from corruptset.generate.catalogue import catalogue
+from corruptset.generate.recipes.recipe import load_recipe
 
 IMAGES = np.arange(3 * 20 * 24 * 3).reshape(3, 20, 24, 3).astype(np.uint8)
 FIXED = ", deterministic=True"
@@ -36,11 +40,7 @@ def package(folder: Path, name: str = "slats", *, installed: bool = True) -> Non
     (folder / name / "__init__.py").write_text("from .inner import blinds\n__version__ = 'its own'\n")
     (folder / name / "inner.py").write_text(template())
     if installed:
-        info = folder / f"{name}-3.4.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.4\n")
-        (info / "top_level.txt").write_text(f"{name}\n")
-        (info / "entry_points.txt").write_text(f"[corruptset.corruptions]\nvenetian = {name}\n")
+        write_installed(folder, name, f"[corruptset.corruptions]\nvenetian = {name}\n")
 
 
 def load(folder: Path, *functions: str, head: str = HEAD) -> None:
@@ -69,7 +69,7 @@ def test_a_file_a_module_and_an_installed_package_are_one_corruption(tmp_path):
             made.add(corruptset.corrupt(IMAGES, "blinds", depth=0.5, key=["a", "b", "c"]).tobytes())
         assert "blinds" not in corruption_names()
     assert len(made) == 1
-    __import__("mine")
+    importlib.reload(__import__("mine"))
     (plugin,) = plugins_of(["blinds", "contrast"])
     assert (plugin.module, plugin.place) == ("mine", "mine"), "an imported module is a plugin"
 
@@ -91,6 +91,23 @@ def test_an_installed_plugin_needs_no_name_and_a_broken_one_is_a_warning(tmp_pat
         assert "fog" in corruptset.names()
 
 
+def test_an_installed_file_with_mistakes_is_a_warning_and_ends_nothing_else(tmp_path):
+    for kind, text in (("recipes", 'name = "own"\n'), ("tables", "side = \n")):
+        (tmp_path / "slats" / kind).mkdir(parents=True)
+        (tmp_path / "slats" / kind / "own.toml").write_text(text)
+    groups = "".join(f"[corruptset.{kind}]\na = slats.{kind}\nb = none.{kind}\n" for kind in ("recipes", "tables"))
+    write_installed(tmp_path, "slats", groups)
+    for what, kind, load in (("recipes", "recipe", load_recipe), ("calibrations", "table", get_calibration)):
+        with without_plugins(), warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            assert len(catalogue(what)) >= 5
+            with pytest.raises(RecipeError, match=f"The installed {kind} {tmp_path / 'slats'}"):
+                load("own")
+        said = " ".join(str(one.message) for one in warned)
+        assert f"The installed {kind} {tmp_path / 'slats'}" in said
+        assert f"The package slats: b = none.{kind}s (corruptset.{kind}s) cannot be loaded" in said
+
+
 MISTAKES = {
     "no_such_module": (None, "no module of this name can be imported"),
     "half": (f"{template()}\nraise ValueError('too late')\n", "too late"),
@@ -106,6 +123,12 @@ MISTAKES = {
     "clean.py": (HEAD + function("clean", "return images"), "and not 'clean'"),
     "plistlib.py": (HEAD, "is the name of another module"),
     "two-words.py": (HEAD, "expected a file whose name is a word"),
+    "absent.py": (None, "there is no such file"),
+    "revision.py": (HEAD + function("one", "return images").replace("revision=1", "revision='two'"), "a whole number"),
+    "role.py": (HEAD + function("one", "return images", ", role='tset'"), "role='tset'; expected test, valid"),
+    "pairs.py": (HEAD + function("one", "return images").replace("()", "[('a', float)]"), "expected a tuple of Param"),
+    "drawn.py": (HEAD + function("one", "return images", ", draws=Parameter('a')"), "expected a tuple of Draw"),
+    "twice.py": (HEAD + 2 * function("one", "return images"), "the plugin twice has a corruption of that name"),
 }
 
 
@@ -119,6 +142,15 @@ def test_what_cannot_be_loaded_is_one_sentence_and_leaves_nothing(name, tmp_path
         load_plugin(tmp_path / name if name.endswith(".py") else name)
     assert "\n" not in str(raised.value)
     assert corruption_names() == before
+
+
+def test_a_packages_folder_is_named_by_the_package(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    package(tmp_path / "elsewhere", "shutters", installed=False)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for given in ("shutters", "shutters/", "./shutters", "shutters/__init__.py", Path("shutters")):
+        with pytest.raises(PluginError, match=r"install it \(`pip install -e \.`\), or put the folder that holds it"):
+            load_plugin(given)
 
 
 def test_two_cannot_share_a_name(tmp_path):
@@ -182,12 +214,12 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path):
+def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path, capsys):
     model = ", resources={'surrogate': None, 'labels': None}"
     steps = ", gradual=Gradual(lambda level, shape, parameters: f'{level} steps', most=9)"
     load(
         tmp_path,
-        function("turned", "lengths.append(len(images))\n    return 255 - images", FIXED),
+        function("turned", "print('told')\n    lengths.append(len(images))\n    return 255 - images", FIXED),
         function("same", "return images", FIXED),
         function("doubled", "return np.repeat(images, 2, 1)", f"{FIXED}, keeps_shape=False"),
         function("darker", "return images // 2", FIXED + steps, "images, keys, *, level"),
@@ -203,6 +235,8 @@ def test_a_batch_is_cut_and_put_together_and_levels_are_steps(tmp_path):
     np.testing.assert_array_equal(corruptset.corrupt(images, "turned"), 255 - images)
     lengths = sys.modules["calling"].lengths
     assert (sum(lengths), max(lengths)) == (70, _CHUNK_BYTES // images[0].size)
+    told = capsys.readouterr()
+    assert (told.out, set(told.err.split())) == ("", {"told"}), "standard output is the command's own"
     out = corruptset.corrupt(images, "labelled", labels=list(range(70)), surrogate=linear(8, 8, 3))
     assert out.max(axis=(1, 2, 3)).tolist() == list(range(70)), "each image has its own label"
     out = corruptset.corrupt(IMAGES, "same")

@@ -70,6 +70,9 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     planned = plan(small_recipe, jobs=1)
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
     assert (planned.images, planned.format) == (whole.images, "both")
+    notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
+    told = "pixels get the parameters of imagenet, which are for 224, as they are."
+    assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
     assert abs(planned.bytes / real - 1) < 0.05
     for form in ("folder", "hdf5"):
         assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, format=form).bytes, rel=0.01)

@@ -9,7 +9,7 @@ class Variant(NamedTuple):
     """An edit of the package that makes its output wrong."""
 
     of: str
-    """The corruption, or what all of them rest on: ``words``, ``keys``, ``stages``, ``tables``."""
+    """The corruption, or what all of them rest on: ``words``, ``keys``, ``stages``, ``tables``, ``kernels``."""
     name: str
     file: str
     """Below `corruptions`."""
@@ -62,6 +62,23 @@ PGD = "adversarial/pgd.py"
 MODEL_GRADIENT = "adversarial/model_gradient.py"
 
 VARIANTS = [
+    # kernels that are kept
+    *(
+        Variant(
+            "kernels",
+            name,
+            "kernels.py",
+            right,
+            wrong,
+            "cache::test_a_kernel_is_named_by_its_code_and_by_all_that_it_names",
+        )
+        for name, right, wrong in (
+            ("names within comprehensions forgotten", "in code.co_consts if isinstance(one, CodeType)", "in ()"),
+            ("a module by its name", 'if name in ("math", "numpy"):', "if name:"),
+            ("a tuple as it is printed", "if type(value) is tuple:", "if False:"),
+            ("functions that numba does not know by their names", 'not in ("builtins", "math", "numpy")', "is None"),
+        )
+    ),
     # noise
     Variant(
         "gaussian_noise",
@@ -521,6 +538,30 @@ VARIANTS = [
         "digital",
     ),
     Variant("contrast", "rounded", CONTRAST, "level + _TIE", "level + 0.5", "digital"),
+    Variant(
+        "contrast",
+        "a row's sum in 16 bits",
+        CONTRAST,
+        "np.uint32(s1 + np.uint32(row[p + _1]))",
+        "np.uint32(np.uint16(s1 + np.uint32(row[p + _1])))",
+        "digital",
+    ),
+    Variant(
+        "pixelate",
+        "a box's sum in 16 bits",
+        PIXELATE,
+        "            red += row[p]",
+        "            red = np.uint32(np.uint16(red + row[p]))",
+        "digital",
+    ),
+    Variant(
+        "defocus_blur",
+        "a row's running sums in 16 bits",
+        "blur/defocus.py",
+        "np.int32(red + np.int32(row[p]))",
+        "np.int32(np.uint16(red + np.int32(row[p])))",
+        "blur",
+    ),
     Variant(
         "elastic_transform",
         "without the affine map",

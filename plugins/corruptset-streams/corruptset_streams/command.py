@@ -103,12 +103,18 @@ def stream(
 
     The same command resumes one that was stopped, and checks the files of one that is finished.
     """
+    from corruptset.errors import ParameterError
+    from corruptset.manifests.disk.atomic import write_atomic
+
     from .streams import stream as make
     from .walks import grid_recipe, load_stream
 
     if grid is not None:
         settings, table = load_stream(recipe)
-        grid.write_text(grid_recipe(settings, table), "utf-8")
+        written = grid_recipe(settings, table).encode()
+        if grid.exists() and grid.read_bytes() != written:
+            raise ParameterError(f"{grid} exists and is another file: give another --grid.")
+        write_atomic(grid, written)
         return _tell(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
         made = make(recipe, **given, progress=progress)

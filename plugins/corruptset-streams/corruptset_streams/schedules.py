@@ -98,11 +98,15 @@ def schedule(
     given = {
         name: value for name, value in (("delta", delta), ("slots", slots), ("orders", orders)) if value is not None
     }
-    right = kind in usual and reset in ("never", "shift") and given.keys() <= usual[kind].keys()
-    if not right or not all((name != "delta") <= value < 1e9 for name, value in given.items()):
-        raise ScheduleError(
-            f"There is no schedule {kind!r} with reset {reset!r} and {given}. The kinds, and own options: {usual}."
-        )
+    wrong = [f"--kind is {kind!r}; expected {', '.join(usual)}"] * (kind not in usual)
+    wrong += [f"--reset is {reset!r}; expected never or shift"] * (reset not in ("never", "shift"))
+    wrong += ["--severity is not for --kind gradual, which goes through all five"] * (climbs and severity is not None)
+    for name, value in given.items():
+        least, own_kind = int(name != "delta"), next(one for one, own in usual.items() if name in own)
+        wrong += [f"--{name} is for --kind {own_kind}"] * (kind != own_kind)
+        wrong += [f"--{name} is {value}; expected a number from {least}"] * (not least <= value < 1e9)
+    if wrong:
+        raise ScheduleError(f"There is no such schedule: {'; '.join(wrong)}.")
     settings = usual[kind] | given
     chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])

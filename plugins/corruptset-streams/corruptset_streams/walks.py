@@ -120,21 +120,26 @@ def cell_id(one: str, s1: float, two: str, s2: float) -> str:
 
 def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, float]:
     """Return a model's accuracies of all cells, in per cent; raise `RecipeError` where a file does not have them."""
+    expected = (
+        "Expected the scores.json of `corruptset score` of a reference model, or a CSV with the columns set and "
+        "accuracy, from 0 to 1. --grid FILE.toml writes the recipe of the sets."
+    )
+    if path is None:
+        raise RecipeError(f"--accuracies is needed. {expected}")
+    found: dict[str, float] = {}
     try:
-        text = read_text(Path(path or ""))
+        text = read_text(Path(path))
         if text.lstrip().startswith("{"):
             rows = [*json.loads(text)["sets"].items()]
         else:
             rows = [(row["set"], row) for row in csv.DictReader(text.splitlines())]
-        found = {name: 100 * float(row["accuracy"]) for name, row in rows}
-        if len(found) < len(rows) or not all(0 <= value <= 100 for value in found.values()):
-            raise ValueError("a set stands there twice, or a value is not from 0 to 1")
+        for name, row in rows:
+            value = float(row["accuracy"])
+            if name in found or not 0 <= value <= 1:
+                raise ValueError(f"{name} stands there twice, or its {value} is not from 0 to 1")
+            found[name] = 100 * value
     except Exception as e:  # whatever a file of another form raises
-        raise RecipeError(
-            f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset "
-            "score` of a reference model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml "
-            "writes the recipe of the sets."
-        ) from None
+        raise RecipeError(f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). {expected}") from None
     cells = table.cells
     if missing := [name for name in cells if name not in found]:
         raise RecipeError(

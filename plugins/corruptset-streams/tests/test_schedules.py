@@ -150,11 +150,12 @@ def test_labels_come_in_runs(data: Path, tmp_path: Path) -> None:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"kind": "continuous"}, "no schedule 'continuous'"),
-    ({"reset": "often"}, "reset 'often'"),
+    ({"kind": "continuous"}, "--kind is 'continuous'; expected continual, gradual"),
+    ({"reset": "often"}, "--reset is 'often'; expected never or shift"),
     ({"severity": 6}, "no set of one corruption at severity 6"),
-    ({"delta": 0.1}, "no schedule 'continual' with reset 'never' and {'delta': 0.1}"),
-    ({"kind": "correlated", "delta": float("nan")}, "'delta': nan"),
+    ({"delta": 0.1}, "--delta is for --kind correlated"),
+    ({"kind": "correlated", "delta": float("nan")}, "--delta is nan; expected a number from 0"),
+    ({"kind": "gradual", "severity": 3}, "--severity is not for --kind gradual"),
     ({"sets": ["fgo/*"]}, r"'fgo/\*' matches no set. Did you mean 'fog/\*'"),
     ({"kind": "gradual", "sets": ["fog/[1-3]", "snow/*"]}, r"'fog', 4\) is not there"),
     ({"sets": ["clean"], "severity": 5}, "no set of one corruption at severity 5"),
@@ -189,7 +190,7 @@ def test_the_command_writes_and_names_a_schedule(run: Any, tmp_path: Path) -> No
     told = run("schedule", "data", *words.split()).json
     assert told["digest"] == schedule(data, "random-orders", orders=2, severity=1, per_class=1).digest
     for arguments, sentence in (
-        (["--delta", "1", "--out", "d"], "The kinds, and own options"),
+        (["--delta", "1", "--out", "d"], "--delta is for --kind correlated"),
         (["--out", "b.jsonl"], "--force"),
         (["--ids", "none.txt", "--out", "d"], "none.txt"),
     ):

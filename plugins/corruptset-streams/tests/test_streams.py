@@ -169,9 +169,13 @@ def test_from_a_grid_to_a_stream_by_the_command(run: Any, tmp_path: Path) -> Non
     done = run("stream", "small.toml", "--grid", "grid.toml", "--json")
     assert (done.code, done.json["sets"]) == (0, 1240)
     assert load_recipe(tmp_path / "grid.toml").name == "small-grid"
+    stream_recipe = (tmp_path / "small.toml").read_bytes()
+    for grid, code in (("grid.toml", 0), ("small.toml", 2)):
+        assert run("stream", "small.toml", "--grid", grid).code == code, "another file stays"
+    assert (tmp_path / "small.toml").read_bytes() == stream_recipe
     missing = run("stream", "small.toml")
     assert missing.code == 2
-    assert "--accuracies None cannot be taken" in missing.err
+    assert "--accuracies is needed" in missing.err
     options = "--accuracies accuracies.csv --speed 2 --length 5 --samples 2 --out o --jobs 1".split()
     done = run("stream", "small.toml", *options, "--json")
     told = done.json

@@ -127,9 +127,7 @@ def test_scores_and_csv_say_the_same(tmp_path):
     with pytest.raises(RecipeError, match=missing):
         accuracies_of(TABLE, file)
     for text in (
-        "set,accuracy\nfog/1,20\n",
         "set,accuracy\nfog/1,nan\n",
-        "set,accuracy\nfog/1,0.2\nfog/1,0.3\n",
         "id,top1\nfog/1,0.2\n",
         '{"sets": {"fog/1": {"accuracy": null}}}',
         "{",
@@ -137,6 +135,13 @@ def test_scores_and_csv_say_the_same(tmp_path):
         file.write_text(text)
         with pytest.raises(RecipeError, match=r"(?s)--accuracies .*accuracies.csv cannot be taken .*the columns set"):
             accuracies_of(TABLE, file)
-    for path in (tmp_path / "none.csv", None):
-        with pytest.raises(RecipeError, match="cannot be taken"):
+    for text, said in (
+        ("fog/1,0.2\nfog/1,0.3\n", "fog/1 stands there twice"),
+        ("fog/1,20\n", "its 20.0 is not from 0"),
+    ):
+        file.write_text(f"set,accuracy\n{text}")
+        with pytest.raises(RecipeError, match=said):
+            accuracies_of(TABLE, file)
+    for path, said in ((tmp_path / "none.csv", "cannot be taken"), (None, "--accuracies is needed")):
+        with pytest.raises(RecipeError, match=said):
             accuracies_of(TABLE, path)
