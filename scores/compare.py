@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
@@ -111,7 +112,7 @@ def compare(
     made = tables(entries, point, found)
     notes, files = [*unpaired, *_notes(entries)], list[Path]()
     if out is not None:
-        folder = Path(out)
+        folder = result_path(out)
         drawn = write_plots(entries, point, folder / PLOTS) if plots else []
         texts = {PAGE: _page(entries, made, notes, drawn)}
         for table in made:
