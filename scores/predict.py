@@ -168,8 +168,8 @@ def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
     """Write predictions.json, or find that the one that is there says the same."""
     record = model.record()
     made_by = {key: record[key] for key in ("factory", "arguments") if key in record}
-    head = {"model": model.name, "digest": data.digest, "kind": kind, **made_by}
-    head |= {key: record[key] for key in ("weights", "input", "outputs", "classes")}
+    head = {"model": model.name, "digest": data.digest, "kind": kind}
+    head |= made_by | {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     path = folder / HEAD
     if path.exists():
         there = made_by | read_head(path)  # older releases did not write these
