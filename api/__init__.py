@@ -112,6 +112,10 @@ def _found(home: str, name: str) -> Any:
 
     What is missing raises an error that names the extra of the installation that has it.
     """
+    if not home.startswith("corruptions."):  # those take arrays; all others, files by name
+        from .errors import require_utf8_names
+
+        require_utf8_names()
     try:
         return getattr(importlib.import_module(f".{home}", __name__), name)
     except ModuleNotFoundError as e:

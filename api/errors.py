@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
@@ -166,6 +168,15 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
 
+def unread_settings(text: str) -> str:
+    """Return a sentence on settings that are still in a text, or an empty string."""
+    said = (
+        " What stands behind '?' was not read: `corruptset build --help` names the settings, which '&' separates; in "
+        "Python they are arguments."
+    )
+    return said if "?" in text else ""
+
+
 def _plain(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
@@ -211,6 +222,16 @@ def mistakes(where: str, problems: Sequence[str]) -> str:
     return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:{lines}"
 
 
+def require_utf8_names() -> None:
+    """Raise ParameterError where Python does not read names of files as UTF-8: ids and draws would be others."""
+    if (encoding := sys.getfilesystemencoding()) != "utf-8":
+        said = [f"{name}={os.environ[name]}" for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)]
+        raise ParameterError(
+            f"Python reads names of files as {encoding} here ({', '.join(said[:1]) or 'no LC_ALL'}), and corruptset "
+            "needs UTF-8: set PYTHONUTF8=1 and run the same command again."
+        )
+
+
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
 """What the extra ``build`` brings."""
 
@@ -220,8 +241,9 @@ class NotInstalled(CorruptsetError, ImportError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not installed, and this needs it: pip install 'corruptset[build]'. Without that extra "
-            "corruptset opens, verifies, fetches, unpacks, exports and scores data sets, and makes none."
+            f"{name} is not installed, and this needs it: pip install 'corruptset[build]' (in a clone: '.[build]'). "
+            "Without that extra corruptset opens, verifies, fetches, unpacks, exports and scores data sets, and makes "
+            "none."
         )
 
 

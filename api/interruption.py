@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first stops what runs, later ones do not disturb the clean-up.
+"""Ctrl-C, SIGTERM and SIGHUP: the first stops what runs, later ones do not disturb the clean-up.
 
 The command imports this module before any other, so that Ctrl-C prints a traceback for as short a time as can be.
 """
@@ -17,7 +17,9 @@ from typing import Any
 PATIENCE_S = 10.0
 """How long clean-up may take. A later signal ends the command at once: its files are then as after a kill."""
 AGAIN_S = 0.01
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FROM_TERMINAL = {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}
+"""What a terminal sends to all processes of a command. Windows has no SIGHUP."""
+SIGNALS = {*FROM_TERMINAL, signal.SIGTERM}
 _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 
 _current: Interruption | None = None
@@ -25,7 +27,7 @@ _current: Interruption | None = None
 
 
 class Interruption:
-    """What SIGINT and SIGTERM do while this is entered.
+    """What `SIGNALS` do while this is entered.
 
     The first raises KeyboardInterrupt in the main thread; clean-up is not disturbed.
 
@@ -63,7 +65,7 @@ class Interruption:
         """Handle the signals that have their default effect."""
         global _current
         _current = self
-        for number in _SIGNALS:
+        for number in SIGNALS:
             if (handler := signal.getsignal(number)) in _DEFAULTS:
                 self._before[number] = handler
                 signal.signal(number, self._on_signal)

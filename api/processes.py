@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .errors import CorruptsetWarning, MachineError
-from .interruption import main_thread_interruption
+from .interruption import FROM_TERMINAL, main_thread_interruption
 
 if TYPE_CHECKING:
     from joblib.externals.loky import ProcessPoolExecutor
@@ -57,7 +57,7 @@ def fill_standard_descriptors() -> None:
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread, and raise it at the end.
+    """Hold Ctrl-C and SIGHUP back in this thread, and raise them at the end.
 
     Processes that start meanwhile never get it.
 
@@ -67,7 +67,7 @@ def interrupts_held_back() -> Iterator[None]:
     handler = main_thread_interruption()
     if handler is not None:
         handler.hold()  # the system may give the signal to another thread, and Python hands it to the main thread
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINAL) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
     finally:
@@ -99,17 +99,18 @@ def loky_workers_starting() -> Iterator[None]:
         for stream, redirect in ((sys.stdout, redirect_stdout), (sys.stderr, redirect_stderr)):
             if stream is None:  # loky flushes both
                 stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
-        if hasattr(os, "fork"):  # Windows has nothing that must be tracked
-            resource_tracker.ensure_running()
-        loky_tracker.ensure_running()
+        with interrupts_held_back():  # they ignore Ctrl-C by themselves, and keep SIGHUP blocked
+            if hasattr(os, "fork"):  # Windows has nothing that must be tracked
+                resource_tracker.ensure_running()
+            loky_tracker.ensure_running()
         try:
             with interrupts_held_back():
                 yield
         except OSError as e:
             raise MachineError(
                 f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may "
-                "be full or too small (in a container: --shm-size), or there are too many processes or open files. "
-                "Run the same command with --jobs 1."
+                "be full or too small (in a container: --shm-size), or there are too many processes or open files, or "
+                "the current folder is gone. Run the same command with --jobs 1."
             ) from e
 
 
@@ -135,8 +136,9 @@ def start_worker(parent: int) -> None:
     prepare_process()
     # a thread that a plugin left would keep the worker, and with it the command, from ending
     end_with_parent(parent, PARENT_EVERY_S, threading.main_thread().is_alive)
-    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # These reach the whole process group; the parent stops its workers itself.
+    for number in FROM_TERMINAL:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lambda: True) -> None:

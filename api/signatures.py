@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from inspect import Parameter, signature
@@ -41,4 +42,5 @@ def sentences(options: type) -> dict[str, str]:
     """Return the first paragraph on each parameter of a numpydoc docstring, as one line."""
     text = inspect.cleandoc(options.__doc__ or "") + "\n"
     found = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", text, re.MULTILINE)
-    return {name: " ".join(said.split()).replace("``", "'") for name, said in found}
+    # python -OO has none
+    return defaultdict(str, {name: " ".join(said.split()).replace("``", "'") for name, said in found})

@@ -109,7 +109,8 @@ def build(
     ways = [way for way, on in (("--part", part is not None), ("--finish", finish), ("--abandon", abandon)) if on]
     if len(ways) > 1:
         raise typer.BadParameter(
-            f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0]
+            f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish; --abandon alone.",
+            param_hint=ways[0],
         )
     chosen, options = _chosen(recipe, source, given)
     if abandon:

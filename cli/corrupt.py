@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,8 +44,8 @@ def corrupt(
     level: int | None = option(
         "--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.", None
     ),
-    ladder: str = option(
-        "--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.", "evaluated"
+    ladder: str | None = option(
+        "--ladder NAME", "Whose parameters gradual degradations have: evaluated (the default) or text.", None
     ),
     out: Path | None = option(
         "--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None
@@ -95,6 +96,7 @@ def corrupt(
     target = out or default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
     from ..corruptions.call import corrupt as run
+    from ..corruptions.registry import get_corruption, is_corruption
     from ..generate.pixels.encoding import parse_encoding
     from ..generate.pixels.preprocessing import preprocess
     from ..generate.recipes.recipe import load_recipe
@@ -108,8 +110,11 @@ def corrupt(
         calibration, scale = calibration or loaded.calibration, scale or loaded.scale
     key = own_key if key is None else key
     drawn: dict[str, Any] = {"seed": seed, "key": key, "coupling": coupling, "surrogate": surrogate, "label": label}
-    table: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale or "none"}
+    table: dict[str, Any] = {"calibration": calibration, "ladder": ladder or "evaluated", "scale": scale or "none"}
     result = run(pixels, name, severity=severity, level=level, **table, **drawn, **parameters)
+    words = [word for word in re.findall("[a-z][a-z0-9_]*", name) if is_corruption(word)]
+    if ladder is not None and all(get_corruption(word).gradual is None for word in words):
+        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
     write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
     height, width, channels = result.shape
     shape = {"width": width, "height": height, "channels": channels}

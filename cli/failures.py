@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -14,7 +15,7 @@ from typing import Any
 
 import typer
 
-from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed
+from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed, require_utf8_names
 from ..interruption import interruption
 from .output import put_json, say, silence
 
@@ -36,6 +37,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             try:
                 with warnings.catch_warnings():
                     warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                    require_utf8_names()
                     command(*args, **kwargs)
             except BrokenPipeError:
                 silence(sys.stdout)
@@ -92,6 +94,11 @@ def describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         remedy = "Use fewer --jobs" if resume else "Free some of it"
         return f"The machine ran out of memory ({error or 'no details'}). {remedy}; {next_step}", MACHINE_FAILED
+    if isinstance(error, ImportError) and re.search("failed to map segment|cannot allocate memory", str(error), re.I):
+        return (
+            f"The machine cannot load a library: {error}. Raise the limit of memory (ulimit -v), or install into a "
+            f"folder whose file system is not mounted noexec; {next_step}"
+        ), MACHINE_FAILED
     if isinstance(error, OSError):
         reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         if error.errno in _MISTAKES:

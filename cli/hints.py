@@ -79,10 +79,15 @@ class HintedCommand(TyperCommand):
         A usage error gets a hint.
         """
         taken = "|".join(name for names in settings(self).values() for name in names)
+        flags = {name for parameter in self.params if getattr(parameter, "is_flag", False) for name in parameter.opts}
         given: list[str] = []
         for word in args:
             found = re.fullmatch(rf"(.*?)\?((?:(?:{taken})(?:=[^&]*)?&?)+)", word) if taken else None
-            given += [word] if found is None else [found[1], *(f"--{one}" for one in found[2].split("&") if one)]
+            said = [] if found is None else [one for one in found[2].split("&") if one]
+            for name in (one.removesuffix("=") for one in said):
+                if "=" not in name and f"--{name}" not in flags:
+                    raise UsageError(f"?{name} needs a value: ?{name}=VALUE")
+            given += [word] if found is None else [found[1], *(f"--{one}" for one in said)]
         try:
             return super().make_context(info_name, list(given), *more, **options)
         except UsageError as e:

@@ -44,7 +44,7 @@ def sha256_of(text: str) -> str:
 def _archives(done: Bag) -> dict[str, Any]:
     archives = [{"path": a.path, "bytes": a.bytes, "sha256": a.sha256, "sets": list(a.sets)} for a in done.archives]
     whole = {"path": done.path, "digest": done.digest, "bytes": done.bytes, "kept": done.kept}
-    return {"ok": True, **whole, "archives": archives}
+    return {"ok": True, **whole, "archives": archives, "parquet": [f.as_json() for f in done.parquet]}
 
 
 @runs(json=_archives)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +17,7 @@ from .records import put_facts, put_table
 if TYPE_CHECKING:
     from ..scores.records import Scores
     from ..scores.score_table import TableScores
-    from ..scores.tables import Cell, Table
+    from ..scores.tables import Cell, Column, Table
 
 SHOWN = (
     "aude_others", "families", "worst_case", "greatest_loss", "degradation", "degradation_levels", "two_factor",
@@ -168,14 +169,19 @@ def _put_numbers(columns: Sequence[str], rows: Mapping[str, Sequence[float | Non
 
 def _put_of_one(table: Table, model: str) -> None:
     """Print a comparison's table for its one model, intervals beside their scores."""
-    columns = [column for column in table.columns if column.end is None and column.title != "model"]
+    columns = [column for column in table.columns if column.end is None and not _is_models(column)]
     lines = [_with_intervals(table, row) for row in table.rows]
-    headings = [column.heading.replace(model, "this model") for column in columns]
+    headings = [(replace(c, title="this model") if c.title == model else c).heading for c in columns]
     if len(lines) == 1 or table.name == "two_factor":  # one line a score; the second row is the mean over models
         pairs = zip(headings, lines[0], strict=True)
         return put_table([table.name.replace("_", " "), "value"], [pair for pair in pairs if pair[1] != "-"])
     right = [heading for heading, column in zip(headings, columns, strict=True) if column.kind != "text"]
     _put_first(headings, lines, right)
+
+
+def _is_models(column: Column) -> bool:
+    """Return whether a column has the names of models."""
+    return column.title == "model" and column.kind == "text"
 
 
 def put_cells(table: Table) -> None:
@@ -201,7 +207,7 @@ def _with_intervals(table: Table, row: Sequence[Cell]) -> list[str]:
             cells[-1] += f" ({column.shown(cell)} to "
         elif column.end == "high" and cell is not None:
             cells[-1] += f"{column.shown(cell)})"
-        elif column.end is None and column.title != "model":
+        elif column.end is None and not _is_models(column):
             cells.append(column.shown(cell))
     return cells
 

@@ -14,23 +14,33 @@ import secrets
 import shutil
 import sys
 import tempfile
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
 import platformdirs
 
+from ..errors import CorruptsetWarning
+
 KERNEL_SUFFIX = ".kernel"
+KERNELS = "kernels"
 _KERNEL_ROOMS = ("corruptions", "generate/pixels")
 """Folders of the package that hold kernels."""
+_ROOM = 1 << 16
+"""Bytes of free space in a folder that files are kept in: one kernel has about as many."""
+_passed_over: list[str] = []
+"""The folder that comes first, where nothing can be kept in it, and what is done instead, until somebody is told."""
 
 
-def _writable(path: Path) -> bool:
+def _refusal(path: Path) -> str | None:
+    """Return why files cannot be kept in a folder, or None."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            return True
-    except OSError:
-        return False
+        with tempfile.TemporaryFile(dir=path) as file:
+            file.write(bytes(_ROOM))
+    except OSError as e:
+        return e.strerror or str(e)
+    return None
 
 
 @functools.cache
@@ -38,28 +48,39 @@ def cache_root() -> Path:
     """Return the folder for everything that can be made again.
 
     It is ``$CORRUPTSET_CACHE``, else the user's cache directory, else a private temporary one that goes away with the
-    process. What cannot be written to is still read from.
+    process. Kernels in what cannot be written to are still read.
     """
-    candidates = []
+    candidates, refused = [], {}
     if named := os.environ.get("CORRUPTSET_CACHE"):
         candidates.append(Path(named).expanduser().absolute())
-        # A relative path is of the folder in which this process began; workers, and a process that changes its folder,
-        # keep it.
-        os.environ["CORRUPTSET_CACHE"] = str(candidates[0])
     with contextlib.suppress(KeyError, RuntimeError):  # no HOME and no entry in the password file
         candidates.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
-    for path in candidates:
-        if path.is_absolute() and _writable(path):
-            return path
-    private = Path(tempfile.mkdtemp(prefix="corruptset-cache-"))
-    # Workers use the same folder, and only its maker removes it.
-    os.environ["CORRUPTSET_CACHE"] = str(private)
-    atexit.register(_remove_if_mine, private, os.getpid())
-    compiled = f"kernels/{_compiler()}"
-    for path in candidates:
+    for root in filter(Path.is_absolute, candidates):
+        if (why := _refusal(root)) is None:
+            instead = f"go to {root}"
+            break
+        refused[root] = why
+    else:
+        root, instead = Path(tempfile.mkdtemp(prefix="corruptset-cache-")), "are compiled again each time"
+        atexit.register(_remove_if_mine, root, os.getpid())
+    if named or refused:  # workers use the same folder, also where this process has gone to another one meanwhile
+        os.environ["CORRUPTSET_CACHE"] = str(root)
+    for path in refused:
         with contextlib.suppress(OSError):  # what is not there is made again
-            shutil.copytree(path / compiled, private / compiled, copy_function=os.symlink, dirs_exist_ok=True)
-    return private
+            shutil.copytree(path / KERNELS, root / KERNELS, copy_function=os.symlink, dirs_exist_ok=True)
+    _passed_over[:] = [f"{path} ({why}): they {instead}" for path, why in refused.items()][:1]
+    return root
+
+
+def tell_passed_over() -> None:
+    """Warn, once, that kernels which are compiled now are not kept where they were to be."""
+    cache_root()
+    while _passed_over:
+        warnings.warn(
+            f"Compiled kernels cannot be kept in {_passed_over.pop()}. Name another folder with CORRUPTSET_CACHE.",
+            CorruptsetWarning,
+            stacklevel=2,
+        )
 
 
 def _remove_if_mine(path: Path, pid: int) -> None:
@@ -72,6 +93,7 @@ def keep_file(path: Path, content: bytes) -> None:
 
     A full or read-only disk costs the time of making it again, nothing else.
     """
+    tell_passed_over()
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +110,7 @@ def kernel_folder() -> Path:
 
     Their files name their own sources.
     """
-    return cache_root() / "kernels" / _compiler()
+    return cache_root() / KERNELS / _compiler()
 
 
 def _compiler() -> str:

@@ -30,11 +30,14 @@ from .commit.finish import MOST_SHOWN, finish
 from .commit.state import BuildState, committed
 from .page.page_of_build import page_of
 from .plan.builds import Build
+from .plan.final_samples import fitted
 from .plan.job import CheckedSample
 from .plan.parts import parts, runs_of
 from .recipes.set_spec import SetSpec
-from .sources.check import check
+from .sinks.containers import Format
+from .sources.check import Checked, check
 from .sources.selection import spread
+from .sources.source import Note
 from .work.worker import forget, process
 
 MOST_PIXELS = 24_000_000
@@ -50,6 +53,8 @@ class Estimate:
 
     seconds: float
     """Of one sample in all sets, the least that was seen."""
+    format: Format | None
+    """One that the images looked at fit into; None for a view."""
     bytes: int = 0
     """On the disk: the sum of the sizes of its files."""
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -58,6 +63,8 @@ class Estimate:
     """Images of the source that were made under the sets."""
     deviation: float = 0.0
     """How far off the bytes may be as the others were not: two standard errors, as a fraction."""
+    bad: Sequence[Note] = ()
+    """What cannot be used, among the images that were checked for it."""
 
 
 def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
@@ -68,10 +75,11 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
     pixels = spec.image_size[0] * spec.image_size[1]
     chosen = spread(sets, max(1, MOST_PIXELS // (2 * pixels)))
     most = min(MOST_SAMPLES, max(1, MOST_PIXELS // (pixels * len(chosen))))
-    samples = spread(few, most)
+    samples, checked = spread(few, most), Checked()
     if spec.region_table is None:
-        checked = check(spec.source, spread(spec.selected, most))  # what is bad is said when it is built
+        checked = check(spec.source, spread(spec.selected, most))
         samples = [CheckedSample(*entry) for entry in checked.good] or samples
+    spec = fitted(spec, [*few, *samples])
     source = copy.copy(spec.source)
     source.other_files = {}  # which are only copied
     small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=1)
@@ -92,9 +100,9 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
             seconds = min(seconds, (time.perf_counter() - began) / count * len(sets) / len(chosen))
         forget()
         if spec.regions is not None:
-            return Estimate(seconds)
+            return Estimate(seconds, spec.format)
         finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
-        return _counted(spec, small, state.directory, seconds, len(sets))
+        return replace(_counted(spec, small, state.directory, seconds, len(sets)), bad=checked.bad)
 
 
 def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:
@@ -126,4 +134,4 @@ def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -
     deviation = 0.0
     if 1 < count < total:
         deviation = 2 * stdev(by_sample) / fmean(by_sample) * sqrt((1 - count / total) / count)
-    return Estimate(seconds, round(whole), alone, count, deviation)
+    return Estimate(seconds, spec.format, round(whole), alone, count, deviation)

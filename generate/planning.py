@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..corruptions.registry import get_corruption
+from ..errors import first_few
 from ..manifests.disk.remote import local_folder
-from ..quantities import size
+from ..quantities import plural, size
 from ..signatures import showing
 from .estimate import MOST_SAMPLES, estimate
 from .plan.builds import Build
@@ -76,7 +77,7 @@ class Plan:
     moves_content: tuple[str, ...] = ()
     """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
-    """What a user should know of the view and the textures that were asked for."""
+    """What a user should know of the source, and of the view and the textures that were asked for."""
     store: str | None = None
     """Of a recipe with regions: ``images`` or ``table``."""
     source_images: int = 0
@@ -163,11 +164,14 @@ def plan_of(spec: Build) -> Plan:
     count = total if spec.regions is None else spec.regions.samples(total)
     images = count * len(sets)
     probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
-    spec.accept(probed, True)
+    bad, _ = spec.accept(probed, True)
     sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
     width, height = spec.image_size
     clean = width * height * 3
     all_runs = runs(count, clean)
+    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
+    spec = replace(spec, format=taken.format)
     groups = spec.groups(spec.asked, all_runs)
     # A group is walked by itself: what sets of two groups have in common is made twice.
     applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
@@ -175,8 +179,12 @@ def plan_of(spec: Build) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
-    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
+    notes, unfit = spec.notes(), sorted({path for path, _ in (*bad, *taken.bad)})
+    if unfit:
+        notes += (
+            f"{plural(len(unfit), 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. A "
+            "build stops at such files; --skip-bad leaves them out.",
+        )
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
@@ -209,7 +217,7 @@ def plan_of(spec: Build) -> Plan:
         looked_at=taken.looked_at,
         deviation=taken.deviation,
         moves_content=tuple(moving(sets)),
-        notes=spec.notes(),
+        notes=notes,
         source_images=len(spec.selected),
         store=None if store is None else store.store,
         stores=stores,

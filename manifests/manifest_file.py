@@ -90,7 +90,7 @@ def _incomplete(directory: Path) -> str:
         return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. {ask}"
     return (
         f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its "
-        "own command."
+        f"own command; of a data set that was whole, fetch {MANIFEST} again."
     )
 
 

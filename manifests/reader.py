@@ -175,6 +175,11 @@ class DataSet(Mapping[str, ImageSet]):
         return {key: value for key, value in self.__dict__.items() if key not in ("samples", "_regions")}
 
     @property
+    def name(self) -> str:
+        """The benchmark's name and version, such as ``imagenet-c 1.1.0``."""
+        return f"{self.manifest.name} {self.manifest.version}"
+
+    @property
     def digest(self) -> str:
         """The build's digest: the name of the benchmark."""
         return self.manifest.digest
@@ -231,7 +236,7 @@ class DataSet(Mapping[str, ImageSet]):
             raise UnknownSet(self._why_absent(corruption))
         near = suggest(str(corruption), [*self._names, *sorted(self._alone)])
         raise UnknownSet(
-            f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases."
+            f"{self.name} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases."
         )
 
     def select(
@@ -346,7 +351,7 @@ class DataSet(Mapping[str, ImageSet]):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<DataSet {self.manifest.name} {self.manifest.version}: {len(self)} sets, {self.digest}>"
+        return f"<DataSet {self.name}: {len(self)} sets, {self.digest}>"
 
     def _repr_html_(self) -> str:
         return figure(repr(self), lambda: contact_sheet(self.path))

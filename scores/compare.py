@@ -111,6 +111,8 @@ def compare(
     found, unpaired = differences(entries)
     made = tables(entries, point, found)
     notes, files = [*unpaired, *_notes(entries)], list[Path]()
+    if reference is not None and point is None:
+        notes.insert(0, "The reference point is not used: no model has two-factor scores.")
     if out is not None:
         folder = result_path(out)
         drawn = write_plots(entries, point, folder / PLOTS) if plots else []

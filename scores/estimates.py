@@ -24,6 +24,7 @@ MOST_SEED = 2**53 - 1
 RESAMPLES = 1_000
 LEVEL = 0.95
 """Of all intervals."""
+ONE_IMAGE = "There are no intervals: all that counts is of one image, and resamples of it are all the same."
 BLOCK = 100
 """Resamples whose counts are in memory at once."""
 
@@ -43,8 +44,11 @@ class Bootstrap:
     def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the mean of each column in each resample, (resamples, columns), of values (units, columns).
 
-        A unit that has no value (NaN) in a column counts neither in its sum nor in its number.
+        A unit that has no value (NaN) in a column counts neither in its sum nor in its number. Of one unit nothing is
+        drawn: NaN.
         """
+        if self.units == 1:
+            return np.full((self.resamples, values.shape[1]), np.nan)
         present = ~np.isnan(values)
         sums = self._sums(np.where(present, values, 0).astype(np.float32))
         with np.errstate(invalid="ignore"):
@@ -64,13 +68,23 @@ class Bootstrap:
         return np.bincount(draws.ravel(), minlength=count * self.units).reshape(count, self.units).astype(np.float32)
 
 
-def interval(replicates: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the middle `LEVEL` of a score's values in the resamples."""
+def interval(replicates: NDArray[np.float64], *, around: float | None = None) -> tuple[float, float] | None:
+    """Return the middle `LEVEL` of a score's values in the resamples, as far as `around` at least."""
     values = replicates[~np.isnan(replicates)]
     if not len(values):
         return None
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    ends = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    more = ends if around is None else [*ends, around]
+    return min(more), max(more)
+
+
+def without_noise(spread: Estimate) -> NDArray[np.float64]:
+    """Return the resamples of a spread (a CV, a gap) without the noise of the images.
+
+    In its square a spread has that noise once, and a resample twice: as much again as a resample has on average more.
+    """
+    squares = spread**2
+    return np.asarray(np.sqrt(np.maximum(0, squares[1:] - 2 * (np.nanmean(squares[1:]) - squares[0]))))
 
 
 @dataclass(frozen=True)
@@ -127,9 +141,11 @@ def value(estimate: Estimate) -> float | None:
     return float(estimate[0]) if np.isfinite(estimate[0]) else None
 
 
-def interval_of(estimate: Estimate) -> tuple[float, float] | None:
-    """Return the interval of a score; None where it has no value."""
-    return interval(estimate[1:]) if np.isfinite(estimate[0]) else None
+def interval_of(estimate: Estimate, *, is_spread: bool = False) -> tuple[float, float] | None:
+    """Return the interval of a score; None where it has no value, or no resample has."""
+    if not np.isfinite(estimate[0]) or np.isnan(estimate[1:]).all():
+        return None
+    return interval(without_noise(estimate), around=float(estimate[0])) if is_spread else interval(estimate[1:])
 
 
 def replicates(estimate: Estimate) -> list[float] | None:

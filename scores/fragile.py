@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import PredictionError, VerificationError
 from ..manifests.reader import DataSet
-from .estimates import Bootstrap, interval
+from .estimates import ONE_IMAGE, Bootstrap, interval
 from .formulas import Estimate
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
@@ -227,7 +227,7 @@ def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, t
     with np.errstate(invalid="ignore"):
         rates = {key: rows[1:] / rows[0] for key, rows in known.items()}
     resampled = np.full((bootstrap.resamples, len(known)), np.nan)
-    if known and bootstrap.units > 1:
+    if known:
         resampled = bootstrap.means(np.stack([rows[0] for rows in rates.values()], axis=1))
     estimates, cells = {}, list[list[Cell]]()
     for ((group, name), rows), column in zip(rates.items(), resampled.T, strict=True):
@@ -275,7 +275,7 @@ def _notes(data: DataSet, images: int, top5: bool) -> list[str]:
             "image's border."
         )
     if images == 1:
-        notes.append("fragile: the regions are of one image, so that no rate has an interval.")
+        notes.append(ONE_IMAGE)
     return notes
 
 

@@ -50,7 +50,8 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
         "distinct_cv_percent": cv_percent(distinct),
     }
     scores: dict[str, Any] = {name: value(estimate) for name, estimate in estimates.items()}
-    scores |= {f"{name}_interval": interval_of(estimates[name]) for name in ("mean_accuracy", "cv_percent")}
+    scores["mean_accuracy_interval"] = interval_of(estimates["mean_accuracy"])
+    scores["cv_percent_interval"] = interval_of(estimates["cv_percent"], is_spread=True)
     return TwoFactor(
         names=len(names), distinct=len(distinct), **scores, order_effects=_order_effects(evaluation)
     ), estimates
@@ -167,4 +168,4 @@ def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None
     )
     rows = np.stack(list(found.values()))
     # a resample without an image of a group says nothing of it
-    return found, np.asarray(np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0)) if len(found) > 1 else None
+    return found, np.asarray(np.fmax.reduce(rows) - np.fmin.reduce(rows)) if len(found) > 1 else None

@@ -18,7 +18,7 @@ SCORES_VERSION = 1
 
 
 Interval = tuple[float, float] | None
-"""The middle 95 % of a score over resamples of the images."""
+"""Where 95 % of a score's values lie over resamples of the images."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rank = Annotated[float, Field(ge=0)]
 
@@ -35,6 +35,8 @@ SUMMARY = {
     "style_gap": Column("style gap"),
 }
 """The scores that are one number, as tables have them."""
+SPREADS = ("two_factor.cv_percent", "two_factor.distinct_cv_percent", "style_gap")
+"""Scores that noise makes larger, by their names in `intervals`."""
 SHORT_SUMMARY = ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")
 TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
 

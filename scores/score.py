@@ -17,7 +17,7 @@ from ..manifests.reader import open as open_data_set
 from ..progress import progress_function, shows_progress
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
 from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
-from .estimates import images_of, interval_of, replicates, value
+from .estimates import ONE_IMAGE, images_of, interval_of, replicates, value
 from .evaluation import Evaluation, condition_of
 from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
@@ -26,7 +26,7 @@ from .over_sets import families, styles, two_factor, worst_cases
 from .prediction_files.reading import read_predictions
 from .profiles import DescribeLevel, ProfileOver, degradation_profiles
 from .published import ALEXNET
-from .records import SCORES_VERSION, Resamples, Scores
+from .records import SCORES_VERSION, SPREADS, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose_predicted
 
@@ -136,7 +136,7 @@ def score(
     scores = Scores(
         schema_version=SCORES_VERSION,
         digest=data.digest,
-        name=f"{data.manifest.name} {data.manifest.version}",
+        name=data.name,
         model=predicted.model,
         samples=len(data.samples),
         condition=condition,
@@ -148,7 +148,7 @@ def score(
         mean_profile=mean_profile,
         two_factor=two_factors,
         fragile=fragile.groups,
-        intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
+        intervals={name: interval_of(one, is_spread=name in SPREADS) for name, one in estimates.items()},
         resamples=Resamples(seed=seed, units=images.bootstrap.units, values=replicated),
         notes=[],
         **fields,
@@ -158,9 +158,10 @@ def score(
         *_undefined(rows | {"": estimates}),
         *profile_notes,
         *fragile.notes,
+        *[ONE_IMAGE] * (images.bootstrap.units == 1),
         *comparability_notes(data, scores.sets, condition, scores.baseline),
     ]
-    scores = scores.model_copy(update={"notes": notes})
+    scores = scores.model_copy(update={"notes": list(dict.fromkeys(notes))})
     if out is not None:
         write_scores(scores, Path(out))
         if fragile.images.rows:

@@ -255,6 +255,8 @@ def _checked(where: str, values: Any) -> Metrics:
         raise ScoreError(
             f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}."
         )
+    if "schema_version" in values:
+        raise ScoreError(f"{where} is no table but a record of scores: `corruptset compare` takes scores.json.")
     problems, sets = [], dict[str, Mapping[str, float]]()
     for set_id, metrics in values if of_csv else _flat(values):
         if set_id in sets and sets[set_id] != metrics:

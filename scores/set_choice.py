@@ -27,6 +27,7 @@ def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
 
 def choose_predicted(data: DataSet, globs: Sequence[str] | None) -> list[str]:
     """Return the sets that patterns fit; ``clean`` need not be in the data set."""
+    globs = [globs] if isinstance(globs, str) else globs
     if globs is None or CLEAN in data or CLEAN not in globs:
         return choose(data, globs)
     others = [glob for glob in globs if glob != CLEAN]

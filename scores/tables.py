@@ -49,7 +49,7 @@ class Column:
             return MISSING if cell is None else str(cell)
         factor, digits = FORMATS[self.kind]
         text = f"{factor * cell:{digits}}"
-        return text.lstrip("-") if float(text) == 0 else text
+        return text.lstrip("+-") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
         """Return a cell for programs: empty where there is no value."""

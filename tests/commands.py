@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corruptset.cli import main
+from corruptset.interruption import SIGNALS
 
 COMMAND = Path(sys.executable).with_name("corruptset")
 
@@ -33,7 +34,7 @@ for line in sys.stdin:
 
 def exit_code(*words):
     """Run ``corruptset WORDS...`` in this process, and return what it leaves with."""
-    signals = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    signals = [(number, signal.getsignal(number)) for number in SIGNALS]
     argv, sys.argv = sys.argv, ["corruptset", *map(str, words)]
     try:
         main()

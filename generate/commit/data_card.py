@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 
 from ...manifests.layout import is_own, moved_content, set_of_shard
@@ -11,16 +12,17 @@ from ..sources.selection import recorded_hold_out
 from ..views.class_folders import numbering_notes
 
 
-def data_card(manifest: Manifest, samples: int) -> str:
-    """Return the README.md of a build: how to load it, its digest, its terms."""
+def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:
+    """Return the README.md of a build of samples with these labels: how to load it, its digest, its terms."""
+    occurring = set(labels)
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
     return filled(
         files(__package__).joinpath("data_card.md").read_text("utf-8"),
         m=manifest,
-        samples=samples,
+        samples=len(labels),
         example=example,
         held_out=recorded_hold_out(manifest.selection.get("hold_out")),
-        numbering=numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes),
+        numbering=numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes if c.index in occurring),
         shards=sum(set_of_shard(file.path) == example for file in manifest.files),
         others=any(not is_own(file.path) for file in manifest.files),
         moved=moved_content(manifest),

@@ -94,7 +94,7 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id)), files)
     data = NearlyFinished(directory, manifest, last.aside)
     files.append(last.add(CONTACT, contact_of(job, data)))
-    files.append(last.add(README, data_card(manifest, len(build.samples)).encode()))
+    files.append(last.add(README, data_card(manifest, [s.sample.label for s in build.samples]).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     if page_of is not None:

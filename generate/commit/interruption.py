@@ -14,16 +14,7 @@ from ...interruption import interruption
 from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
-UNMADE = {
-    errno.ENOENT,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOTDIR,
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-    errno.EINVAL,
-}
+UNMADE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 """Why a folder cannot be made that is to be somewhere else."""
 
 

@@ -44,8 +44,8 @@ def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
     it is being extended.
     """
     shared = f"Jobs of an array (--part) are working in {directory}, and only others of them may write there meanwhile."
-    alone = f"Another build is working in {directory}{', and it is no job of an array' * array}."
-    next_step = "Wait until it has ended, stop it, or choose another --out."
+    alone = f"Another build or repair is working in {directory}{', and it is no job of an array' * array}."
+    next_step = "Wait until it has ended, or stop it."
     with lock.locked(directory / LOCK, f"{alone} {next_step}", shared=array, busy_shared=f"{shared} {next_step}"):
         try:
             yield

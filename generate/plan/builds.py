@@ -67,6 +67,8 @@ class Build:
     encoding: Encoding
     format: Format | None
     """None for a view."""
+    any_format: bool = False
+    """Whether the user named none: another is taken where images of several shapes do not fit."""
     view: str | None
     maker: SetMaker
     plugins: list[dict[str, Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.registry import PLUGIN, get_corruption
-from ...errors import BuildError, listed
+from ...errors import BuildError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
+from ..sinks.containers import containers_of
 from ..sources.check import Checked
 from ..sources.selection import spread
 from .builds import Build
@@ -38,7 +39,7 @@ def with_samples(build: Build, found: Checked) -> Build:
     }
     build = replace(build, identity={**build.identity, **told, **checked})
     refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
-    _refuse_several_shapes(build)
+    build = fitted(build, build.samples)
     if build.surrogate is not None:
         _refuse_poor_surrogate(build, build.surrogate)
     if build.maker.plugins:
@@ -46,18 +47,25 @@ def with_samples(build: Build, found: Checked) -> Build:
     return build
 
 
-def _refuse_several_shapes(build: Build) -> None:
-    """Raise where images of several shapes were to go where only one fits."""
+def fitted(build: Build, samples: Iterable[CheckedSample]) -> Build:
+    """Return a build in a format that its samples fit into: where none was named, image files."""
     limited = next((sink.equal_shapes for sink in build.asked_sinks if sink.equal_shapes is not None), None)
-    channels = {c.channels for c in build.samples if build.preprocessing.channels == "keep"}
-    if limited is not None and (len(build.shapes) > 1 or len(channels) > 1):
-        shapes = ", ".join(f"{h}x{w}" for h, w in build.shapes[:4])
-        instead = "--format folder" if build.view is None else "a view of image files"
-        raise BuildError(
-            f"The images come out in several shapes (height x width: {shapes} ...; {len(channels) or 1} numbers of "
-            f"channels), which do not fit into {limited} of pixels. Use {instead}, or a recipe whose preprocessing "
-            "makes all images equal. Nothing was written."
-        )
+    made, shapes = build.preprocessing, set[tuple[int, int, int]]()
+    if limited is not None:
+        shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
+    if len(shapes) < 2:
+        return build
+    if build.any_format:
+        build = replace(build, format="folder")
+        encoding = build.encoding.as_json(containers_of(build.asked_sinks))
+        return replace(build, identity={**build.identity, "encoding": encoding})
+    shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
+    instead = "--format folder" if build.view is None else "a view of image files"
+    raise BuildError(
+        f"The images come out in several shapes (height x width x channels: {shown}), which do not fit "
+        f"into {limited} of pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was "
+        "written."
+    )
 
 
 def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:

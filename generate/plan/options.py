@@ -32,8 +32,7 @@ class BuildOptions:
 
         1 works in this process. No byte depends on it.
     sets : sequence of str, optional
-        Only these sets: ids, aliases or patterns such as ``fog/*``; by default all of the recipe's. ``clean`` must be
-        named.
+        Only these sets: ids such as ``clean``, aliases or patterns such as ``fog/*``.
     samples : int, optional
         Only N samples, spread evenly over the source's order.
     first : int, optional

@@ -87,7 +87,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
     count = len(selected) if regions is None else regions.samples(len(selected))
-    form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * count)
+    form = options.format or default_format(encoding, size, len(resolved.sets) * count)
     scale = options.scale or recipe.scale
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     build = Build(
@@ -101,6 +101,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         preprocessing=preprocessing,
         encoding=encoding,
         format=None if view is not None else form,
+        any_format=options.format is None and view is None,
         view=view,
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, scale, resources, plugins),
         plugins=plugin_records(resolved.sets),

@@ -66,7 +66,7 @@ def held_to_records(
         problems = [f"the digest of the selection is {digest}, expected {data.manifest.source.digest}"]
     if problems:
         raise SourceError(
-            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with "
+            f"The source is not the one that {data.name} was made from:\n{listed(problems)}\nName the right one with "
             "--source."
         )
     return samples
@@ -95,7 +95,7 @@ def refuse_unrecorded_code(data: DataSet) -> None:
     manifest = data.manifest
     if problems := list(_plugin_problems(manifest)) or list(_revision_problems(manifest)):
         raise VerificationError(
-            f"{data.path} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
+            f"{data.name} was made by other corruptions than are here:\n{listed(problems)}\nInstall corruptset "
             f"{manifest.environment.get('corruptset', '(the release that made it)')}, and the plugins as they were, "
             "to make samples again; verifying and reading need neither."
         )
@@ -141,7 +141,7 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
     # which texture an image gets follows from how many there are and from their order, too
     if here["textures"] and [t["sha256"] for t in here["textures"]] != [t.sha256 for t in manifest.textures]:
         raise VerificationError(
-            f"{data.path} was made with other frost textures than these. Give the directory of textures that it was "
+            f"{data.name} was made with other frost textures than these. Give the directory of textures that it was "
             "built with (frost_textures), or install the release of corruptset that made it."
         )
     for recorded, given in zip(manifest.surrogates, here["surrogates"], strict=False):
@@ -151,7 +151,7 @@ def refuse_unrecorded_resources(data: DataSet, build: Build) -> None:
             if recorded.get(k) != given.get(k)
         ]:
             raise VerificationError(
-                f"{data.path} follows the gradients of another model than the one given:\n{listed(problems)}\n"
+                f"{data.name} follows the gradients of another model than the one given:\n{listed(problems)}\n"
                 "Name the file of the one it was built with (--surrogate)."
             )
 

@@ -193,7 +193,7 @@ class ReleaseComparison:
         ]
         libraries = ["pillow"] if "" in self.differing else PIXEL_LIBRARIES
         raise VerificationError(
-            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first "
+            f"The images differ from those of {self.release.data.name} ({self.compared} were compared). The first "
             f"difference is in:\n{listed(lines)}\n{library_advice(self.release.data.manifest, *libraries)}\nWhat is "
             f"equal is kept in {self.directory}, without a manifest: once that is mended, the same command makes the "
             "rest."

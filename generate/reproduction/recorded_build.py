@@ -81,7 +81,7 @@ def recorded_build(
     found = held_to_records(data, source)
     if named_alike and (problems := differing_classes(manifest, source)):
         raise SourceError(
-            f"The source has other classes than {data.path} names:\n{listed(problems)}\n"
+            f"The source has other classes than {data.name} names:\n{listed(problems)}\n"
             "Name the source (--source) and the labels (--labels) that it was made from."
         )
     side = side or manifest.recipe.get("calibration_side")
@@ -143,7 +143,7 @@ def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str
     held_to_records(data, build.source, seen)
     for index in spread(range(len(build.samples)), PROBED):
         if difference := clean_difference(data, index, build.clean(index)):
-            raise VerificationError(f"{data.path}: {difference} Nothing was written.")
+            raise VerificationError(f"{data.name}: {difference} Nothing was written.")
     return [(e.path, e.reason) for e in data.manifest.excluded], []
 
 
@@ -175,7 +175,7 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     manifest, source = data.manifest, options.source or "sample"
     if options.source is None and manifest.source.name != "sample":
         raise SourceError(
-            f"{data.path} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
+            f"{data.name} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
             "so that samples can be made again from it."
         )
     if isinstance(source, str):

@@ -114,7 +114,9 @@ def repair(directory: Path, before: VerificationReport, options: RemakeOptions, 
 
 def _trusted(m: Mending) -> bool:
     """Return whether there is a manifest that other files can be compared with."""
-    data = (m.root / MANIFEST).read_bytes() if plain_file(m.root, MANIFEST) else b""
+    if not plain_file(m.root, MANIFEST):
+        return False  # the verification says how to come to one
+    data = (m.root / MANIFEST).read_bytes()
     manifest, wrong = record_or_mistakes(Manifest, data)
     if manifest is not None:
         m.manifest, problems = manifest, list(manifest_problems(manifest))
@@ -131,8 +133,7 @@ def _trusted(m: Mending) -> bool:
     if wrong or manifest is None:
         m.leave(
             MANIFEST,
-            f"it is missing, or no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it "
-            "again",
+            f"it is no manifest, or contradicts itself ({wrong[0]}); nothing is made from it: fetch it again",
         )
         return False
     try:
@@ -226,7 +227,7 @@ def _texts(m: Mending) -> None:
     covered = {SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
     wrong = [path for path in m.sha256s if path not in covered and not path.startswith(SHARDS) and m.wrong(path)]
     makers: dict[str, Callable[[], bytes]] = {
-        README: lambda: data_card(m.manifest, len(m.data.samples)).encode(),
+        README: lambda: data_card(m.manifest, [s.label for s in m.data.samples]).encode(),
         LICENSE: lambda: license_text(m.manifest.source).encode(),
         REGIONS: lambda: m.build.region_rows or b"",
         CONTACT: lambda: contact_of(m.job, m.data),

@@ -75,8 +75,8 @@ def verify(
     VerificationError
         Corruptions have other revisions here than in the data set.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, or one of
-        them for a view.
+        `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, one of
+        them for a view, or a source for neither.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
@@ -84,6 +84,13 @@ def verify(
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
+    given = {"source": source, "calibration_side": calibration_side, **options}
+    unused = [name for name, value in given.items() if value is not None and name not in ("plugins", "jobs")]
+    if unused and not repair and rederive is None:
+        raise ParameterError(
+            f"{', '.join(unused)}: given, and nothing is made again from the source. Add --rederive N or --repair (in "
+            "Python rederive or repair), or leave it out."
+        )
     report_progress, directory = progress_function(progress), data_folder(directory)
     if view is not None or is_view(directory):
         if repair:

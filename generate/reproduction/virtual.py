@@ -117,9 +117,9 @@ class VirtualImages:
         makeable = [s.id for s in specs_of(self.data.manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
-                f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: "
-                "they cannot be made when they are asked for. Use a release with images, or `corruptset rebuild "
-                "--surrogate FILE.toml`."
+                f"All sets of {self.data.name} follow the gradients of a model, which another machine computes "
+                "otherwise: they cannot be made when they are asked for. Use a release with images, or `corruptset "
+                "rebuild --surrogate FILE.toml`."
             )
         return recorded_build(self.data, self.options, sets=makeable)
 
@@ -156,7 +156,7 @@ class VirtualImages:
                 (text for _, text in differences(self.data, set_id, index, image, self.build.encoding, raw=False)), None
             )
         if difference is not None:
-            raise VerificationError(f"{self.path}: {difference}")
+            raise VerificationError(f"{self.data.name}: {difference}")
 
     def clean(self, index: int) -> Pixels:
         """Return the clean image of a sample, (H, W, C), not to be changed."""

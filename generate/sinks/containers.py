@@ -99,13 +99,11 @@ class Sink:
 _KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
 
 
-def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: tuple[int, int], images: int) -> Format:
+def default_format(encoding: Encoding, size: tuple[int, int], images: int) -> Format:
     """Return the containers of a build whose user named none.
 
-    `sizes` are those of clean images, `size` is their mean.
+    `size` is the mean of clean images. Those of several shapes go into folders (`fitted`).
     """
-    if encoding.lossless and len(set(sizes)) > 1:
-        return "folder"  # images of several sizes do not fit into arrays
     if images * sum(stored_bytes(encoding, size, c) for c in ("folder", "hdf5")) < BOTH_BELOW:
         return "both"
     return "hdf5" if min(size) < SMALL_SIDE else "folder"

@@ -18,6 +18,7 @@ EXIF orientation, colour profiles, gamma       ignored, as torchvision's loader 
 a JPEG with further pictures in it (MPO)       the first picture
 several frames or pages (GIF, TIFF, WebP...)   listed
 32-bit integer or float grey, Lab              listed: their range is not known
+12-bit TIFF, 16-bit TIFF with white as 0       listed: likewise
 empty, text, other formats                     listed
 truncated, damaged as far as Pillow sees it    listed; accepted where only bytes after the last pixel are missing
 a side below 8 pixels                          listed: corruptions need 8x8
@@ -86,9 +87,9 @@ def decode(data: bytes) -> NDArray[np.uint8]:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
             message = (str(e).strip() or type(e).__name__)[:200]
-            raise BadSample(
-                f"cannot be decoded as {kind} ({message}): it is truncated or damaged; copy it again from where it came"
-            ) from None
+            mend = "it is truncated or damaged; copy it again from where it came"
+            mend = "save it again without its text" if "MAX_TEXT" in message else mend
+            raise BadSample(f"cannot be decoded as {kind} ({message}): {mend}") from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
     return array[:, :, None] if array.ndim == 2 else array
@@ -130,6 +131,12 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
     if mode in ("LA", "La"):
         return picture.convert("LA").getchannel("L")
     if mode.startswith("I;16") or (mode == "I" and picture.format == "PPM"):
+        tags = getattr(picture, "tag_v2", {})  # of a TIFF: 258 is its bits, 262 its photometric interpretation
+        if tags.get(258, (16,)) != (16,) or tags.get(262) == 0:
+            raise BadSample(
+                "is a TIFF of other than 16 bits or with white as 0, whose range is not known: save it as 8-bit or "
+                "16-bit grey with black as 0"
+            )
         values = np.asarray(picture).astype(np.uint32)
         return Image.fromarray(((values + 128) // 257).astype(np.uint8))
     if mode in ("P", "PA", "RGBa"):

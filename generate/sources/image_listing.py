@@ -45,7 +45,7 @@ SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle
 """What operating systems leave in folders; ignored, as are names that begin with a dot."""
 NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away"
 EMPTY = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
-SAME = "has the same id as {} (without suffix, and on disks that ignore case): rename all but one"
+SAME = "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
 LINK = "is a link to a folder, to what lies outside the source or leads nowhere: put the file itself there"
 NO_FILE = "is a pipe, a device or a socket, or may not be read: remove it, or mend its permissions"
 

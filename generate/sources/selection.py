@@ -14,6 +14,7 @@ from ...corruptions.keys import MAX_SEED
 from ...errors import SourceError, first_few, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
+from .labels import normal
 from .source import Sample
 from .super_categories import read_super_categories
 
@@ -240,13 +241,16 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
             raise SourceError(
                 f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line."
             ) from None
-    number_of = {sample.path: i for i, sample in enumerate(source)} | {sample.id: i for i, sample in enumerate(source)}
+    number_of = {normal(s.path or s.id): i for i, s in enumerate(source)}
+    number_of |= {normal(s.id): i for i, s in enumerate(source)}
     problems: list[str] = []
     line_of: dict[int, int] = {}
     for line, name in enumerate(map(str.strip, ids), 1):
-        number = number_of.get(name, number_of.get(name.rpartition("/")[2].rpartition(".")[0]))
         if not name:
             continue
+        number = number_of.get(normal(name))
+        if number is None and "/" not in name:
+            number = number_of.get(normal(name.rpartition(".")[0]))
         if number is None:
             near = suggest(name, [s.id for s in source]) if len(problems) < 3 and len(source) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")

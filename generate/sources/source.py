@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, suggest
+from ...errors import SourceError, suggest, unread_settings
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
@@ -228,14 +228,15 @@ def open_source(text: str, **options: Any) -> Source:
     if scheme.one_path:
         path = path.expanduser().resolve()
         if not path.exists():
-            raise SourceError(f"The source {name}: {path} is not there. Expected {scheme.about}.")
+            hint = unread_settings(rest)
+            raise SourceError(f"The source {name}: {path} is not there. Expected {scheme.about}.{hint}")
     module, _, function = scheme.opens.partition(":")
     source: Source = getattr(importlib.import_module(f".{module}", __package__), function)(path, **given)
     return source
 
 
 def _unknown(text: str, name: str) -> str:
-    hint = suggest(name, SCHEMES)
+    hint = suggest(name, SCHEMES) + unread_settings(text)
     if Path(text).is_dir():
         hint = f" It is a folder: did you mean folder:{text}?"
     elif "/" in name:

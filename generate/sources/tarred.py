@@ -85,7 +85,7 @@ def list_tar(path: Path) -> tuple[dict[str, MemberPlace], list[Note]]:
     Returns
     -------
     files : dict
-        Path inside the tar, without a leading ``./`` -> where the file's bytes lie.
+        Path inside the tar, without ``./`` and ``//`` -> where the file's bytes lie.
     notes : list of (path, reason)
         What will not be read: names that lead out of the archive, links, devices.
 
@@ -97,7 +97,7 @@ def list_tar(path: Path) -> tuple[dict[str, MemberPlace], list[Note]]:
     files: dict[str, MemberPlace] = {}
     notes: list[Note] = []
     for member, _ in _members(path, zipped=False):
-        name = re.sub(r"^(\./)+", "", member.name)
+        name = re.sub(r"(?:^|(?<=/))\./+|(?<=/)/+", "", member.name)
         problem = TWICE if name in files else _problem(name, member)
         if problem is not None:
             notes.append((name, problem))

@@ -35,16 +35,14 @@ def class_notes(
     """
     rows = list(paths)
     missing = [c.folder for c in contents.classes if c.index not in {label for _, label in rows}]
-    count = f"{len(missing)} of {len(contents.classes)} classes have"
     if missing and not allow_missing:
         raise BuildError(
             f"The view {view} needs an image of every class, because its loaders number classes by listing the "
-            f"folders. {count} none:\n{listed(missing, 10)}\n"
+            f"folders. {len(missing)} of {len(contents.classes)} classes have none:\n{listed(missing, 10)}\n"
             "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
             "the labels that loaders find by listing will then differ from the manifest's."
         )
-    lacking = f"{count} no folder: labels found by listing folders differ from the manifest's."
-    return [lacking] * bool(missing) + numbering_notes(rows)
+    return numbering_notes(rows)
 
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
@@ -56,6 +54,9 @@ def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
     right above the images, naturally: ``2_dog`` before ``10_cat``.
     """
     rows = {(path.partition("/")[0], path.rpartition("/")[0].rpartition("/")[2], label) for path, label in paths}
+    labels = {label for *_, label in rows}
+    if len(labels) <= max(labels, default=-1):
+        return ["Classes have no image, hence no folder: labels found by listing folders differ from the manifest's."]
     torchvision = _agrees({(first, label) for first, _, label in rows}, str)
     timm = _agrees({(last, label) for _, last, label in rows}, _natural)
     if torchvision and timm:

@@ -107,7 +107,10 @@ def _by_corruption(layout: Layout, contents: ViewContents, options: ViewOptions)
         problems.append("there is no corruption with severities 1 to 5 in it")
     if not options.severities:
         problems = _misfits(layout, unplaced) + problems
-    pattern = " (such as '*/*')" if five else ""
+    fits = [f"{name}/*" for name, by in found.items() if five and len(by) == len(severities)]
+    if fits and len(fits) == len(found) and not any("/" in one.id for one in unplaced):
+        fits = ["*/*"]
+    pattern = f" (such as '{','.join(fits)}')" if fits else ""
     how = _BUILT if contents.manifest is None else _FIVE if five else _ONE
     refuse(layout.name, problems, f"Choose what fits with --sets{pattern}, or {how}")
     names = {name: [by[severity][0] for severity in severities] for name, by in found.items()} | given

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -203,7 +204,7 @@ def _refuse_failure(task: Future[Any], part: Part) -> None:
 
 def versions() -> dict[str, str]:
     """Return what must be the same in every process that makes parts."""
-    return {**environment(), "kernels": sources_digest()}
+    return {**environment(), "kernels": sources_digest(), "encoding of file names": sys.getfilesystemencoding()}
 
 
 def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import MachineError, listed
+from ...errors import BuildError, MachineError, listed
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.layout import LEASES, WORK_FOLDER
 from ...workers import TRIES, Workers, WorkersKilled
@@ -75,6 +75,11 @@ def run(
         ) from None
     except BaseException as e:
         workers.stop()  # before the build lets its lock go
+        if isinstance(e, FileExistsError | IsADirectoryError | NotADirectoryError):
+            raise BuildError(
+                f"Two images of the source would be stored as a file and a folder of one name ({e.filename}). Rename "
+                "one of them in the source, and choose another --out."
+            ) from e
         if isinstance(e, OSError):
             raise machine_error(e, job.directory) from e
         raise
@@ -88,7 +93,7 @@ def run(
 def machine_error(error: OSError, directory: object) -> MachineError:
     """Return what to say when the disk or the system fails."""
     return MachineError(
-        f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
+        f"Stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
         "free the space or mend the path, and run the same command again to resume."
     )
 

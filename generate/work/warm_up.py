@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ import llvmlite.binding
 import numpy as np
 
 from ...canonical import canonical_sha256
-from ...corruptions.cache import kernel_folder, sources_digest
+from ...corruptions.cache import keep_file, kernel_folder, sources_digest, tell_passed_over
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
@@ -62,6 +61,7 @@ def warm_up(
     left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
     left = [own for own in left if own]
     if left:
+        tell_passed_over()
         ready, workers = count(1), workers or Workers(1)
         workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
         workers.end()  # what a compiler took of memory is not given back
@@ -77,6 +77,4 @@ def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
             small = check_images(np.full((1, _SIDE, _SIDE, 3), 128, np.uint8))
             keys, zero = sample_keys(["warm-up"]), np.uint64(0)
             apply_stage(small, stage, zero, keys, side=maker.side, scale=maker.scale, resources=maker.resources)
-        with contextlib.suppress(OSError):  # without the mark the next build only looks again
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.touch()
+        keep_file(mark, b"")

@@ -132,7 +132,9 @@ def file_problems(
             yield Problem(path, "size", f"has {found} bytes, recorded are {size}")
     for path in sorted(listing.files.keys() - recorded.keys()):
         if path not in known:
-            yield Problem(path, "unexpected", "no record names this file")
+            tar = path.startswith("archives/")
+            why = "left by tar's unpacking: remove the folder archives/" if tar else "no record names this file"
+            yield Problem(path, "unexpected", why)
     if folders and listing.empty:
         # loaders take them for classes; where a folder's recorded files are missing, those are named instead
         above = {step for path in recorded for step in _steps(path)[:-1]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -27,7 +28,8 @@ def locked(
     The file and its folder are made where they are missing.
 
     They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where
-    those who hold the lock share it: who they may be, and the next step. BuildError says that the system has no locks.
+    those who hold the lock share it: who they may be, and the next step. BuildError says that the system has no locks,
+    or that the file cannot be written.
     """
     refuse_without_locks()
     deadline = time.monotonic() + wait_s
@@ -65,8 +67,16 @@ def shared_lock(path: Path) -> Iterator[None]:
 def _take(path: Path, *, shared: bool) -> int | None:
     """Return the descriptor of a lock; None where another process holds it."""
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fd = _open(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fd = _open(path)
+        except OSError as e:
+            if e.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            raise BuildError(
+                f"{e.filename} cannot be written ({e.strerror}): name another place with --out, or make this one "
+                "writable."
+            ) from None
         if not _flock(fd, shared=shared):
             os.close(fd)
             return None

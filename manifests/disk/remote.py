@@ -216,7 +216,8 @@ def _filesystem(url: str) -> Any:
     if scheme in ("s3", "s3a"):  # tries are counted here alone
         given = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
         options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
-    system = fsspec.filesystem(scheme, **options)
+    system_class = fsspec.get_filesystem_class(scheme)
+    system = system_class(**options, **system_class._get_kwargs_from_urls(url))
     if hasattr(system, "retries"):
         system.retries = 1
     return system

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ...errors import IncompleteBuild, ReleaseError, VerificationError, listed
+from ...errors import IncompleteBuild, ReleaseError, VerificationError, first_few, listed
 from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
@@ -112,6 +112,12 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
     changed: list[IndexedFile] = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
     sizes = {path.relative_to(root).as_posix(): path.stat().st_size for path in root.rglob("*") if path.is_file()}
+    absent = [a.path for a in index.archives if a.path not in sizes]
+    if absent and not changed:
+        raise IncompleteBuild(
+            f"{root} lacks archives of the release ({first_few(absent)}), and only a whole one can be published. Fetch "
+            f"the others (`corruptset fetch URL --packed --out {root}`), or pack again."
+        )
     changed += [a for a in index.archives if sizes.get(a.path) != a.bytes]
     if changed:
         said = "is missing, or was changed after the pack: recorded are"

@@ -116,9 +116,10 @@ def publish(
     Raises
     ------
     ReleaseError
-        `directory` was not packed, the layout needs more, or files at the place differ from those of the release.
+        `directory` was not packed, the layout needs more or has no use for an option, or files at the place differ from
+        those of the release.
     IncompleteBuild
-        The pack was interrupted.
+        The pack was interrupted, or archives were not fetched.
     VerificationError
         Files of the release are missing or damaged; names all of them.
     StoreError
@@ -135,6 +136,10 @@ def publish(
         raise ReleaseError(
             f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it."
         )
+    if private and not target.startswith(HUB):
+        raise ReleaseError("--private is for hf://; a folder or store has its own permissions. Leave it out.")
+    if creators and layout != "zenodo":
+        raise ReleaseError("--creator is for a Zenodo record: add --for zenodo, or leave it out.")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
         raise ReleaseError(
             f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as "

@@ -22,8 +22,9 @@ def field_mistakes(error: ValidationError) -> list[str]:
     """
     mistakes = []
     for e in error.errors(include_url=False):
-        if e["loc"] == ("schema_version",) and type(e["input"]) is int:
-            (reads,) = e["ctx"].values()
+        # a record without this field has no version to state
+        if e["loc"] == ("schema_version",) and type(e["input"]) is int and (limits := e.get("ctx")):
+            (reads,) = limits.values()
             return [
                 f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset "
                 "that wrote it"

@@ -23,7 +23,7 @@ from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.markdown import filled, one_line
-from ..records.models import Manifest, Record
+from ..records.models import FileRecord, Manifest, Record
 from ..records.parsing import record_or_mistakes
 
 INDEX = "archives.json"
@@ -115,20 +115,23 @@ class Bag:
         With path, bytes, sha256 and sets of each.
     kept : int
         Archives that an earlier, interrupted pack had finished.
+    parquet : list of FileRecord
+        The images once more, where they were asked for.
     """
 
     path: Path
     digest: str
     archives: list[IndexedArchive]
     kept: int
+    parquet: list[FileRecord]
 
     def __repr__(self) -> str:
         return f"<Bag {self.path}: {len(self.archives)} archives ({self.kept} kept), {size(self.bytes)}, {self.digest}>"
 
     @property
     def bytes(self) -> int:
-        """The bytes of all archives."""
-        return sum(a.bytes for a in self.archives)
+        """The bytes of all archives, and of the Parquet files."""
+        return sum(a.bytes for a in self.archives) + sum(f.bytes for f in self.parquet)
 
 
 def tag_files(manifest: Manifest, archives: Sequence[IndexedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -1,7 +1,7 @@
 """Archives of a finished build for publishing: the same bytes on every machine.
 
-An archive is written beside its place (``.part``) and renamed when it is whole and on the disk, so that an interrupted
-pack resumes with the archive that it was writing. SHA256SUMS is written last.
+An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its sha256 is
+noted. So an interrupted pack keeps the archives that are as noted. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
-from ...errors import BuildError, IncompleteBuild, VerificationError, first_few
+from ...errors import BuildError, VerificationError, first_few
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
@@ -34,7 +34,7 @@ from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, index
 from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
 from .croissant import packed_croissant
 from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, Division, common_files, divide
-from .parquet import PARQUET, check_parquet, write_parquet
+from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
@@ -92,11 +92,11 @@ def pack(
     Raises
     ------
     IncompleteBuild
-        The build is not finished, or is itself a part of one.
+        The build is not finished.
     VerificationError
         A file of the build is missing or differs from its record; names it.
     BuildError
-        `out` holds something else, or an archive cannot be made as asked.
+        `out` holds something else, the build is a part of one, or an archive cannot be made as asked.
     MachineError
         There is too little free space for the archives that are still to be made.
     """
@@ -114,7 +114,7 @@ def pack(
     if parquet:
         check_parquet(manifest)
     if (root / PARTIAL).exists():
-        raise IncompleteBuild(
+        raise BuildError(
             f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it."
         )
     if root.resolve() in (out / "x").resolve().parents:
@@ -149,11 +149,13 @@ def pack(
 
         for record in records:
             path = f"{PAYLOAD}/{record.archive}.tar"
-            if (out / path).exists():  # it took this name when it was whole
-                size, sha256 = (out / path).stat().st_size, sha256_file(out / path)
+            file, note = out / path, out / WORK_FOLDER / f"{record.archive}.sha256"
+            if note.exists() and file.exists() and (sha256 := sha256_file(file)).encode() == note.read_bytes():
                 kept += 1
             else:
-                size, sha256 = _write(out / path, root, contents, record, count)
+                sha256 = _write(file, root, contents, record, count)
+                write_atomic(note, sha256.encode())
+            size = file.stat().st_size
             sets = tuple(sorted({set_id for unit in record.units for set_id in unit.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
@@ -173,7 +175,7 @@ def pack(
         for name, data in {INDEX: index.encode(), **tags}.items():
             write_atomic(out / name, data)
         shutil.rmtree(out / WORK_FOLDER)
-    return Bag(out, manifest.digest, archives, kept)
+    return Bag(out, manifest.digest, archives, kept, parquet_files(out))
 
 
 def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
@@ -254,10 +256,8 @@ def _plain(root: Path, path: str) -> Path:
     return root / path
 
 
-def _write(
-    path: Path, root: Path, contents: Contents, record: ArchiveRecord, count: Callable[[int], None]
-) -> tuple[int, str]:
-    """Write an archive and return its bytes and ``sha256:<hex>``."""
+def _write(path: Path, root: Path, contents: Contents, record: ArchiveRecord, count: Callable[[int], None]) -> str:
+    """Write an archive and return its ``sha256:<hex>``."""
     top, data = top_folder(contents.manifest), record.encode()
     with replacing(path) as part, LargeFile(part) as file, new_archive(file) as archive:
         archive.addfile(member_header(f"{top}/archives/{record.archive}.json", len(data)), BytesIO(data))
@@ -272,4 +272,4 @@ def _write(
                 archive.addfile(member_header(f"{top}/{member.path}", member.bytes), opened)
             archive.getmembers().clear()  # they would be kept in memory until the end
             count(member.bytes)
-    return file.written, digest_of(file.sha256)
+    return digest_of(file.sha256)

@@ -78,6 +78,6 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
 def _refuse(data: DataSet, problems: Iterable[Problem]) -> None:
     if lines := [str(p) for p in problems]:
         raise VerificationError(
-            f"{data.path} is not a release that images can be made from:\n{listed(lines)}\nNothing was written. Fetch "
+            f"{data.name} is not a release that images can be made from:\n{listed(lines)}\nNothing was written. Fetch "
             "it again."
         )

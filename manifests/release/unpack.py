@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
+from ...files import read_regular
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
@@ -33,7 +34,7 @@ from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
-from .bag import PAYLOAD
+from .bag import INDEX, INDEX_CAP, PAYLOAD, parse_index
 from .contents import UnitRecord, expected_member, read_heads, top_folder
 
 LOCK = f"{WORK_FOLDER}/unpack.lock"
@@ -154,6 +155,9 @@ def _archives_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
+    if (path / INDEX).exists():  # a release that took another's place left archives that are not in it
+        index = parse_index(read_regular(path / INDEX, INDEX_CAP), str(path / INDEX))
+        archives = [archive for a in index.archives if (archive := path / a.path).exists()]
     if not archives:
         raise BuildError(
             f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, get_origin
 
-from pydantic import ValidationError
-
-from ...error_lines import mistake_lines
 from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
@@ -108,25 +106,39 @@ def read_printed(path: Path) -> list[Scores]:
         It cannot be read, or has mistakes: all of them listed.
     """
     try:
-        rows = list(csv.DictReader(read_text(path).splitlines()))
+        head, *lines = [*filter(None, csv.reader(read_text(path).splitlines()))] or [[]]
     except OSError as e:
         raise ScoreError(f"{path} cannot be read: {reason(e)}.") from None
-    if missing := [name for name in PRINTED_COLUMNS if not rows or name not in rows[0]]:
+    missing = [f"column {name}" for name in PRINTED_COLUMNS if name not in head]
+    if missing or not lines:
         raise ScoreError(
-            f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per "
-            "cent."
+            f"{path} has no {' and no '.join(missing) or 'model'}; expected a line model,cv,mean,clean, and one for "
+            "each model, its values in per cent."
         )
     found, problems = list[Scores](), list[str]()
-    for line, row in enumerate(rows, 2):
+    for line, cells in enumerate(lines, 2):
+        row = dict(zip(head, cells, strict=False))
         try:
-            found.append(_printed(row["model"], *(float(row[name]) for name in PRINTED_COLUMNS[1:])))
-        except ValidationError as e:
-            problems.append(f"line {line}: {'; '.join(mistake_lines(e, Scores))}")
-        except (TypeError, ValueError) as e:
-            problems.append(f"line {line}: cv, mean and clean are numbers ({e})")
+            values = [float(row[name]) for name in PRINTED_COLUMNS[1:]]
+        except (KeyError, ValueError):
+            values = []
+        if len(cells) != len(head) or not row["model"].strip() or not values:
+            problems.append(f"line {line} is {','.join(cells)!r}; expected a name, three numbers and no more")
+        elif problem := _mistake(*values):
+            problems.append(f"line {line}: {problem}")
+        else:
+            found.append(_printed(row["model"], *values))
     if problems:
         raise ScoreError(f"{path}:\n{listed(problems)}")
     return found
+
+
+def _mistake(cv_percent: float, *accuracies: float) -> str | None:
+    """Return what is wrong with a CV and accuracies in per cent; None where nothing is."""
+    if 0 <= cv_percent < math.inf and all(0 <= one <= 100 for one in accuracies) and max(accuracies) > 1:
+        return None
+    given = ", ".join(f"{one:g}" for one in (cv_percent, *accuracies))
+    return f"{given}: expected a CV of 0 or more, and accuracies from 1 to 100, in per cent, not fractions"
 
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
@@ -168,16 +180,19 @@ def reference_point(
     Raises
     ------
     ScoreError
-        No model is called so, or it has no two-factor scores.
+        No model is called so, or it has no two-factor scores; or a CV and an accuracy that are none.
     """
     two_factor = {e.label: t for e in entries if (t := e.scores.two_factor) is not None}
     points = {label: (t.cv_percent, t.mean_accuracy) for label, t in two_factor.items() if t.cv_percent is not None}
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given or points))
     try:
         cv, mean = map(float, names if given is not None else ())
-        return ReferencePoint(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %") if points else None
     except ValueError:
         pass
+    else:
+        if problem := _mistake(cv, mean):
+            raise ScoreError(f"--reference: {problem}.")
+        return ReferencePoint(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %") if points else None
     if unknown := [name for name in names if name not in points]:
         hints = "".join(suggest(name, points) for name in unknown)
         raise ScoreError(

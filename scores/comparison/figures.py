@@ -215,7 +215,7 @@ def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
     most = max((value for own in found.values() for value in own.values()), default=0.0)
     matrices = []
     for label, own in found.items():
-        stages = list(dict.fromkeys(stage for stage, _ in own))
+        stages = sorted({stage for stage, _ in own})
         rows = [[_shaded(own.get((down, across)), most) for across in stages] for down in stages]
         matrices.append(Matrix(label, stages, stages, rows, "first"))
     return matrices

@@ -244,7 +244,7 @@ def _differences(found: Iterable[Difference]) -> Table:
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
     note = (
         "A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not "
-        "have 0 in it."
+        "have 0 in it. A point is .01, of the RB-index too."
     )
     return Table("differences", "Differences between models", heads, rows, [note])
 

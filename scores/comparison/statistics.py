@@ -8,15 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
-from ..estimates import interval
+from ...errors import first_few
+from ..estimates import interval, without_noise
 from ..evaluation import CORRECT
-from ..records import Scores
-from .entries import Entry
+from ..records import SPREADS, TWO_FACTOR, Scores
+from .entries import PRINTED, Entry
 
 LEAST_MODELS = 3
 """Models that have a correlation: two always lie on a line."""
-PERCENT = ("cv_percent", "distinct_cv_percent")
-"""Scores that are no fractions."""
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -80,34 +79,53 @@ class Difference:
     difference: float
     """That of the first less that of the second."""
     low: float | None
-    """The middle 95 % of the difference over paired resamples of the images; None where the two are not paired."""
+    """Where 95 % of the difference lies over paired resamples of the images; None where the two are not paired."""
     high: float | None
     exceeds: bool | None
     """Whether the interval is on one side of 0."""
 
 
 def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
-    """Return the differences of every two models in their scores, and notes on them.
+    """Return the differences of every two models in their scores, and notes on them: a reason, and the pairs.
 
-    Differences have an interval where both models were scored on the same resamples of the same images.
+    Differences have an interval where both models were scored on the same resamples of the same images. Models of a
+    printed table, which have no resamples, have none; nor have scores that are of other sets or other baselines.
     """
-    found, notes = list[Difference](), list[str]()
-    for a, b in combinations(entries, 2):
-        reason = why_not_paired(a.scores, b.scores)
-        if reason is not None:
-            notes.append(
-                f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}."
-            )
+    found, pairs_of = list[Difference](), dict[str, list[str]]()
+    for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):
         first, second = a.scores.numbers(), b.scores.numbers()
-        resampled = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
-        for name in [name for name in first if name in second]:
-            unit = 100 if name.endswith(PERCENT) else 1
-            values = [np.array(own[name]) / unit for own in resampled if name in own]
-            low, high = (interval(values[0] - values[1]) if len(values) == 2 else None) or (None, None)
+        both = [name for name in first if name in second]
+        unpaired = why_not_paired(a.scores, b.scores)
+        unlike = {name: why for name, why in _why_unlike(a.scores, b.scores).items() if name in both}
+        reasons = [] if unpaired is None else [f"not paired, so that differences have no intervals: {unpaired}"]
+        for reason in (*reasons, *dict.fromkeys(unlike.values())):
+            pairs_of.setdefault(reason, []).append(f"{a.label} and {b.label}")
+        resampled = [{} if unpaired or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
+        for name in [name for name in both if name not in unlike]:
+            unit = 100 if name.endswith("cv_percent") else 1  # of which alone the score is no fraction
+            difference, ends = first[name] / unit - second[name] / unit, None
+            pairs = zip((first, second), resampled, strict=True)
+            values = [np.array([of[name], *own[name]]) / unit for of, own in pairs if name in own]
+            if len(values) == 2:
+                is_spread = name in SPREADS
+                x, y = (without_noise(one) if is_spread else one[1:] for one in values)
+                ends = interval(x - y, around=difference if is_spread else None)
+            low, high = ends or (None, None)
             exceeds = None if low is None or high is None else low > 0 or high < 0
-            difference = first[name] / unit - second[name] / unit
             found.append(Difference(name, a.label, b.label, difference, low, high, exceeds))
-    return found, notes
+    return found, [f"{first_few(pairs)}: {reason}." for reason, pairs in pairs_of.items()]
+
+
+def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
+    """Return the scores of two models that have no difference, each with the reason."""
+    unlike: dict[str, str] = {}
+    if a.baseline != b.baseline:
+        why = f"CEs relative to {a.baseline} and to {b.baseline} have no difference; score both with one --baseline"
+        unlike |= dict.fromkeys(("mce", "relative_mce"), why)
+    if a.sets.keys() != b.sets.keys():
+        why = f"means over different sets ({len(a.sets)}, {len(b.sets)}) have no difference; score both with one --sets"
+        unlike |= dict.fromkeys(("mean_accuracy", "rb_index", *(f"two_factor.{name}" for name in TWO_FACTOR)), why)
+    return unlike
 
 
 def why_not_paired(a: Scores, b: Scores) -> str | None:

@@ -19,7 +19,7 @@ from ...manifests.reader import DataSet
 from ...progress import progress_function
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted
-from .reduction import COLUMNS, Kind, reduced
+from .reduction import COLUMNS, PROBABILITIES, Kind, reduced
 from .tables_on_disk import READERS, BadTable, NpzTable, Table, layout
 
 HEAD = "predictions.json"
@@ -204,7 +204,7 @@ class _Reader:
                 kind, key = layout(table, self._classes, count, set_id, len(self.ids))
                 numbers = self._numbers(table, kind, set_id, problems)
                 places = self._places(table, key, numbers, problems)
-                problems += self._missing(places, sets, set_id)
+                problems += self._missing(places, sets, set_id, set(numbers.tolist()))
                 fields = self._fields(table, kind, places, len(sets), problems)
         except BadTable as e:
             return {}, list(e.args)
@@ -238,7 +238,7 @@ class _Reader:
             given, problem = _whole(table, "index"), f"with an index outside 0 to {count - 1:,}"
             images = given.astype(np.int64)  # an unsigned number beyond its range becomes a negative one
         elif key == "id":
-            given, problem = _whole(table, "id"), "whose id is of no sample"
+            given, problem = _whole(table, "id"), f"whose id is of no sample; ids here are such as {self._samples[0]!r}"
             row_of = {name: row for row, name in enumerate(self._samples)}
             images = np.array([row_of.get(name, -1) for name in given.tolist()], np.int64)
         else:
@@ -251,14 +251,14 @@ class _Reader:
         problems += _of_rows(problem, [repr(one) for one in given[outside].tolist()])
         return np.where((numbers < 0) | outside, -1, numbers * count + images)
 
-    def _missing(self, places: NDArray[np.intp], sets: list[str], set_id: str | None) -> Iterator[str]:
-        """Yield which images are there twice, and which sets and images are missing."""
+    def _missing(self, places: NDArray[np.intp], sets: list[str], set_id: str | None, given: set[int]) -> Iterator[str]:
+        """Yield which images are there twice, and which sets, of those without rows, and images are missing."""
         count = len(self._samples)
         times = np.bincount(places[places >= 0], minlength=len(sets) * count).reshape(len(sets), count)
         named = [f"{row} ({name})" for row, name in enumerate(self._samples)] if (times != 1).any() else []
         yield from _of_rows("twice", [f"{sets[n]} {named[row]}" for n, row in np.argwhere(times > 1).tolist()])
         required = sets if set_id is not None else self.required
-        if absent := [name for name, of_set in zip(sets, times, strict=True) if name in required and not of_set.any()]:
+        if absent := [name for number, name in enumerate(sets) if name in required and number not in given]:
             yield f"lacks {len(absent):,} of {len(required):,} sets: {first_few(absent, FEW)}"
         for name, of_set in zip(sets, times, strict=True):
             missing = [named[row] for row in np.flatnonzero(of_set == 0).tolist()]
@@ -290,6 +290,8 @@ class _Reader:
                     whole[places[part]] = values
             self._done += len(places[part])
             self._tell("reading predictions", self._done, self.total)
+        if len(faulty.pop(PROBABILITIES, [])) == np.count_nonzero(places >= 0) > 0:
+            problems.append(PROBABILITIES)
         problems += [line for problem, rows in faulty.items() for line in _of_rows(problem, rows)]
         return fields
 

@@ -23,6 +23,8 @@ ROUNDING = 1e-3
 SAFE_EXPONENT = 60.0
 """Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
 
+PROBABILITIES = "has logits that are probabilities, each row of 0 to 1 with the sum 1: keep them as probs"
+"""Of a file all of whose rows are so."""
 NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
 
 Faults = Mapping[str, NDArray[np.bool_]]
@@ -59,11 +61,15 @@ def reduced(
             probability = _softmax(values, labels)
         else:
             probability = np.minimum(values[np.arange(len(labels)), labels].astype(np.float32), np.float32(1))
+        if kind == "probs" or values.min(initial=0) >= 0:
             outside = finite & ((values < 0) | (values > 1 + ROUNDING)).any(axis=1)
             sums = np.einsum("ij->i", values.astype(np.float32))
             others = finite & ~outside & (np.abs(sums - 1) > SUM_TOLERANCE)
-            faults["with values outside 0 to 1"] = outside
-            faults[f"whose values do not sum to 1 (within {SUM_TOLERANCE})"] = others
+            if kind == "logits":
+                faults[PROBABILITIES] = finite & ~outside & ~others
+            else:
+                faults["with values outside 0 to 1"] = outside
+                faults[f"whose values do not sum to 1 (within {SUM_TOLERANCE})"] = others
         return _from_values(values, labels, probability), faults
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from ...errors import first_few
 from .reduction import COLUMNS, KINDS, Kind
 
 MOST_LINE = 1 << 20
@@ -44,6 +45,7 @@ class ArrayColumn(NamedTuple):
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    by_columns: bool
 
 
 class NpzTable:
@@ -55,14 +57,17 @@ class NpzTable:
         with _sound():
             self._archive = zipfile.ZipFile(file)
             members = self._archive.namelist()
-            if not any(name.endswith(".npy") for name in members):
+            self.names = [name.removesuffix(".npy") for name in members if name.endswith(".npy")]
+            if not self.names:
                 other = f" but {', '.join(members[:3])}" if members else ""
                 raise BadTable(f"holds no arrays{other}: write it by np.savez(file, logits=logits)")
             self.columns: dict[str, ArrayColumn] = {}
-            for name in [name for name in HOLDS if f"{name}.npy" in members]:
+            for name in [name for name in HOLDS if name in self.names]:
                 with self._opened(name) as (_, self.columns[name]):
                     pass
-            self.texts = {name: self._text(name) for name in ("model", "digest") if f"{name}.npy" in members}
+            self.texts: Mapping[str, str] = {
+                name: self._text(name) for name in ("model", "digest") if name in self.names
+            }
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[IO[bytes], ArrayColumn]]:
@@ -70,23 +75,25 @@ class NpzTable:
         with _sound(), self._archive.open(f"{name}.npy") as stream:
             old = npy.read_magic(stream) == (1, 0)
             shape, by_columns, dtype = (npy.read_array_header_1_0 if old else npy.read_array_header_2_0)(stream)
-            if by_columns and len(shape) > 1:
-                raise BadTable(f"has {name} stored column by column: write np.ascontiguousarray({name})")
-            yield stream, ArrayColumn(dtype, shape)
+            yield stream, ArrayColumn(dtype, shape, by_columns)
 
     def _text(self, name: str) -> str:
-        if self._archive.getinfo(f"{name}.npy").file_size > 4 * MOST_NAME:
-            raise BadTable(f"has a very long {name}; expected one text")
-        with self._archive.open(f"{name}.npy") as stream:
-            return str(npy.read_array(stream, allow_pickle=False).item())
+        with self._opened(name) as (stream, (dtype, shape, _)):
+            if dtype.kind != "U" or math.prod(shape) != 1 or dtype.itemsize > 4 * MOST_NAME:
+                raise BadTable(f"has {name} of {dtype} and shape {shape}; expected one text, such as str({name})")
+            return str(np.frombuffer(stream.read(dtype.itemsize), dtype)[0])
 
     def blocks(self, name: str, most: int) -> Iterator[NDArray[Any]]:
         """Yield an array, so many rows at a time; its size was looked at before."""
-        with self._opened(name) as (stream, (dtype, (rows, *shape))):
-            for first in range(0, rows, most):
-                size = (min(most, rows - first), *shape)
+        with self._opened(name) as (stream, (dtype, (rows, *shape), by_columns)):
+            # stored column by column, an array has no whole row before its end
+            step = max(rows, 1) if by_columns else most
+            for first in range(0, rows, step):
+                size = (min(step, rows - first), *shape)
                 data = stream.read(math.prod(size) * dtype.itemsize)  # the last one is held against the checksum
-                yield np.frombuffer(data, dtype).reshape(size).astype(dtype.newbyteorder("="), copy=False)
+                read = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="), copy=False)
+                block = read.reshape(size[::-1]).T if by_columns else read.reshape(size)
+                yield from (block[at : at + most] for at in range(0, len(block), most))
 
 
 @contextmanager
@@ -121,7 +128,9 @@ class CsvTable:
 
     def _read(self, reader: Iterator[list[str]]) -> dict[str, NDArray[Any]]:
         lines = filter(None, reader)
-        names = next(lines, [])
+        self.names = names = next(lines, [])
+        if len(names) == 1 and (mark := re.search(r"[;\t]", names[0])):
+            raise BadTable(f"has {mark[0]!r} between its columns; expected commas")
         if len(set(names)) < len(names):
             raise BadTable(f"names the column {next(name for name in names if names.count(name) > 1)!r} twice")
         parts_of = {name: [name] for name in HOLDS if name not in PARTS and name in names} | _parts(names)
@@ -154,7 +163,9 @@ def _parts(names: Sequence[str]) -> dict[str, list[str]]:
         given = [part for part in names if re.fullmatch(rf"{prefix}\d+", part)]
         wanted = [f"{prefix}{number}" for number in range(begin, begin + len(given))]
         if missing := [part for part in wanted if part not in given]:
-            raise BadTable(f"has columns such as {given[0]}, and none with the name {missing[0]}")
+            raise BadTable(
+                f"has columns such as {given[0]}, and none with the name {missing[0]}; expected {wanted[0]}, ..."
+            )
         if wanted:
             found[name] = wanted
     return found
@@ -186,9 +197,7 @@ def layout(table: Table, classes: int, images: int, set_id: str | None, names: i
     columns = table.columns
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
     if not kinds:
-        raise BadTable(
-            f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {EXPECTED}"
-        )
+        raise BadTable(f"holds no predictions: it has {first_few(table.names) or 'no column'}; expected {EXPECTED}")
     values = tuple(name for kind in kinds for name in COLUMNS[kind] if name in columns)
     keys = [name for name in ("index", "id") if name in columns]
     wrong = {

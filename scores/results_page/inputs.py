@@ -33,7 +33,7 @@ def checked_inputs(
         All that is wrong with any of them.
     """
     entries, problems = read_entries(scores)
-    here = f"{data.manifest.name} {data.manifest.version} ({data.digest})"
+    here = f"{data.name} ({data.digest})"
     problems += [
         f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
         "score the model on this one"

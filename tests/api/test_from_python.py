@@ -13,6 +13,7 @@ from corruptset.corruptions import compile_notice
 from corruptset.errors import BuildError, ImageError, ParameterError, UnknownCorruption
 from corruptset.generate.catalogue import catalogue
 from corruptset.progress import ProgressDisplay
+from corruptset.signatures import sentences
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,10 @@ def test_names_and_what_is_known_of_them(built):
     for named in ("fog", "mnist", "flageval", str(built)):
         shown = corruptset.show(named)
         assert (shown.kind in repr(shown), len(repr(shown)) < 400) == (True, True)
+
+
+def test_without_docstrings_as_in_optimised_python_sentences_are_empty():
+    assert sentences(type("Options", (), {}))["seed"] == ""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in one process: the first stops, the next ones leave clean-up alone, and the program gets its
+"""Ctrl-C, SIGTERM and SIGHUP in one process: the first stops, the next leave clean-up alone, and the program gets its
 handlers back.
 """
 
@@ -15,16 +15,17 @@ import pytest
 from corruptset.interruption import interruption
 from corruptset.processes import interrupts_held_back
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.fixture(autouse=True)
 def _as_a_terminal_has_it():
-    """Give both their defaults, also where the tests run in the background and one is ignored or blocked."""
+    """Give all their defaults, also where the tests run in the background and one is ignored or blocked."""
     before = [(number, signal.getsignal(number)) for number in SIGNALS]
     blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in SIGNALS[1:]:
+        signal.signal(number, signal.SIG_DFL)
     yield
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     for number, handler in before:

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from corruptset.cli.app import app
-from corruptset.cli.hints import PANELS
+from corruptset.cli.hints import PANELS, UsageError
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
 COMMANDS = typer.main.get_command(app).commands
@@ -89,6 +89,12 @@ def test_the_options_of_a_build_stand_under_headings():
 def test_settings_stand_behind_a_question_mark(written, means):
     parsed, spelt = (COMMANDS["build"].make_context("build", words.split()).params for words in (written, means))
     assert parsed == spelt
+
+
+@pytest.mark.parametrize("setting", ["labels", "labels=&train", "train&hold-out"])
+def test_a_setting_without_its_value(setting):
+    with pytest.raises(UsageError, match=r"\?(labels|hold-out) needs a value: "):
+        COMMANDS["build"].make_context("build", ["x", "--source", f"folder:p?{setting}", "--skip-bad"])
 
 
 def test_a_question_mark_of_a_url_stays_in_it():

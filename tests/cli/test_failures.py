@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -42,6 +44,7 @@ SYSTEM = [
     (OSError(errno.ENOSPC, "given"), 3),
     (OSError(errno.EIO, "given"), 3),
     (MemoryError("given"), 3),
+    (ImportError("given.so: failed to map segment from shared object"), 3),
 ]
 
 
@@ -50,6 +53,7 @@ def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatc
     for error, code in own + SYSTEM:
         left, out, err = fails(error)
         assert (left, out, "given" in err, "Traceback" in err) == (code, "", True, False), error
+        assert "report it" not in err, error
     monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
     assert "Traceback" in fails(errors.RecipeError("given"))[2]
 
@@ -79,3 +83,24 @@ def test_an_interrupted_build_says_how_to_resume(fails):
 def test_typers_own_exceptions_pass(fails, error):
     with pytest.raises(type(error)):
         fails(error)
+
+
+NAMES = """
+import sys, corruptset, corruptset.cli
+corruptset.corrupt
+try:
+    corruptset.open
+except corruptset.errors.ParameterError as e:
+    print(e, file=sys.stderr)
+sys.argv[1:] = ["list", "--json"]
+corruptset.cli.main()
+"""
+
+
+def test_names_of_files_that_are_not_read_as_utf_8_are_refused():
+    """The same folder would have other ids, and with them other draws."""
+    locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    done = subprocess.run([sys.executable, "-c", NAMES], env=os.environ | locale, capture_output=True, text=True)
+    said = "Python reads names of files as ascii here (LC_ALL=C), and corruptset needs UTF-8: set PYTHONUTF8=1 and"
+    assert (done.returncode, done.stderr.count(said)) == (2, 2), done.stderr
+    assert json.loads(done.stdout)["error"]["kind"] == "ParameterError"

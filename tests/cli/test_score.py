@@ -11,6 +11,7 @@ import unbuilt
 
 import corruptset
 from corruptset.cli.score import put_scores
+from corruptset.scores.estimates import ONE_IMAGE
 from corruptset.scores.scores_file import load_scores
 
 SETS = ["contrast/*", "brightness/*", "clean", "contrast-3+brightness-2"]
@@ -106,6 +107,26 @@ def test_every_table_fits_80_columns(tmp_path, monkeypatch, capsys):
         # nothing is cut, nothing goes to a second line
         assert "…" not in out
         assert not any(line.startswith(" ") for line in tables)
+
+
+def test_whatever_a_model_is_called_headings_are_the_same(tmp_path, capsys):
+    data = unbuilt.data_set(tmp_path, "image-degrade-30")
+    shown = []
+    for name in ("A", "model", "something else"):
+        put_scores(corruptset.score(data, unbuilt.made_up(data, model=name)))
+        title, _, text = capsys.readouterr().out.partition("\n")
+        shown.append(text)
+        assert title == f"{name} on image-degrade-30 1.0.0"
+    assert len(set(shown)) == 1
+
+
+def test_of_one_image_no_score_has_an_interval(tmp_path):
+    data = unbuilt.data_set(tmp_path, count=1, digest="sha256:" + 64 * "1")
+    scores = corruptset.score(data, unbuilt.made_up(data), baseline=unbuilt.made_up(data, 1))
+    assert {*scores.intervals.values(), *(one.interval for one in scores.sets.values())} == {None}
+    assert [note for note in scores.notes if "no intervals" in note] == [ONE_IMAGE]
+    other = scores.model_copy(update={"model": "other"})
+    assert {d.exceeds for d in corruptset.compare([scores, other]).differences} == {None}
 
 
 def test_a_model_that_is_not_there_is_named(run, built):

@@ -10,6 +10,12 @@ def test_a_view_is_neither_repaired_nor_made_again(run):
     run.refused("for a build, not for a view", "verify good --view there --rederive 2")
 
 
+def test_a_source_from_which_nothing_is_made_again_is_refused(run):
+    given = "--source folder:nowhere --labels no.csv --frost-textures none --surrogate no.toml --calibration cifar"
+    said = "source, calibration_side, labels, frost_textures, surrogate: given, and nothing is made again"
+    run.refused(said, f"verify good {given}")
+
+
 def test_both_containers_are_counted_and_that_is_said(run, shared):
     seen = []
     for form in ("folder", "both"):

@@ -18,6 +18,7 @@ import pytest
 import corruptset
 import corruptset.corruptions.cache as cache_module
 from corruptset.corruptions.kernels import _stamp, inlined, read_entry
+from corruptset.errors import CorruptsetWarning
 
 CALL = (
     "import json, sys, numpy as np, corruptset, hashlib;"
@@ -181,13 +182,28 @@ def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_writt
             monkeypatch.setenv("CORRUPTSET_CACHE", named)
             cache_module.cache_root.cache_clear()
             assert cache_module.cache_root() == tmp_path / want
-            assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / named)
+            assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / want)
             folder = cache_module.kernel_folder.__wrapped__()
             assert folder.parent == tmp_path / want / "kernels"
             assert f"{sys.implementation.cache_tag}-" in folder.name, (
                 "bytecode, which names a kernel, is a Python's own"
             )
+        lab, refusal = tmp_path / "named/below", cache_module._refusal
+        (lab / "kernels/x").mkdir(parents=True)
+        (lab / "kernels/x/fog.kernel").write_bytes(b"a lab's")
+        with monkeypatch.context() as patch:
+            patch.setenv("CORRUPTSET_CACHE", str(lab))
+            patch.setattr(cache_module, "_refusal", lambda path: "Read-only" if path == lab else refusal(path))
+            cache_module.cache_root.cache_clear()
+            own = cache_module.cache_root() / "kernels/x"
+        assert (own / "fog.kernel").read_bytes() == b"a lab's"
+        said = rf"cannot be kept in {lab} \(Read-only\): they go to {tmp_path}/xdg/corruptset\. Name another"
+        with pytest.warns(CorruptsetWarning, match=said):
+            cache_module.keep_file(own / "fog.kernel", b"my own")
+        cache_module.keep_file(own / "frost.kernel", b"nothing more is said")
+        assert [(path / "fog.kernel").read_bytes() for path in (own, lab / "kernels/x")] == [b"my own", b"a lab's"]
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "file/below"))
         at_exit: list[tuple] = []
         monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
         cache_module.cache_root.cache_clear()
@@ -199,7 +215,8 @@ def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_writt
         assert private.is_dir(), "who shares a private folder does not remove it"
         remove(*given)
         assert not private.exists()
-        cache_module.keep_file(tmp_path / "file/below/fog.kernel", b"cannot be kept, and is no error")
+        with pytest.warns(CorruptsetWarning, match="compiled again each time"):
+            cache_module.keep_file(tmp_path / "file/below/fog.kernel", b"cannot be kept, and is no error")
         assert read_entry(tmp_path / "file/below/fog.kernel") is None
     finally:
         monkeypatch.undo()

@@ -34,7 +34,8 @@ from commands import COMMAND
 
 AS_A_TERMINAL = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it, and so would what it starts
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)  # a background job ignores it, and so would what it starts
 os.execv(sys.argv[1], sys.argv[1:])
 """
 TIMES, APART_S = 6, 0.05

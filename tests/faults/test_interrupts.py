@@ -19,21 +19,23 @@ from corruptset.interruption import Interruption
 BUILD = "build cifar10-c --source sample --samples 2 --sets contrast/* --jobs 2 --any-shape --json --out"
 
 
-def test_six_times_while_workers_start(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.ci)])
+def test_six_times_while_workers_start(tmp_path, number):
     running = interrupting.Running([*BUILD.split(), str(tmp_path / "out")], tmp_path)
     running.wait_until(lambda: "build: checking" in running.err())
     time.sleep(0.2)
-    done = running.press()
+    done = running.press(number)
     assert done.code == 130
     assert interrupting.problem("build-2", done, tmp_path / "out") is None
     assert '"exit_code": 130' in done.out
 
 
-def test_sigterm_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_one_while_it_imports_stops_a_command_as_ctrl_c_does(tmp_path, number):
     picture = next(layouts.write_crops(tmp_path / "source", classes=1, each=1).rglob("*.png"))
     running = interrupting.Running(["corrupt", str(picture), "fog", "--out", str(tmp_path / "fog.png")], tmp_path)
     running.wait_until(running.listens)
-    done = running.press(signal.SIGTERM, times=1)
+    done = running.press(number, times=1)
     assert (done.code, done.err) == (130, "Interrupted.\n")
 
 

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from layouts import write_crops
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption
@@ -80,6 +81,18 @@ def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
 
 
+def test_a_plan_names_what_cannot_be_used(small_recipe, tmp_path):
+    source = write_crops(tmp_path / "source", classes=2, each=5, side=96)
+    bad = [f"{c:02d}_class/im.{i}.png" for c in range(2) for i in range(1, 4)]
+    for path in bad:
+        (source / path).write_text("text")
+    (source / "00_class/data.bin").write_bytes(b"x")
+    (source / "empty").mkdir()
+    (note,) = plan(small_recipe, f"folder:{source}", sets=["contrast/1"], jobs=1).notes
+    assert note.startswith("8 files of the source cannot be used, of those looked at: 00_class/data.bin, 00_class/im.1")
+    assert note.endswith(" A build stops at such files; --skip-bad leaves them out.")
+
+
 def test_progress_counts_up_to_everything(make):
     events = []
     make(sets=["contrast/*"], progress=events.append)
@@ -126,7 +139,7 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
         assert (one.pixel_digest, one.bytes < by_id[one.id].bytes) == (by_id[one.id].pixel_digest, True)
 
 
-def test_images_of_several_shapes(photos, tmp_path):
+def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
     recipe, source = tmp_path / "any.toml", f"folder:{photos}"
     text = (
         'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {{kind = "{}", channels = "keep"}}\n'
@@ -135,10 +148,15 @@ def test_images_of_several_shapes(photos, tmp_path):
     )
     for preprocessing in ('resize-crop", resize = 40, crop = "32', "none"):  # one size, but grey and colour; all sizes
         recipe.write_text(text.format(preprocessing).replace('"32"', "32"))
-        with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
-            build(recipe, source, tmp_path / "out", format="hdf5", jobs=1)
+        for make in (build, plan):
+            with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
+                make(recipe, source, out=tmp_path / "out", format="hdf5", jobs=1)
+        assert plan(recipe, source, jobs=1).format == "folder"
     assert not (tmp_path / "out").exists()
-    built = build(recipe, source, tmp_path / "out", format="folder", jobs=1, page=False)
+    monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
+    assert plan(recipe, source, jobs=1).format == "folder"
+    built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
+    assert built.manifest.encoding["containers"] == ["folder"]
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
     data = corruptset.open(built.directory)
     noisy, clean = data["gaussian_noise/2"], data["clean"]

@@ -188,7 +188,10 @@ class Environments:
             (wheel,) = map(str, Path(temporary).glob("*.whl"))
             install = [*pip, "install", "-q", "--target"]
             if not site.exists():
-                run([*install, str(half), *wheels, "-c", str(pinned), f"{wheel}[build]"], f"{pinned.name} cannot be unpacked")
+                run(
+                    [*install, str(half), *wheels, "-c", str(pinned), f"{wheel}[build]"],
+                    f"{pinned.name} cannot be unpacked",
+                )
                 shutil.move(half, site)
             run([*install, str(site), "--upgrade", "--no-deps", wheel], "this checkout cannot be unpacked")
         return python, {"PYTHONPATH": str(site)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ class Here:
 
     def get(self, lock, version, emulated):
         return [sys.executable], {}
+
+
+def test_an_environment_has_the_extra_that_builds(tmp_path, monkeypatch):
+    """Without it an installation opens data sets and makes none."""
+    ran = []
+    monkeypatch.setattr(compare, "run", lambda command, *_: ran.append(command))
+    monkeypatch.setattr(compare.checkout, "copy", lambda folder: None)
+    compare.Environments(tmp_path).get("oldest", None)
+    extras = tomllib.loads((compare.ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert any("-c" in command and command[-1].endswith("[build]") for command in ran), ran
+    assert any(line.startswith("numba") for line in extras["build"])
 
 
 @pytest.mark.ci

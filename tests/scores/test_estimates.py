@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corruptset.errors import ParameterError
-from corruptset.scores.estimates import COLUMNS, Bootstrap, images_of, interval_of, replicates, value
+from corruptset.scores.estimates import COLUMNS, Bootstrap, Images, images_of, interval_of, replicates, value
+from corruptset.scores.formulas import cv_percent
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +62,24 @@ def test_every_set_and_every_model_has_the_same_resamples(samples):
     assert len(set(one.means(columns)[:, 0].tolist())) > 990
 
 
+def test_of_sets_that_differ_by_chance_alone_no_spread_is_told():
+    right = np.random.default_rng(0).random((400, 53)) < 0.75
+    accuracies = Images(None, Bootstrap(400)).estimates(dict(enumerate(right.T)))
+    cv = cv_percent(list(accuracies.values()))
+    assert min(cv[1:]) > cv[0] > 2
+    assert interval_of(cv, is_spread=True) == (0, cv[0])
+    # and of those that do, all of it
+    cv = cv_percent([accuracy * (1 - n / 200) for n, accuracy in enumerate(accuracies.values())])
+    low, high = interval_of(cv, is_spread=True)
+    assert 7 < low < 8.79 < high < 11
+
+
 def test_what_has_no_value_and_seeds_that_are_none(samples):
     for estimate, wanted in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
         assert (value(np.array(estimate)), interval_of(np.array(estimate))) == wanted
         assert replicates(np.array(estimate)) is None or estimate[0] != 0.5
+    assert interval_of(np.array([0.5, np.nan]), is_spread=True) is None
+    assert np.isnan(Bootstrap(1).means(np.ones((1, 2)))).all()
     assert replicates(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
     for seed in (-1, 2**53, 1.5, True, "0"):
         with pytest.raises(ParameterError, match="seed is"):

@@ -130,7 +130,7 @@ def test_notes_and_estimates():
     assert (rate, shift.interval) == (shift.rate, pytest.approx(np.quantile(values, [0.025, 0.975])))
     one = measure_fragile(data_of(records[:52]), clean(right[:52]))
     assert np.isnan(one.estimates["fragile.s3.loose_shift"][1:]).all()
-    assert any("no rate has an interval" in note for note in one.notes)
+    assert any("no intervals: all that counts is of one image" in note for note in one.notes)
 
 
 def test_predictions_and_regions_that_do_not_fit(tmp_path):

@@ -110,6 +110,7 @@ def test_mistakes(tmp_path):
         ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),
         ("t.json", "[1]", "names no set"),
+        ("t.json", '{"schema_version": 1}', "is no table but a record of scores: `corruptset compare` takes"),
         ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: .*given: 1\).*fog/1\.AP: .*given: True"),
         ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: is there twice, with other values"),
     ):

@@ -15,7 +15,9 @@ import unbuilt
 
 import corruptset
 from corruptset.errors import ParameterError, ScoreError
+from corruptset.manifests.records.parsing import record_or_mistakes
 from corruptset.manifests.records.schema import schema_bytes
+from corruptset.scores.records import OrderEffect
 from corruptset.scores.schema import make_scores_schema
 from corruptset.scores.scores_file import load_scores
 
@@ -73,6 +75,12 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
     assert list(validator.iter_errors(value | {"maude": "good"}))
     assert list(validator.iter_errors(value | {"more": 1}))
     assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("Mean number of classes")
+
+
+def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
+    record, mistakes = record_or_mistakes(OrderEffect, b'{"schema_version": 1}')
+    assert record is None
+    assert any("schema_version: Extra inputs" in mistake for mistake in mistakes)
 
 
 def test_every_mistake_is_named(folder, tmp_path):

@@ -47,3 +47,14 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     assert "timm numbers these classes otherwise" in card
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card
+
+
+def test_the_card_warns_of_classes_before_others_that_have_no_image(shared):
+    lacking = "Classes have no image, hence no folder"
+    for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
+        built = shared.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, format="folder", **chosen)
+        card = (built / "README.md").read_text("utf-8")
+        assert (lacking in card) == warned, chosen
+        (built / "README.md").unlink()
+        assert corruptset.verify(built, repair=True, source=f"folder:{shared.crops(classes=4, each=1)}").ok
+        assert (built / "README.md").read_text("utf-8") == card

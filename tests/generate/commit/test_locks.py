@@ -13,7 +13,7 @@ def test_a_second_build_is_refused_while_one_runs(make):
 
     def second(event):
         if event.phase == "building" and not refused:
-            with pytest.raises(BuildError, match="Another build is working in") as caught:
+            with pytest.raises(BuildError, match="Another build or repair is working in") as caught:
                 make(sets=["contrast/1"])
             refused.append(caught.value)
 

@@ -143,7 +143,7 @@ def test_nothing_is_made_from_a_manifest_that_contradicts_itself(whole: Built, r
         report = mended(root)
         assert state(root) == before
         assert report.mended == []
-        assert ("manifest.json", "unmended") in kinds(report)
+        assert (("manifest.json", "unmended") in kinds(report)) == path.exists()
 
 
 def test_lossy_files_of_another_encoder_and_files_that_no_record_names_are_left_and_said(
@@ -250,7 +250,7 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
         mended(root)
     with pytest.raises(ParameterError, match="a repair looks at everything"):
         mended(root, level="sizes")
-    with locked(root), pytest.raises(BuildError, match="Another build is working"):
+    with locked(root), pytest.raises(BuildError, match="Another build or repair is working"):
         mended(root, source=source)
     # what is left of samples.jsonl still says which samples these are; without it a list of ids is lost
     data = (root / "samples.jsonl").read_bytes()

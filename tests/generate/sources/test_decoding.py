@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, PngImagePlugin
 
 from corruptset.generate.sources.decoding import decode
 from corruptset.generate.sources.source import BadSample
@@ -73,7 +73,19 @@ def test_what_is_taken_by_which_rule():
 
 
 def test_what_is_listed(monkeypatch):
+    tiff = encoded(GREY.astype(np.uint16) * 16, "TIFF")
+
+    def tagged(tag, value, other):
+        entry = struct.pack("<HHI", tag, 3, 1)
+        assert entry + bytes([value]) in tiff
+        return tiff.replace(entry + bytes([value]), entry + bytes([other]))
+
+    text = PngImagePlugin.PngInfo()
+    text.add_text("notes", "x" * (PngImagePlugin.MAX_TEXT_CHUNK + 1), zip=True)
     for data, said in (
+        (tagged(258, 16, 12), "a TIFF of other than 16 bits"),
+        (tagged(262, 1, 0), "with white as 0, whose range is not known"),
+        (encoded(RGB, pnginfo=text), "save it again without its text"),
         *((two(kind), "holds 2 pictures") for kind in ("GIF", "TIFF", "WEBP", "PNG")),
         *((encoded(Image.fromarray(GREY).convert(m), "TIFF"), f"mode {m}.*8-bit") for m in "IF"),
         (b"", "empty"),

@@ -25,6 +25,7 @@ def test_a_tar_of_class_folders_is_the_folder(tmp_path):
             (PICTURES, tarfile.PAX_FORMAT),
             ({f"./{n}": d for n, d in reversed(PICTURES.items())}, tarfile.PAX_FORMAT),
             ({f"photos/{n}": d for n, d in (PICTURES | extra).items()}, tarfile.USTAR_FORMAT),
+            ({n.replace("cat/", "./cat/./").replace("g/", "g//"): d for n, d in PICTURES.items()}, tarfile.PAX_FORMAT),
             (PICTURES | {"cat/" + "long" * 40 + ".txt": b"x"}, tarfile.GNU_FORMAT),
         )
     ):

@@ -151,5 +151,9 @@ def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, 
         with pytest.raises(BuildError, match=r"clean: the clean images have no severity\n.*such as '\*/\*'\), or") as e:
             export(view, directory, tmp_path / "no", sets=["clean", "contrast/*"])
         assert "{" not in str(e.value)
-    with pytest.raises(BuildError, match=r"such as '\*/\*'\), or build without --view"):
-        plan("imagenet-c", "sample", sets=["fog/*", "clean"], view="imagenet-c")
+    cases = {"clean": r" \(such as '\*/\*'\)", "snow/[12]": r" \(such as 'fog/\*'\)"}
+    for other, suggested in cases.items():
+        with pytest.raises(BuildError, match=rf"with --sets{suggested}, or build without --view"):
+            plan("imagenet-c", "sample", sets=["fog/*", other], view="imagenet-c")
+    with pytest.raises(BuildError, match="with --sets, or build without --view"):
+        plan("imagenet-c", "sample", sets=["fog/1"], view="imagenet-c")

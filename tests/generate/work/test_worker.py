@@ -46,7 +46,8 @@ def test_a_dask_worker_says_what_differs_and_what_it_does_not_see(job):
         worker.job_of.cache_clear()
         return dask_workers.problems({**dask_workers.versions(), **other}, str(job.file))
 
-    assert [line.split(" ")[0] for line in problems(corruptset="9", kernels="9")] == ["corruptset", "kernels"]
+    other = {"corruptset": "9", "kernels": "9", "encoding of file names": "iso8859-1"}
+    assert [line.split(" is ")[0] for line in problems(**other)] == list(other)
     assert len(dask_workers.versions()["kernels"]) == 32
     assert dask_workers.problems({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
     (unlocked,) = problems()  # nobody holds the build's lock

@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, small and large; and locks that end with their process."""
 
+import errno
 import hashlib
 import os
 import resource
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -153,3 +155,8 @@ def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
     with pytest.raises(OSError, match="symbolic links"), locked(path, "busy"):
         pass
     assert not (path.parent / "elsewhere").exists()
+    for number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        refuse = Mock(side_effect=OSError(number, os.strerror(number), str(path)))
+        monkeypatch.setattr("corruptset.manifests.disk.lock._open", refuse)
+        with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), locked(path, "busy"):
+            pass

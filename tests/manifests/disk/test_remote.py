@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from corruptset.errors import StoreError
+from corruptset.errors import MachineError, StoreError
+from corruptset.manifests.disk import remote
 from corruptset.manifests.disk.remote import redacted, url_of
 
 
@@ -34,3 +35,9 @@ def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
     monkeypatch.setenv("PATH_OF_MINE", "harmless-value")
     said = redacted("a word-of-mine harmless-value http://u:p@h/k?q=1 end")
     assert said == "a *** harmless-value http://***@h/k?*** end"
+
+
+def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
+    with pytest.raises(MachineError, match="ConnectionRefusedError"):
+        remote.Store("ftp://127.0.0.1:1/x").version("a")

@@ -14,8 +14,9 @@ import pytest
 from file_server import Faults
 from packs import OUTSIDE, TOP, header, killed, members_of, tree, usage_of, write_archive
 
-from corruptset.errors import MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
+from corruptset.errors import IncompleteBuild, MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
 from corruptset.manifests.distribution.fetch import fetch
+from corruptset.manifests.distribution.publish import publish
 from corruptset.manifests.partial import PARTIAL
 
 FOG = "fog/3"
@@ -62,13 +63,20 @@ def test_some_sets_then_all(root, bag, serve, tmp_path):
     fetch(server.url, tmp_path)
     assert is_whole(tmp_path, root)
     assert server.times()[archive_of(bag, FOG).name] == 1
-    with pytest.raises(UnknownSet, match="Did you mean 'fog/3'"):
-        fetch(server.url, tmp_path, sets=["fogg/3"])
+    for name, said in (
+        ("fogg/3", "Did you mean 'fog/3'"),
+        ("nope/*", r" It has clean, fog-3\+gaussian_noise-5, fog/3\."),
+    ):
+        with pytest.raises(UnknownSet, match=said):
+            fetch(server.url, tmp_path, sets=[name])
 
 
 def test_the_archives_as_they_are(bag, serve, tmp_path):
     server = serve(bag.path)
     server.faults.cut = {archive_of(bag, FOG).name: [700]}
+    fetch(server.url, tmp_path / "o", packed=True, sets=[FOG])
+    with pytest.raises(IncompleteBuild, match=f"Fetch the others .`corruptset fetch URL --packed --out {tmp_path}/o`"):
+        publish(tmp_path / "o", tmp_path / "p")
     done = fetch(server.url, tmp_path / "o", packed=True)
     assert tree(done.path) == tree(bag.path)
     (tmp_path / "o/README.md").write_text("mine")

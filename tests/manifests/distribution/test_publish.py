@@ -106,6 +106,8 @@ def test_what_is_no_sound_release(root, bag, tmp_path, monkeypatch):
         (bag.path, tmp_path / "p", {}, MachineError, "the release needs about"),
         (bag.path, tmp_path / "p", {"layout": "zenodo"}, ReleaseError, r"--creator .* and --license"),
         (bag.path, "s3://bucket/x", {"layout": "zenodo"}, ReleaseError, "made from a folder"),
+        (bag.path, "s3://bucket/x", {"private": True}, ReleaseError, "--private is for hf://"),
+        (bag.path, tmp_path / "p", {"creators": ["Doe, Jane"]}, ReleaseError, "--creator is for a Zenodo record"),
     ]
     for name, wrong in (("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")):
         refusals.append((bag.path, tmp_path / "p", {name: wrong}, ReleaseError, rf"--{name} is '{wrong}'; expected"))
@@ -174,18 +176,19 @@ def test_from_one_place_to_another(bag, serve, tmp_path):
     croissant.json names the new place.
     """
     h, z, url = tmp_path / "h", tmp_path / "z", "https://example.org/"
-    for layout, folder in (("huggingface", h), ("zenodo", z)):
-        publish(bag.path, folder, layout=layout, go=True, url=f"{url}a/", **ZENODO)
+    license = {"license": ZENODO["license"]}
+    for layout, folder, options in (("huggingface", h, license), ("zenodo", z, ZENODO)):
+        publish(bag.path, folder, layout=layout, go=True, url=f"{url}a/", **options)
     for number, folder in enumerate([h, z / "files"]):
         mirror, again = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path, tmp_path / f"h{number}"
         assert tree(mirror) == tree(folder)
-        publish(mirror, again, layout="huggingface", go=True, url=f"{url}b", **ZENODO)
+        publish(mirror, again, layout="huggingface", go=True, url=f"{url}b", **license)
         files = json.loads((again / "croissant.json").read_bytes())["distribution"]
         urls = [f["contentUrl"] for f in files if "contentUrl" in f]
         assert {(again / one.removeprefix(f"{url}b/")).is_file() for one in urls} == {True}
         card = (again / "README.md").read_text("utf-8")
         assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
-    publish(tmp_path / "m0", tmp_path / "h2", layout="huggingface", go=True, url=f"{url}a/", **ZENODO)
+    publish(tmp_path / "m0", tmp_path / "h2", layout="huggingface", go=True, url=f"{url}a/", **license)
     assert tree(tmp_path / "h2") == tree(h)
 
 

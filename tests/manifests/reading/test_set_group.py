@@ -58,7 +58,7 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     assert fog.get(6) is None
     refusals = [
         (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. It has 1, 2, 3, 4, 5\."),
-        (lambda: singles.severities("fogg"), "no set 'fogg'"),
+        (lambda: singles.severities("fogg"), f"^{singles.name} has no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
         (lambda: singles["fogg"], "Did you mean 'fog'"),
         (lambda: singles["fog/33"], "Did you mean 'fog/3'"),

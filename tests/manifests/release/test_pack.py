@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from damage import edit_manifest
+from damage import edit_manifest, flip
 from packs import TOP, archive_paths, killed, packed, tree, usage_of
 
 from corruptset.errors import BuildError, MachineError, VerificationError
@@ -150,6 +150,10 @@ def test_a_killed_pack_goes_on_and_needs_room_for_the_rest_alone(packs, tmp_path
     assert stood
     with pytest.raises(BuildError, match="other options"):
         packed(root, tmp_path / "p", by="family")
+    for spoil in (flip, lambda path: os.truncate(path, path.stat().st_size // 2)):
+        copy = shutil.copytree(tmp_path / "p", tmp_path / f"p{spoil.__name__}")
+        spoil(copy / "data" / next(iter(stood)))
+        assert (packed(root, copy, by="set").kept, tree(copy)) == (len(stood) - 1, tree(whole.path))
     asked = []
     monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
     packed(root, tmp_path / "other", by="set")

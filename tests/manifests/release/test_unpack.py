@@ -7,7 +7,7 @@ import signal
 import pytest
 from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, write_archive
 
-from corruptset.errors import BuildError, CorruptsetError, IncompleteBuild, MachineError, UnknownCorruption
+from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption
 from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.reader import open as open_data
 from corruptset.manifests.release.unpack import unpack
@@ -52,7 +52,7 @@ def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tm
             assert [i.tobytes() for i, _ in data[set_id]] == [i.tobytes() for i, _ in open_data(root)[set_id]]
         with pytest.raises(UnknownCorruption, match="is not in it"):
             data[done.absent[0]]
-        with pytest.raises(IncompleteBuild, match="is a part of a data set"):
+        with pytest.raises(BuildError, match="is a part of a data set"):
             packed(done.path, tmp_path / "again")
 
 
@@ -170,6 +170,10 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
             unpack(archives, tmp_path / out)
     unpack(archive_paths(foreign)[:1], tmp_path / "begun")
     assert tree(left) == before
+    # a release that took the place of another left its archives
+    release = shutil.copytree(bag.path, tmp_path / "release")
+    shutil.copy(archive_paths(foreign)[0], release / "data")
+    assert not unpack([release], tmp_path / "replaced").absent
 
 
 def test_links_in_the_way_are_not_followed(good, tmp_path):

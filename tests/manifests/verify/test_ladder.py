@@ -115,6 +115,9 @@ def test_damage_is_named_without_reading_the_bytes(dataset):
         (root / path).unlink()
         (root / path).mkdir()
         assert {(path, "missing"), (path, "unexpected")} <= named(root), path
+    root = dataset(shard_rows=5)
+    added(root, "archives/x.json")  # as tar -xf does
+    assert [p.detail for p in found(root)] == ["left by tar's unpacking: remove the folder archives/"]
 
 
 def test_truncated_and_exchanged_files(dataset):

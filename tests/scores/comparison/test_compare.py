@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from itertools import combinations
 from pathlib import Path
 
 import made_scores
@@ -21,6 +22,7 @@ from corruptset.scores.comparison.statistics import pearson, quadrant, spearman
 from corruptset.scores.records import Scores
 
 DRAWS = np.random.default_rng(0).normal(0, 0.05, 1000)
+PAIRS = list(combinations([f"net-{i}" for i in range(4)], 2))
 VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12)
 
 
@@ -109,7 +111,15 @@ def test_differences_are_taken_resample_by_resample():
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
     by = {d.score: d for d in compare(made_scores.valid(*made)).differences}
     cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
-    assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01)] * 3, True)
+    assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01, rel=0.02)] * 3, True)
+    # resamples whose CV is larger by as much as by chance alone
+    for own, times in zip(made, (1.4, 1.5), strict=True):
+        own["resamples"]["values"] = {
+            "two_factor.cv_percent": list(times * own["two_factor"]["cv_percent"] * (1 + DRAWS))
+        }
+    (cv,) = (d for d in compare(made_scores.valid(*made)).differences if d.score == "two_factor.cv_percent")
+    assert (cv.low, cv.difference) == pytest.approx((-0.01, -0.01))
+    assert (cv.high > 0, cv.exceeds) == (True, False)
     assert {"clean_accuracy", "relative_mce", "style_gap", "fragile.s28.strict_shrink"} <= by.keys()
 
 
@@ -128,6 +138,24 @@ def test_unpaired_models_have_differences_without_intervals():
     own = [scores(name, 0.5, DRAWS, condition="correct@clean") for name in "ab"]
     assert "counts other images for each model" in of_maude(*own)[1][0]
     assert of_maude(*(scores(name, 0.5, DRAWS, condition="correct@clean=net") for name in "ab"))[1] == ()
+
+
+def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_difference():
+    made = [made_scores.full(i) | {"mean_accuracy": 0.5} for i in range(4)]
+    of_all = {d.score for d in compare(made_scores.valid(*made[:2])).differences}
+    over_sets = {name for name in of_all if name in ("mean_accuracy", "rb_index") or name.startswith("two_factor.")}
+    for other in made[2:]:
+        del other["sets"]["fog/3"]
+        other["baseline"] = "vgg"
+    done = compare(made_scores.valid(*made))
+    scored = {pair: {d.score for d in done.differences if (d.first, d.second) == pair} for pair in PAIRS}
+    assert (scored["net-0", "net-1"], scored["net-2", "net-3"]) == (of_all, of_all)
+    assert scored["net-0", "net-2"] == of_all - over_sets - {"mce", "relative_mce"}
+    pairs = "net-0 and net-2, net-0 and net-3, net-1 and net-2, net-1 and net-3"
+    assert done.notes[:2] == (
+        f"{pairs}: CEs relative to alexnet and to vgg have no difference; score both with one --baseline.",
+        f"{pairs}: means over different sets (96, 95) have no difference; score both with one --sets.",
+    )
 
 
 @given(VALUES)
@@ -161,6 +189,8 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     assert (point["CV %"], point["mean accuracy"]) == pytest.approx((2.94, 0.8831), abs=5e-5)
     assert (rows[-1]["quadrant"], rows[-1]["names"]) == ("I", 69)
     assert all(math.isnan(row["names"]) for row in rows[:-1])
+    # printed models have nothing that a difference could be told by
+    assert (done.differences, [note for note in done.notes if "paired" in note]) == ((), [])
     page = (tmp_path / "comparison.md").read_text()
     assert f"The reference point: mean of {', '.join(clean)}." in page
     assert "a printed table" not in page
@@ -175,10 +205,20 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
     path = tmp_path / "table.csv"
     for text, said in (
         ("model,cv,mean\na,1,90\n", "has no column clean; expected a line model,cv,mean,clean"),
-        ("", "has no column model and cv and mean and clean"),
-        ("model,cv,mean,clean\na,1,x,90\nb,1,190,90\n", "line 2: cv, mean and clean are numbers"),
+        ("", "has no column model and no column cv and no column mean and no column clean"),
+        ("model,cv,mean,clean\n", "has no model; expected a line model,cv,mean,clean, and one for each model"),
+        ("model,cv,mean,clean\na,1,x,90\n", "line 2 is 'a,1,x,90'; expected a name, three numbers and no more"),
+        *((f"model,cv,mean,clean\n{row}\n", f"line 2 is {row!r}") for row in ("a,1,90", "a,1,90,90,9", ",1,90,90")),
+        *(
+            (f"model,cv,mean,clean\nz,1,80,90\na,{row}\n", "line 3: ")
+            for row in ("-1,80,90", "nan,80,90", "1,190,90", "1,80,-2", "0.01,0.8,0.9", "1,80,inf")
+        ),
     ):
         path.write_text(text)
-        with pytest.raises(ScoreError, match=re.escape(said)) as refused:
+        with pytest.raises(ScoreError, match=re.escape(said)):
             compare([path])
-        assert ("line 3: two_factor, mean_accuracy is 1.9" in str(refused.value)) == ("190" in text)
+    for text in ("2.94,188.31", "-2.94,88.31", "0.0294,0.8831"):
+        with pytest.raises(ScoreError, match=r"--reference: .*expected a CV of 0 or more, and acc"):
+            compare(made_scores.valid(made_scores.full()), reference=text)
+    unused = ("The reference point is not used: no model has two-factor scores.",)
+    assert compare([scores()], reference=(2.94, 88.31)).notes == unused

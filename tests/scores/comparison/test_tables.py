@@ -60,6 +60,7 @@ c & 100.00 & 0.00 & 0.000 & - \\
 def test_a_table_is_exact_as_csv_and_rounded_for_people(monkeypatch):
     assert TABLE.csv() == CSV
     # what rounds to nothing has no sign
+    assert {Column("gain", "points").shown(value) for value in (0.0, -0.0, 0.00001)} == {"0.00"}
     assert TABLE.markdown().strip() == MARKDOWN.strip()
     assert TABLE.latex().strip() == LATEX.strip()
     frame = TABLE.to_pandas()

@@ -61,8 +61,10 @@ def test_every_kind_type_order_and_container(data, kind, tmp_path, monkeypatch):
             name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()}
             for name, arrays in sets.items()
         }
+        by_columns = {n: {key: np.asfortranarray(values) for key, values in of.items()} for n, of in sets.items()}
         files = [
             write_folder(folder / "folder", sets),
+            write_folder(folder / "by columns", by_columns),
             write_folder(folder / "compressed", by_index, compressed=True),
             write_folder(folder / "ids", by_id),
             write_folder(folder / "of the other end", swapped),
@@ -145,7 +147,7 @@ def test_chosen_sets_and_clean_of_the_whole_and_of_a_part(data, tmp_path):
     def found(path=folder, data=data, sets=("brightness/1",)):
         return list(read_predictions(path, data, sets=sets).outcomes)
 
-    assert found(sets=["brightness/*"]) == found(tmp_path / "one.npz") == SETS[:2]
+    assert found(sets="brightness/*") == found(sets=["brightness/*"]) == found(tmp_path / "one.npz") == SETS[:2]
     # what is neither chosen nor clean is not read
     (folder / "contrast-3+brightness-2.npz").write_bytes(b"damaged")
     assert found() == SETS[:2]
@@ -167,7 +169,8 @@ def test_clean_predictions_of_a_build_without_a_clean_set(tmp_path):
     np.savez(tmp_path / "one.npz", **joined(sets))
     for path, chosen in ((folder, None), (folder, ["clean", "brightness/1"]), (tmp_path / "one.npz", None)):
         check_all(read_predictions(path, data, sets=chosen).outcomes, "logits", sets)
-    assert list(read_predictions(folder, data, sets=["clean"]).outcomes) == ["clean"]
+    for chosen in ("clean", ["clean"]):
+        assert list(read_predictions(folder, data, sets=chosen).outcomes) == ["clean"]
 
 
 def test_hidden_files_links_and_progress(data, tmp_path):

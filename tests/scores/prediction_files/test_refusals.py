@@ -86,9 +86,13 @@ def test_rows(data, sets, tmp_path):
         "brightness/1.npz: lacks 3 of 20 rows: 17 (08_class/im.1), 18 (09_class/im.0), 19 (09_class/im.1)",
         "clean.npz: has 2 rows with an index outside 0 to 19: -1, 25",
         "clean.npz: lacks 2 of 20 rows: 0 (00_class/im.0), 1 (00_class/im.1)",
-        "contrast-3+brightness-2.npz: has 1 row whose id is of no sample: 'nobody'",
+        "contrast-3+brightness-2.npz: has 1 row whose id is of no sample; ids here are such as '00_class/im.0': "
+        "'nobody'",
         "contrast-3+brightness-2.npz: lacks 1 of 20 rows: 4 (02_class/im.0)",
     ]
+    sets["clean"] = {"logits": LOGITS, "id": np.full(20, "nobody")}
+    (line,) = problems(write_folder(tmp_path, {"clean": sets["clean"]}), data, sets=["clean"])
+    assert "has 20 rows whose id is of no sample" in line  # and the set is not called absent as well
     few, many = "lacks 1 of 20 rows of clean: 19 (09_class/im.1)", "has 1 row too many: a set has 20: 20"
     for count, says in ((19, few), (21, many)):
         sets["clean"] = {"logits": np.resize(sets["clean"]["logits"], (count, 10))}
@@ -111,8 +115,9 @@ def test_of_another_data_set_and_of_a_part_of_this_one(data, sets, tmp_path):
     assert "predictions.json is not JSON" in refusal(tmp_path, data)[0]
     for more, says in (
         ({"digest": other}, "they are of another data set"),
-        ({"model": "m" * 5000}, "has a very long model"),
-        ({"model": ["a", "b"]}, "is not a sound .npz archive"),
+        ({"model": "m" * 5000}, "has model of <U5000 and shape (); expected one text"),
+        ({"model": ["a", "b"]}, "has model of <U1 and shape (2,); expected one text"),
+        ({"model": np.array("a", object)}, "has model of object and shape (); expected one text, such as str(model)"),
     ):
         np.savez(tmp_path / "one.npz", **joined(sets), **more)
         assert says in "".join(refusal(tmp_path / "one.npz", data))
@@ -141,9 +146,9 @@ CASES = [
     ({"logits": LOGITS[:, 0]}, "has logits of shape (20,); expected (N, 10)"),
     ({"logits": LOGITS.astype(int)}, "has logits of int64; expected float16, float32"),
     ({"logits": LOGITS.astype(np.longdouble)}, "has logits of float128; expected float16"),
-    ({"logits": np.asfortranarray(LOGITS)}, "has logits stored column by column"),
+    ({"logits": PROBS}, "has logits that are probabilities, each row of 0 to 1 with the sum 1: keep them as probs"),
     ({"logits": LOGITS, "top": TOP}, "holds logits and top; expected one of logits"),
-    ({"logit": LOGITS}, "holds no predictions: it has no column that is known; expected"),
+    ({"logit": LOGITS}, "holds no predictions: it has logit; expected logits, probs, top"),
     ({"logits": LOGITS, "index": ROW, "id": np.full(20, "a")}, "holds both index and id"),
     ({"logits": LOGITS, "index": np.arange(19)}, "has columns of different lengths: index 19, logits 20"),
     ({"logits": LOGITS, "id": np.array(["a"] * 20, object)}, "has id of object; expected text of a fixed width"),
@@ -276,7 +281,11 @@ def test_a_pickled_array_is_never_run(data, sets, tmp_path):
 
 def test_csv_files(data, tmp_path):
     for text, says in {
-        "set_id;top1\nclean;1\n": "holds no predictions: it has no column that is known",
+        "set_id;top1\nclean;1\n": "has ';' between its columns; expected commas",
+        "set_id\ttop1\n": "has '\\t' between its columns; expected commas",
+        "": "holds no predictions: it has no column; expected logits",
+        "name,value\n": "holds no predictions: it has name, value; expected logits",
+        "set_id,top0,top1\n": "has columns such as top0, and none with the name top2; expected top1, ...",
         "set_id,top1,top1\n": "names the column 'top1' twice",
         "set_id,logit_1\n": "has columns such as logit_1, and none with the name logit_0",
         "set_id,top1\nclean,1\nclean\n": "has 1 cells in line 3; its first line has 2",

@@ -105,7 +105,9 @@ def test_lines_of_charts_lie_where_their_table_says(everything):
 def test_every_figure_has_its_section_with_a_table(everything):
     page, scores = everything
     sections, models = {node.attributes["id"]: node for node in page.all("section")}, [one.model for one in scores]
-    names = "heat summary maude severity profiles two-factor orders fragile style sets panels failures notes made"
+    names = (
+        "heat summary maude over-sets severity profiles two-factor orders fragile style sets panels failures notes made"
+    )
     assert list(sections) == names.split()
     for name in ("severity", "profiles", "two-factor", "fragile"):
         assert [item.text for item in sections[name].one("ul", class_="legend").all("li")] == models
@@ -130,6 +132,7 @@ def test_quadrants_and_orders_are_as_their_tables(everything):
     for one in scores:
         assert f"{one.model} at {one.two_factor.cv_percent:.2f} and" in chart.one("svg").attributes["aria-label"]
         stages, effects = tables(section(page, "orders"))[one.model]
+        assert stages[1:] == [row[0] for row in effects] == sorted(stages[1:])
         cells = {(row[0], stage): cell for row in effects for stage, cell in zip(stages[1:], row[1:], strict=True)}
         for effect in one.two_factor.order_effects:
             first, second = effect.first.split("+")
