@@ -60,8 +60,8 @@ def plural(count: int, name: str) -> str:
 
     Examples
     --------
-    >>> plural(1, "set"), plural(3, "set"), plural(2, "box")
-    ('1 set', '3 sets', '2 boxes')
+    >>> plural(1, "set"), plural(3, "set"), plural(2, "class")
+    ('1 set', '3 sets', '2 classes')
     """
-    ending = "" if count == 1 else "es" if name.endswith("x") else "s"
+    ending = "" if count == 1 else "es" if name.endswith(("s", "x")) else "s"
     return f"{count} {name}{ending}"

@@ -301,8 +301,8 @@ def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[
         raise ParameterError(
             f"{' and '.join(given)} can be given only with a corruption that follows a model: {', '.join(needing)}."
         )
-    if isinstance(surrogate, (str, Path)):
-        from .models.surrogate import load_surrogate
+    if surrogate is not None:
+        from .models.surrogate import given_surrogate
 
-        given["surrogate"] = load_surrogate(surrogate)
+        given["surrogate"] = given_surrogate(surrogate)
     return given

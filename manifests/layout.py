@@ -112,6 +112,11 @@ def is_own(path: str) -> bool:
     return path.partition("/")[0].casefold() in _OWN_FOLDED
 
 
+def holds_region_table(manifest: Manifest) -> bool:
+    """Return whether its samples are whole images, and regions.jsonl has the regions that it is of."""
+    return any(file.path == REGIONS for file in manifest.files)
+
+
 def own_names(manifest: Manifest) -> bool:
     """Return whether the images keep the paths that they have in their source."""
     return any(view.get("own_names") for view in manifest.views)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import IncompleteBuild, VerificationError, first_few, listed
+from ..errors import IncompleteBuild, ParameterError, VerificationError, first_few, listed
 from .disk.listing import read_small
-from .disk.remote import data_folder
-from .layout import MANIFEST, STREAM, UNPACK_STATE, is_begun
+from .disk.remote import data_folder, local_folder
+from .layout import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import record_or_mistakes
 from .records.report import Problem
@@ -105,3 +106,19 @@ def load_manifest(directory: Path | str) -> Manifest:
     if data.kind == "incomplete":
         raise IncompleteBuild(data.detail)
     raise VerificationError(f"{directory / MANIFEST} {data.detail}.")
+
+
+def result_path(path: str | os.PathLike[str], *, is_page: bool = False) -> Path:
+    """Return where results go on a disk.
+
+    StoreError: as `local_folder`. ParameterError: it lies in a data set, or a page is not called as one.
+    """
+    place = local_folder(path, "results are written to")
+    for folder in (place.resolve(), *place.resolve().parents):
+        if (folder / MANIFEST).is_file() and (folder / SAMPLES).is_file():
+            raise ParameterError(
+                f"{place} is or lies in the data set {folder}, which would no longer verify. Choose another --out."
+            )
+    if is_page and place.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{place} is no name of a page. Choose an --out that ends in .html.")
+    return place

@@ -16,6 +16,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ..quantities import plural, size
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -88,5 +90,6 @@ def _environment(package: str) -> Environment:
         f"default-src 'none'; img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
+    environment.filters.update(plural=plural, size=size)
     environment.globals.update(style=Markup(style), script=Markup(script), policy=policy)
     return environment

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
@@ -113,7 +114,7 @@ def compare(
     if reference is not None and point is None:
         notes.insert(0, "The reference point is not used: no model has two-factor scores.")
     if out is not None:
-        folder = Path(out)
+        folder = result_path(out)
         drawn = write_plots(entries, point, folder / PLOTS) if plots else []
         texts = {PAGE: _page(entries, made, notes, drawn)}
         for table in made:

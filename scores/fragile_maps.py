@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..pages.sheets.sheet import SheetLine, sheet
 from .fragile import counts_top5, crop_places, flips, has_shrunk, is_right
@@ -156,20 +157,20 @@ def write_maps(
             f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions "
             "with --store images."
         )
-    files, found = [], list[list[Any]]()
+    folder, files, found = result_path(folder), [], list[list[Any]]()
     for source in list(rows)[:images]:
         of_both = []
         for model in [outcomes, others] if others else [outcomes]:
             places, outcome = _regions(data, model, rows[source])
             of_both.append(_maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist()))
-        file = inside(Path(folder), f"{source}.png")
+        file = inside(folder, f"{source}.png")
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, picture(*of_both))
         files.append(file)
         if others:
             found += [[source, a.side, *overlap(a, b).values()] for a, b in zip(*of_both, strict=True)]
     if others:
-        write_atomic(Path(folder) / "overlap.csv", _overlaps(found).csv().encode())
+        write_atomic(folder / "overlap.csv", _overlaps(found).csv().encode())
     return files
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError, ParameterError, PredictionError
 from ..files import open_regular
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
@@ -111,6 +112,8 @@ def predict(
         The model cannot be loaded, knows too few of the clean images, or does not fit the images or classes.
     PredictionError
         The folder holds predictions of something else.
+    ParameterError
+        It lies in a data set; or no kind is called so.
     UnknownCorruption, IncompleteBuild, VerificationError
         No set fits `sets`; the data set is not finished, or damaged.
     """
@@ -118,6 +121,7 @@ def predict(
         raise ParameterError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
     started = time.monotonic()
     tell = progress_function(progress)
+    folder = result_path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)
@@ -127,7 +131,6 @@ def predict(
         places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
         shown = _stacked([clean.image(place) for place in places], clean.id, 0, loaded)
         loaded.check_accuracy(shown, clean.labels[places])
-    folder = Path(out)
     _begin(folder, loaded, data, kind)
     total, done, made = sum(len(data[name]) for name in chosen), 0, 0
     accuracy, kept = dict[str, float](), list[str]()
@@ -154,22 +157,22 @@ def predict(
 
 
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
-    if not isinstance(model, (str, Path)):
-        return model
-    from ..corruptions.models.surrogate import load_surrogate
+    from ..corruptions.models.surrogate import given_surrogate
 
+    loaded = given_surrogate(model, device=device, batch=batch)
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return replace(load_surrogate(model, device=device, batch=batch), threads=processors)
+    return loaded if loaded is model else replace(loaded, threads=processors)
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
     """Write predictions.json, or find that the one that is there says the same."""
     record = model.record()
+    made_by = {key: record[key] for key in ("factory", "arguments") if key in record}
     head = {"model": model.name, "digest": data.digest, "kind": kind}
-    head |= {key: record[key] for key in ("weights", "input", "outputs", "classes")}
+    head |= made_by | {key: record[key] for key in ("weights", "input", "outputs", "classes")}
     path = folder / HEAD
     if path.exists():
-        there = read_head(path)
+        there = made_by | read_head(path)  # older releases did not write these
         if there == head:
             return
         other = [

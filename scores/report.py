@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..pages.charts import legend_mark
@@ -56,7 +57,7 @@ class Report:
     digest: str
     """Of the data set."""
     sections: tuple[str, ...]
-    """Their headings, of those that the scores had something for."""
+    """The headings of those that the scores had something for; what the page says beside them is not listed."""
     pictures: int
     bytes: int
 
@@ -102,7 +103,7 @@ def report(
         Lists every file that is no scores file, scores of another data set, models that are there twice, and
         predictions that are not those of a model.
     ParameterError
-        There is no sample `sample`.
+        There is no sample `sample`; `out` lies in a data set, or does not end in .html.
     IncompleteBuild, VerificationError
         The data set is not finished, or damaged.
 
@@ -110,7 +111,7 @@ def report(
     -----
     The same data set, scores and predictions give the same bytes, with the same release of corruptset and Pillow.
     """
-    tell = progress_function(progress)
+    file, tell = result_path(out, is_page=True), progress_function(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
@@ -155,7 +156,6 @@ def report(
         if words <= WORDS:
             break
     written = page(encoded(images, MOST_BYTES - words - WRAPPER * len(images)))
-    file = Path(out)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(file, written)
     headings = tuple(section.heading for section in shown)

@@ -15,6 +15,7 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from ..errors import ScoreError, first_few, mistakes, suggest
 from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
 from .formulas import rb_index
@@ -164,7 +165,7 @@ def score_table(
         )
     scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=found, notes=notes)
     if out is not None:
-        folder = Path(out)
+        folder = result_path(out)
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(scores.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
         write_atomic(folder / "score-table.json", text.encode(), b"\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import ScoreError, listed
 from ..files import read_regular, reason
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.manifest_file import result_path
 from ..manifests.records.parsing import record_or_mistakes
 from .records import Scores
 
@@ -48,6 +49,7 @@ def load_scores(path: str | Path) -> Scores:
 
 def write_scores(scores: Scores, folder: Path) -> None:
     """Write ``scores.json`` and ``sets.csv`` into a folder, which is made where it is not there."""
+    result_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / SCORES, scores_bytes(scores))
     table = io.StringIO()

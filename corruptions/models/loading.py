@@ -175,7 +175,9 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
         ) from None
     except Exception as e:
         kind = "safetensors" if name.endswith(".safetensors") else "torch.save"
-        raise ModelError(f"The weights {name} cannot be read as a file of {kind}: {first_line(e)}.") from None
+        raise ModelError(
+            f"The weights {name} cannot be read as a file of {kind}: {fault(e)}. Save or download the state dict again."
+        ) from None
     for key in NESTED:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]

@@ -68,6 +68,8 @@ class ModelInput(_Table):
                 raise ValueError(
                     f"{key} has {got} value{'s' * (got != 1)}; {self.channels} has {count} channel{'s' * (count != 1)}"
                 )
+        if any(abs(mean) > 1 for mean in self.mean):
+            raise ValueError("mean is beyond -1..1; pixels are divided by 255 first: divide mean and std by 255")
         return self
 
 

@@ -284,3 +284,16 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> 
             "one for each output."
         )
     return replace(loaded, outputs=count)
+
+
+def given_surrogate(given: Any, **options: Any) -> Surrogate:
+    """Return a model that is given as its file or as itself; `options` are those of `load_surrogate`."""
+    if isinstance(given, (str, Path)):
+        return load_surrogate(given, **options)
+    if not hasattr(given, "running"):
+        raise ModelError(
+            f"The model is a {type(given).__name__}; expected a model file (docs/models.md says how it is written), or "
+            "what load_surrogate returns."
+        )
+    model: Surrogate = given
+    return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...manifests.layout import moved_content
+from ...manifests.layout import holds_region_table, moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render
@@ -67,6 +67,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "clean": pictures.clean(),
         "loaders": fitting_loaders(manifest, pictures.records, pictures.shape),
         "regions": region_pictures(data),
+        "has_region_table": holds_region_table(manifest),
         "aimed": aimed_rows(blocks, page.records),
         "about_metrics": about_metrics(manifest),
         "odd": _odd(manifest, page.without_picture),

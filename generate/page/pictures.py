@@ -12,7 +12,7 @@ from PIL import Image
 
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import REGIONS, SAMPLES
+from ...manifests.layout import REGIONS, SAMPLES, holds_region_table
 from ...manifests.reader import DataSet
 from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
@@ -147,7 +147,7 @@ def region_pictures(data: DataSet) -> list[Picture]:
 
 def _crops_of_first(data: DataSet) -> Crops | None:
     """Return the regions of the first image; the rows of other images are not read."""
-    if any(file.path == REGIONS for file in data.manifest.files):
+    if holds_region_table(data.manifest):
         rows = read_jsonl(data.record_file(REGIONS), RegionRow)
         first = next(rows)
         return CutCrops(

@@ -11,8 +11,8 @@ from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.listing import plain_file
-from ...manifests.disk.remote import local_folder
 from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
+from ...manifests.manifest_file import result_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
@@ -87,12 +87,16 @@ def page(
         The source cannot be read, or is another one.
     StoreError
         A URL is given for a local folder.
+    ParameterError
+        `out` lies in a data set, or does not end in .html.
     BuildError
         The data set is a part of one, is being extended, or has a page that the source was needed for.
     MachineError
         The file cannot be written.
     """
-    local_folder(directory if out is None else out, "pages are written to")
+    file = None
+    if out is not None and Path(out).absolute() != (Path(directory) / PAGE).absolute():
+        file = result_path(out, is_page=True)
     data = DataSet(directory)
     root = data.path
     if (root / PARTIAL).exists():
@@ -100,13 +104,14 @@ def page(
     clean_of = clean_images(data, RemakeOptions(source=source, **options))
     progress_function(progress)("drawing", 0, 0)
     has_clean = clean_of is not None or "clean" in data
-    if out is not None:
+    if file is not None:
         text = build_page(data, clean_of)
         try:
-            write_atomic(Path(out), text)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(file, text)
         except OSError as e:
-            raise MachineError(f"{out} cannot be written: {reason(e)}.") from e
-        return PageMade(Path(out), data.digest, len(text), has_clean)
+            raise MachineError(f"{file} cannot be written: {reason(e)}.") from e
+        return PageMade(file, data.digest, len(text), has_clean)
     recorded = {file.path: file.sha256 for file in data.manifest.files}.get(PAGE)
     if not has_clean and plain_file(root, PAGE) and sha256_file(root / PAGE) == recorded:
         raise BuildError(

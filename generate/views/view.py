@@ -18,7 +18,7 @@ from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError
 from ...manifests.images.pictures import FORMATS, own_path
-from ...manifests.layout import set_path
+from ...manifests.layout import holds_region_table, set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
@@ -68,6 +68,11 @@ class View:
 
     def __init__(self, layout: Layout, contents: ViewContents, options: ViewOptions) -> None:
         samples = contents.samples
+        if contents.manifest is not None and holds_region_table(contents.manifest):
+            raise BuildError(
+                f"{contents.name} holds its regions as a table: a view would be of its whole images. Build it with its "
+                "images: RECIPE?store=images."
+            )
         if any(sample.region is not None for sample in samples):
             refuse_regions(layout)
         _refuse_unused(layout, contents, options)

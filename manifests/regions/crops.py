@@ -15,7 +15,7 @@ from PIL import Image
 from ...errors import UnknownCorruption, VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import picture_of
-from ..layout import REGIONS
+from ..layout import holds_region_table
 from ..records.models import Manifest, RegionRecord, RegionRow, SampleRecord
 from .grids import regions_of
 
@@ -173,7 +173,7 @@ class RegionIndex:
         for sample in samples:
             self._samples[sample.id if sample.region is None else sample.region.source].append(sample)
         self._rows: dict[str, list[RegionRow]] = defaultdict(list)
-        if any(file.path == REGIONS for file in manifest.files):
+        if holds_region_table(manifest):
             for row in read_jsonl(rows, RegionRow):
                 self._rows[row.sample].append(row)
 

@@ -19,4 +19,4 @@ def test_elsewhere_and_as_json(built, run, tmp_path):
     assert (answer["ok"], answer["clean"], answer["bytes"]) == (True, False, (tmp_path / "page.html").stat().st_size)
     assert not (built / "index.html").exists()
     assert "no clean images" in run.ok("page --out page.html", built).out
-    run.refused("nowhere/page.html cannot be written", "page --out nowhere/page.html", built, code=3)
+    run.refused("page.html/page.html cannot be written", "page --out page.html/page.html", built, code=3)

@@ -13,7 +13,7 @@ from corruptset.corruptions.adversarial.pgd import Ball, iterates
 from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.stages import chain_keys, resolve_stage
-from corruptset.errors import ParameterError
+from corruptset.errors import ModelError, ParameterError
 from pictures import numbers, painted
 
 
@@ -154,6 +154,8 @@ def test_what_is_missing_or_too_much_is_said():
     ):
         with pytest.raises(ParameterError, match=re.escape(says)):
             corruptset.corrupt(painted(20, 20), name, **options)
+    with pytest.raises(ModelError, match="The model is a object; expected a model file"):
+        corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), surrogate=object()))
     with pytest.raises(ParameterError, match=r"labels is \[1, 2\].*or labels, 3 whole numbers, one for each image"):
         corruptset.corrupt(batch(), "pgd", severity=1, **given(batch(), labels=[1, 2]))
 

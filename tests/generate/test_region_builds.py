@@ -114,11 +114,13 @@ def test_a_release_without_pixels_gives_it_back(table, photos, tmp_path, files):
     assert files(made_again.built.directory) == files(table.directory)
 
 
-def test_views_that_take_regions_and_views_of_whole_images(made, photos, recipes, tmp_path):
+def test_views_that_take_regions_and_views_of_whole_images(made, table, photos, recipes, tmp_path):
     whole = "The view {} is of whole images.*Views that take regions: imagenet-c, tiny-imagenet-c, webd"
     for view in ("cifar-c", "imagenet-c-5k"):
         with pytest.raises(BuildError, match=whole.format(view)):
             export(view, made.directory, tmp_path)
+    with pytest.raises(BuildError, match=r"holds its regions as a table.*store=images"):
+        export("webdataset", table.directory, tmp_path)
     with pytest.raises(BuildError, match=whole.format("cifar-c")):
         corruptset.plan(recipes["photos"], f"folder:{photos}", view="cifar-c")
     assert not list(tmp_path.iterdir())

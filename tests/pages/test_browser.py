@@ -221,3 +221,16 @@ def test_print_shows_everything_and_no_buttons(visit):
     page.emulate_media(media="print")
     assert (are_shown(page, ".panel"), are_shown(page, "button")) == ({True}, {False})
     assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
+    assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
+
+
+def test_nothing_of_a_grid_is_cut_off_on_narrow_paper_and_no_caption_or_value_runs_over(visit):
+    page = visit("grid", viewport={"width": 200, "height": 800})
+    fits = "[...document.querySelectorAll('{}')].every(n => n.scrollWidth <= n.parentNode.clientWidth)"
+    assert page.evaluate(fits.format(".matrix figcaption"))
+    assert not page.evaluate(fits.format(".matrix"))
+    page.emulate_media(media="print")
+    assert page.evaluate(fits.format(".matrix"))
+    page = visit("plain", viewport={"width": 360, "height": 800})
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert max(page.evaluate("[...document.querySelectorAll('#sets-contrast td')].map(n => n.clientHeight)")) < 40

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
+from typing import ClassVar
 
 import layouts
 import numpy as np
@@ -25,6 +26,7 @@ class Model(Linear):
 
     name, size, channels, batch = "stand-in", (32, 32), 3, 7
     least_accuracy = 0.0
+    arguments: ClassVar = {}
 
     def __init__(self, **changes):
         super().__init__(32, 32, 3)
@@ -37,6 +39,7 @@ class Model(Linear):
 
     def record(self):
         known = {"input": {"size": [32, 32]}, "outputs": "logits", "classes": "index", "torch": "9"}
+        known |= {"factory": "nets:stand_in", "arguments": self.arguments}
         return {"weights": f"sha256:{self.name}", **known}
 
     def for_classes(self, folders):
@@ -152,7 +155,14 @@ def test_a_folder_of_other_predictions_is_refused(directory, shared, tmp_path):
     refused(f"{out} holds other predictions: {weights}", model=Model(name="another"))
     refused(f"digest '{digests[0]}' in place of '{digests[1]}'", other)
     refused("kind 'logits' in place of 'top'", kind="top")
+    deeper = Model(arguments={"depth": 3})
+    refused("arguments {} in place of {'depth': 3}", model=deeper)
     assert layouts.files_of(out) == before
+    # a folder of a release that did not write them goes on
+    head = json.loads((out / "predictions.json").read_text())
+    del head["factory"], head["arguments"]
+    (out / "predictions.json").write_text(json.dumps(head))
+    assert corruptset.predict(directory, deeper, out, sets=["clean"]).kept == ("clean",)
     (out / "predictions.json").write_text("{")
     refused("predictions.json is not JSON")
     (out / "predictions.json").unlink()
@@ -165,6 +175,8 @@ def test_sets_are_chosen_by_id_alias_and_pattern(directory, tmp_path):
     none = tmp_path / "q"
     with pytest.raises(UnknownCorruption, match=r"'brightnes/1' matches no set of .*Did you mean 'brightness/1'\?"):
         corruptset.predict(directory, Model(), none, sets=["clean", "brightnes/1"])
+    with pytest.raises(ModelError, match="The model is a dict; expected a model file"):
+        corruptset.predict(directory, {}, none)
     with pytest.raises(ParameterError, match="kind is 'best'; expected one of logits, probs, top, rank"):
         corruptset.predict(directory, Model(), none, kind="best")
     assert not none.exists()

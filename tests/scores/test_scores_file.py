@@ -8,12 +8,13 @@ import shutil
 from pathlib import Path
 
 import jsonschema
+import layouts
 import made_scores
 import pytest
 import unbuilt
 
 import corruptset
-from corruptset.errors import ScoreError
+from corruptset.errors import ParameterError, ScoreError
 from corruptset.manifests.records.parsing import record_or_mistakes
 from corruptset.manifests.records.schema import schema_bytes
 from corruptset.scores.records import OrderEffect
@@ -45,6 +46,22 @@ def test_what_is_read_is_what_was_written(folder, tmp_path):
     lines = (folder / "scores.json").read_text("utf-8").splitlines()
     resampled = sum(line.startswith('   "') and line.count(",") >= 999 for line in lines)
     assert resampled == len(scores.resamples.values)
+
+
+def test_results_never_go_into_a_data_set(folder, tmp_path):
+    data = unbuilt.data_set(tmp_path, "two-factor-69")
+    before = layouts.files_of(tmp_path)
+    for call, says in (
+        (lambda: corruptset.predict(data, "no.toml", data.path), "lies in the data set"),
+        (lambda: corruptset.score(data, unbuilt.made_up(data), out=data.path / "scores"), "lies in the data set"),
+        (lambda: corruptset.score_table({"clean": {"AP": 0.4}}, out=data.path), "lies in the data set"),
+        (lambda: corruptset.compare([folder], data.path), "lies in the data set"),
+        (lambda: corruptset.report(data, [folder], data.path / "r.html"), "lies in the data set"),
+        (lambda: corruptset.report(data, [folder], folder / "scores.json"), r"ends in \.html"),
+    ):
+        with pytest.raises(ParameterError, match=says):
+            call()
+    assert layouts.files_of(tmp_path) == before
 
 
 def test_the_schema_is_that_of_the_models_and_holds(folder):

@@ -75,6 +75,7 @@ def test_weights_that_are_code_or_none_or_of_another_architecture_are_refused_an
         (network, "hold more than tensors (small_nets.Smooth), which could run code"),
         (b"", "cannot be read as a file of torch.save"),
         (b"PK\x03\x04 and so on", "cannot be read"),
+        (b"hello world", "cannot be read as a file of torch.save: KeyError: 101. Save or download"),
         ([1, 2], "hold a list; expected a state dict"),
         ({"epoch": 3, "lr": 1}, "hold a dict of 'epoch', 'lr'; expected"),
     ):

@@ -83,6 +83,12 @@ GREY = 'channels = "grey"'
 MISTAKES = [
     (GOOD, 'channels = "rgb"', GREY, "input: mean has 3 values; grey has 1 channel"),
     (GOOD, "std = [0.229, 0.224, 0.225]", "std = 0.2", "input: std has 1 value; rgb has 3 channels"),
+    (
+        GOOD,
+        "0.485",
+        "123.7",
+        "mean is beyond -1..1; pixels are divided by 255 first: divide mean and std by 255",
+    ),
     (GOOD, "size = 224", "size = 4", "input, size, item 1 is 4; expected a number from 8 upwards"),
     (GOOD, 'weights = "resnet50.safetensors"', "", "weights is missing: the file of the factory's state dict"),
     (GOOD, ".safetensors", ".onnx", "weights is 'resnet50.onnx'; expected a file that ends in one of .safetensors, "),

@@ -110,10 +110,18 @@ def test_a_grid_has_both_orders_and_levels_are_a_row_of_five_with_the_curve_of_a
 
 
 def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
-    for built in (made, table):
-        alts = [n.attributes["alt"] for n in page_of(built.directory).one("section", id="regions").all("img")]
+    for built, says in (made, "Each sample is a region of an image."), (table, "The samples are whole images; "):
+        page = page_of(built.directory)
+        regions, load = page.one("section", id="regions"), page.one("section", id="load")
+        assert says in regions.text
+        assert "gives the crops of the image ID" in load.text
+        assert ("webdataset" in load.text) == (built is made)
+        alts = [n.attributes["alt"] for n in regions.all("img")]
         for words in ("eight neighbours", "nine regions inside"):
             assert any(words in alt for alt in alts)
+    # the table is of few clean images alone
+    assert re.search(r": 1 set of \d+ samples in 2 classes, \d+ images, [\d.]+ kB", page.one("header").text)
+    assert "Corruptions" not in page.one("section", id="made").text
 
 
 def test_what_is_odd_is_said(opened: DataSet, shared: layouts.Shared) -> None:

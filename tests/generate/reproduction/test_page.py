@@ -12,7 +12,7 @@ import pytest
 from packs import archive_paths, packed
 
 import corruptset
-from corruptset.errors import BuildError, IncompleteBuild, SourceError, VerificationError
+from corruptset.errors import BuildError, IncompleteBuild, ParameterError, SourceError, VerificationError
 from corruptset.generate.build import build
 from corruptset.generate.reproduction.page import page
 from corruptset.manifests.layout import PAGE
@@ -46,8 +46,16 @@ def test_it_is_a_file_of_the_data_set_and_the_same_made_again_or_later(
     done = page(copied, source=source)
     assert (done.clean, done.bytes, done.digest) == (True, len(before[PAGE]), data.digest)
     # elsewhere, the data set stays
-    done = page(copied, out=tmp_path / "page.html")
-    assert (done.clean, done.bytes) == (False, (tmp_path / "page.html").stat().st_size)
+    done = page(copied, out=tmp_path / "new/page.html")
+    assert (done.clean, done.bytes) == (False, (tmp_path / "new/page.html").stat().st_size)
+    for out, says in (
+        (copied / "manifest.json", f"lies in the data set {copied}"),
+        (copied / "new/page.html", f"lies in the data set {copied}"),
+        (tmp_path / "photo.png", "ends in .html"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(says)):
+            page(copied, out=out)
+    page(copied, source=source, out=copied / PAGE)
     assert layouts.files_of(copied) == before
     bare = shutil.copytree(shared.build(crops={"classes": 2}, **OPTIONS), tmp_path / "bare")
     assert not (bare / PAGE).exists()

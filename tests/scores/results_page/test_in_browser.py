@@ -23,7 +23,7 @@ def browser():
 def reports(shared, tmp_path_factory):
     """A page with something of everything, and one with the images that flip."""
     data, folder = build(shared), tmp_path_factory.mktemp("reports")
-    names = enumerate(["net-a", "<b>net-b</b>", "net-c"])
+    names = enumerate(["net-a", "<b>net-b</b>", "vit_large_patch14_clip_224.openai_ft_in12k_in1k"])
     made = made_scores.valid(*(made_scores.small(n, name) | {"digest": data.digest} for n, name in names))
     few = [name for name in data if name == "clean" or name.startswith("brightness")]
     predictions = [made_up(data, seed, name) for seed, name in enumerate(("net-a", "net-b"))]
@@ -68,6 +68,15 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(visit, name, sch
         assert page.evaluate(stroke) == {"light": "rgb(0, 114, 178)", "dark": "rgb(108, 184, 240)"}[scheme]
         dashes = "getComputedStyle(document.querySelector('.curve .line.m1')).strokeDasharray"
         assert page.evaluate(dashes) != "none"
+
+
+def test_numbers_stand_beside_a_long_name_on_a_phone_and_on_paper(visit):
+    page = visit("everything", viewport={"width": 360, "height": 800})
+    assert page.evaluate("document.querySelector('#summary tbody tr:last-child td').offsetLeft") < 200
+    assert page.evaluate("(n => n.clientWidth / n.viewBox.baseVal.width)(document.querySelector('.bars'))") > 0.95
+    unfolded(page).emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
 
 
 def column(page, table, place):
