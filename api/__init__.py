@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import errors as errors
     from .corruptions.call import corrupt as corrupt
     from .corruptions.models.surrogate import load_surrogate as load_surrogate
     from .corruptions.plugins import load_plugin as load_plugin
@@ -100,6 +101,8 @@ if not TYPE_CHECKING:  # else every misspelt name would pass as Any
             from importlib.metadata import version
 
             return version("corruptset")
+        if name == "errors":
+            return importlib.import_module(".errors", __name__)
         if name in _HOMES:
             found = _found(_HOMES[name], name)
             return _supply(found, _SUPPLIED[name]) if name in _SUPPLIED else found

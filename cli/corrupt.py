@@ -92,7 +92,8 @@ def corrupt(
         load_plugins(plugins)
     parameters = parse_parameters(param)
     if frost_textures is not None:
-        parameters["textures"] = _textures(frost_textures, name)
+        _refuse_textures(name)
+        parameters["textures"] = frost_textures
     target = out or default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
     from ..corruptions.call import corrupt as run
@@ -122,14 +123,12 @@ def corrupt(
     put_done({"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result)})
 
 
-def _textures(folder: Path, name: str) -> Any:
-    """Return a user's own textures for frost, the one corruption that takes them."""
+def _refuse_textures(name: str) -> None:
+    """Raise for a corruption that takes no textures: frost alone does."""
     from ..corruptions.registry import corruption_names, get_corruption
-    from ..corruptions.weather.textures import load_textures
 
     if name not in corruption_names() or "textures" not in get_corruption(name).resources:
         raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
-    return load_textures(folder)
 
 
 def default_name(image: str, name: str, severity: float | None) -> Path:

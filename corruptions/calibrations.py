@@ -80,10 +80,11 @@ class Calibration:
             )
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
+            span = f"a whole number from {min(rows)} to {max(rows)}, or one between with at most two decimals, such as"
+            expected = f"{span} 2.25" if len(rows) > 1 else f"{max(rows)}, its only one"
             raise ParameterError(
-                f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}, or "
-                "one between with at most two decimals, such as 2.25. Severity 0 is the clean image: leave the stage "
-                "out."
+                f"{corruption}: severity is {severity!r}; expected {expected}. Severity 0 is the clean image: leave "
+                "the stage out."
             )
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import as_list, check_word
 from ..errors import ParameterError
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
@@ -182,8 +183,9 @@ def resolve(
     """
     named = for_shape(*shape) if calibration is None else calibration
     call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
-    # a file may change, and an array or a list can be changed
-    if isinstance(name, str) and isinstance(named, str) and not named.endswith(".toml"):
+    # a file or a folder may change, and an array or a list can be changed
+    in_files = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
+    if isinstance(name, str) and not in_files:
         try:
             return _remembered(*call.args, **call.keywords)
         except TypeError:  # not hashable
@@ -206,14 +208,17 @@ def _resolved(
     **parameters: Any,
 ) -> ResolvedChain:
     for what, value, known in (("scale", scale, SCALES), ("coupling", coupling, COUPLINGS)):
-        if value not in known:
-            raise ParameterError(f"{what} is {value!r}; expected one of {', '.join(known)}.")
+        check_word(what, value, known)
     table = replace(fitting(named) if fits else get_calibration(named), ladder=check_ladder(ladder))
     draws, resources = dict[str, Any](), dict[str, Any]()
     if isinstance(name, str) and name.isidentifier() and name != "clean":
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
         resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
+        if name == "frost" and resources.get("textures") is not None:
+            from .weather.textures import given_textures
+
+            resources["textures"] = given_textures(resources["textures"])
         chain = _stage(table, name, severity, level, parameters)
     else:
         if not isinstance(name, Sequence):
@@ -254,8 +259,14 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         return (item,)
     if isinstance(item, str) and "+" not in item and item != "clean":
         return parse_chain(item, table)
-    if isinstance(item, Mapping) and {"corruption"} <= set(item) <= {*Stage.__annotations__} - {"tabled"}:
-        name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
+    fields = {*Stage.__annotations__} - {"tabled"}
+    if (
+        isinstance(item, Mapping)
+        and {*item} <= fields
+        and isinstance(name := item.get("corruption"), str)
+        and isinstance(parameters := item.get("parameters") or {}, Mapping)
+    ):
+        severity = item.get("severity")
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
         if severity is not None and parameters and parameters == table.row(name, severity).parameters:
             parameters = {}
@@ -269,7 +280,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
 
 def check_ids(key: str | Sequence[str], count: int) -> list[str]:
     """Return the ids that a call gives its images, or raise `ParameterError`."""
-    ids = [key] if isinstance(key, str) or not isinstance(key, Sequence) else list(key)
+    ids = as_list(key)
     if any(not isinstance(i, str) for i in ids):
         raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
     if len(ids) != count:

@@ -78,7 +78,10 @@ def sample_key(sample_id: str) -> np.uint64:
     '0xc14dcbdf3e3db02'
     """
     # canonical JSON writes a string as json does, whose function for it takes a tenth of the time
-    return np.uint64(_hash64(encode_basestring(sample_id).encode()))
+    try:
+        return np.uint64(_hash64(encode_basestring(sample_id).encode()))
+    except UnicodeEncodeError:
+        raise ParameterError(f"key is {sample_id!r}, which UTF-8 cannot write; expected another text.") from None
 
 
 def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import foreign
+from ..arguments import as_list
 from ..errors import CorruptsetError, PluginError, suggest
 from ..files import NUL
 from ..foreign import Foreign, described
@@ -108,9 +109,9 @@ def load_plugin(name: str | Path) -> Plugin:
     return before
 
 
-def load_plugins(names: Iterable[str | Path]) -> tuple[Plugin, ...]:
-    """Load several plugins."""
-    return tuple(load_plugin(name) for name in names)
+def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]:
+    """Load one plugin or several."""
+    return tuple(load_plugin(name) for name in as_list(names))
 
 
 @functools.cache

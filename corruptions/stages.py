@@ -17,7 +17,7 @@ from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, calibrations_of
 from .image_mistakes import no_array, no_image
 from .keys import stage_key
-from .registry import Corruption, Images, corruption_names, get_corruption
+from .registry import Corruption, Images, corruption_names, get_corruption, is_corruption
 from .rows import severity_number, severity_text
 
 Scale = Literal["none", "side"]
@@ -152,10 +152,17 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
         link = _STAGE.fullmatch(part)
         if link is None or (link["sign"] == "/" and len(parts) > 1):
             whole = "" if part == text else f" in {text!r}"
+            name = re.sub("[/-][0-9.p]*$", "", part)
+            if is_corruption(name):
+                kind = "severity" if get_corruption(name).gradual is None else "level"
+                raise ParameterError(
+                    f"{part!r}{whole} is no stage: expected its {kind} too, '{name}-3', or in a list of stages "
+                    f"[('{name}', 3)]."
+                )
+            hint = " Leave it out." if part == "clean" else suggest(name, corruption_names())
             raise UnknownCorruption(
                 f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{suggest(re.sub('[/-][0-9.p]*$', '', part), corruption_names())} `corruptset list` names all "
-                "corruptions."
+                f"{hint} `corruptset list` names all corruptions."
             )
         number = severity_number(float(link["number"].replace("p", ".")))
         if not absent(link["name"], number):

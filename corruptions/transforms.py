@@ -5,15 +5,18 @@ Corruptions as callables, for images of a model that trains or is evaluated.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import as_list
 from ..errors import ParameterError, UnknownCorruption
 from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
 from .call import ResolvedChain, check_ids, resolve
@@ -31,7 +34,11 @@ _SHAPES: tuple[Shape, ...] = ((224, 224, 3), (64, 64, 3), (32, 32, 3), (28, 28, 
 class _Transform:
     """An image's corruption beside other inputs; it is what it was made with."""
 
-    _made_with: dict[str, Any]
+    def __init__(self, made_with: dict[str, Any]) -> None:
+        self._made_with = made_with
+        for name, value in made_with.items():
+            with suppress(TypeError):  # a generator, or an open file's array, cannot be copied
+                made_with[name] = copy.deepcopy(value)
 
     @overload
     def __call__(self, image: Image, /, *, key: str | int | Sequence[str] | None = None) -> Image: ...
@@ -64,9 +71,7 @@ class _Transform:
         ImageError, ParameterError
         """
         taken = take(image)
-        if key is not None:
-            key = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch))
-        out = self._apply(image, taken, key)
+        out = self._apply(image, taken, _ids(taken, key))
         return (out, *others) if others else out
 
     def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
@@ -133,7 +138,7 @@ class Corrupt(_Transform):
         **parameters: Any,
     ) -> None:
         options = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling, "seed": seed}
-        self._made_with = {"name": name, "severity": severity, "level": level, **options, **parameters}
+        super().__init__({"name": name, "severity": severity, "level": level, **options, **parameters})
         self._chains: dict[str | None, ResolvedChain] = {}
         problems: list[UnknownCorruption | ParameterError] = []
         # as for an image of each size that has a calibration of its own, until one has what the arguments name
@@ -222,14 +227,14 @@ class RandomCorrupt(_Transform):
     ) -> None:
         shared: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling}
         numbers = {"severities": _kept(severities), "levels": _kept(levels)}
-        self._made_with = {"names": names, **numbers, "p": p, "seed": seed, "epoch": epoch, **shared}
+        super().__init__({"names": names, **numbers, "p": p, "seed": seed, "epoch": epoch, **shared})
         if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p <= 1:
             raise ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1.")
         if not names or not isinstance(names, (str, Sequence)):
             raise ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow'].")
         shared["seed"] = _epoch_seed(check_seed(seed), epoch)
         self._choices: list[list[Corrupt]] = []
-        for item in [names] if isinstance(names, str) else names:
+        for item in as_list(self._made_with["names"]):
             which: list[dict[str, Any]] = [{}]
             if isinstance(item, str) and is_corruption(item):  # not a set id or a list of stages
                 plural = "severities" if get_corruption(item).gradual is None else "levels"
@@ -244,9 +249,12 @@ class RandomCorrupt(_Transform):
         """Return the same for another epoch, in which everything is drawn anew."""
         return RandomCorrupt(**{**self._made_with, "epoch": epoch})
 
-    def choice(self, image: Any, *, key: str | int | None = None) -> Corrupt | None:
+    def choice(self, image: Any, *, key: str | int | Sequence[str] | None = None) -> Corrupt | None:
         """Return what one image is corrupted by, or None where it stays as it is."""
-        return self._choice(_keys(take(image), None if key is None else [str(key)])[0])
+        taken = take(image)
+        if len(taken.batch) != 1:
+            raise ParameterError(f"choice is of one image; this is a batch of {len(taken.batch)}.")
+        return self._choice(_keys(taken, _ids(taken, key))[0])
 
     def _choice(self, key: np.uint64) -> Corrupt | None:
         # 2**64 numbers for each of three draws: a remainder of choices that are drawn more often is of no account
@@ -269,13 +277,19 @@ class RandomCorrupt(_Transform):
         return taken.give_back(np.concatenate(made))
 
 
+def _ids(taken: Taken, key: Any) -> list[str] | None:
+    if key is None:
+        return None
+    return check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch))
+
+
 def _keys(taken: Taken, ids: list[str] | None) -> NDArray[np.uint64]:
     return pixel_keys(taken.batch) if ids is None else sample_keys(ids)
 
 
 def _kept(numbers: Any) -> Any:
     """Return severities or levels as they are kept: in a sequence."""
-    return numbers if isinstance(numbers, Sequence) else list(numbers) if isinstance(numbers, Iterable) else [numbers]
+    return numbers if isinstance(numbers, Sequence) and not isinstance(numbers, str) else as_list(numbers)
 
 
 def _epoch_seed(seed: int, epoch: Any) -> int:

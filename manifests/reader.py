@@ -110,7 +110,8 @@ def open(
         "plugins": plugins,
     }
     if source is None:
-        if given := [name for name, value in options.items() if value is not None]:
+        unused = options | {"check": None if check == "first" else check}
+        if given := [name for name, value in unused.items() if value is not None]:
             raise ParameterError(
                 f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data')."
             )
@@ -234,6 +235,8 @@ class DataSet(Mapping[str, ImageSet]):
             return SetGroup(f"{corruption} of {self.manifest.name}", numbered)
         if corruption in self.absent:
             raise UnknownSet(self._why_absent(corruption))
+        if corruption in self._names:
+            raise UnknownSet(f"{corruption!r} is a set, not a corruption: it is data[{corruption!r}].")
         near = suggest(str(corruption), [*self._names, *sorted(self._alone)])
         raise UnknownSet(
             f"{self.name} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases."

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ..arguments import set_patterns
 from ..errors import UnknownSet, first_few, suggest
 
 
 def matching_sets(names: Mapping[str, Sequence[str]], globs: Sequence[str], where: Path | str) -> list[str]:
     """Return the ids of the sets that patterns fit, or one pattern, in their order.
 
-    UnknownSet: a pattern fits none.
+    UnknownSet: a pattern fits none. ParameterError: there is none.
 
     Examples
     --------
     >>> matching_sets({"clean": ["clean", "type 0"], "fog/1": ["fog/1"], "fog/2": ["fog/2"]}, ["fog/*", "type 0"], "a")
     ['clean', 'fog/1', 'fog/2']
     """
-    globs = [globs] if isinstance(globs, str) else globs
-    every = {name for group in names.values() for name in group}
+    globs, every = set_patterns(globs), {name for group in names.values() for name in group}
     if unfit := [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]:
         sets = f" It has {first_few(list(names))}."
         raise UnknownSet(

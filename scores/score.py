@@ -111,7 +111,7 @@ def score(
     if baseline not in (None, ALEXNET):
         needed = {name for ids in severity_curves(evaluation.records).values() for name in ids}
         needed |= {CLEAN} & predicted.outcomes.keys()
-        reference = error_curves(evaluated(read(baseline, sets=sorted(needed))))
+        reference = error_curves(evaluated(read(baseline, sets=sorted(needed) or None)))
     elif not (no_baseline := why_not_alexnet(data, condition)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)

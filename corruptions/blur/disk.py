@@ -74,6 +74,7 @@ def disk_kernel(radius: float, alias_sigma: float) -> NDArray[np.float32]:
 
 
 @functools.lru_cache(maxsize=64)
+@np.errstate(under="ignore")
 def make_disk(radius: float, alias_sigma: float) -> Disk:
     """Return the parts of a disk; one of a radius below 1 is one pixel."""
     half, p = window(radius)

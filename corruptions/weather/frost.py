@@ -135,9 +135,9 @@ def frost(
 ) -> Images:
     """Add a weighted crop of a picture of frost to the weighted image.
 
-    Which texture, and where the crop lies, are uniform. `textures` (a `TextureSet`) is what crops are taken from: by
-    default `default_textures`, which are never smaller than the image: for images beyond 448x704 pixels they are
-    enlarged.
+    Which texture, and where the crop lies, are uniform. `textures` is what crops are taken from (in a call also the
+    folder of them): by default `default_textures`, which are never smaller than the image: for images beyond 448x704
+    pixels they are enlarged.
 
     Raises
     ------

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...digests import digest_of
-from ...errors import SourceError, listed
+from ...errors import ParameterError, SourceError, listed
 from ...published_frost import PUBLISHED_FROST as PUBLISHED
 
 Texture = NDArray[np.uint8]
@@ -74,6 +76,18 @@ class TextureSet:
 
     def __reduce__(self) -> tuple[Callable[..., TextureSet], tuple[tuple[str, ...], tuple[str, ...]]]:
         return _reopened, (self.origin, self.sha256)
+
+
+def given_textures(given: Any) -> TextureSet:
+    """Return the textures of a call, which may name their folder."""
+    if isinstance(given, (str, os.PathLike)):
+        return load_textures(Path(given))
+    if not isinstance(given, TextureSet):
+        raise ParameterError(
+            f"frost: textures is of type {type(given).__name__}; expected a folder of PNG or JPEG files. One crop, "
+            "an array, is given as texture."
+        )
+    return given
 
 
 def default_textures(height: int, width: int) -> TextureSet:

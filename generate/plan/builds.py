@@ -86,7 +86,7 @@ class Build:
     """Of a recipe whose samples are regions of images, and whose source has the images."""
     remarks: tuple[str, ...] = ()
     """What a user should know beside the notes of the view and the textures."""
-    disjoint_from: Sequence[str | Path] = ()
+    disjoint_from: str | Path | Sequence[str | Path] = ()
     page: bool = True
     """Whether there is to be an index.html."""
     samples: Sequence[CheckedSample] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...arguments import as_list
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...errors import BuildError, first_few, listed
@@ -74,7 +75,7 @@ def _refuse_overlap(build: Build, images: Sequence[CheckedSample]) -> None:
     What is trained on is not tested on.
     """
     mine = {c.sha256: c.sample.id for c in images} if build.disjoint_from else {}
-    for other in map(Path, build.disjoint_from):
+    for other in map(Path, as_list(build.disjoint_from)):
         name = load_manifest(other).name
         common: dict[str, tuple[str, str]] = {}
         for s in read_jsonl(other / "samples.jsonl", SampleRecord):

@@ -68,13 +68,12 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
         loaded = source.load(chosen.sample)
     except BadSample as e:
         raise SourceError(
-            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and run the command "
-            "again."
+            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and try again."
         ) from e
     if loaded.sha256 != chosen.sha256:
         raise SourceError(
             f"{name} has changed since the source was checked ({chosen.sha256} then, {loaded.sha256} now). "
-            "Put the original back and run the command again, or start a new build in another --out."
+            "Put the original back and try again; what it is now is for a new build, in another --out."
         )
     return preprocess(loaded.image, preprocessing)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...arguments import check_number
 from ...errors import BuildError, listed
 from ...processes import workers_at_most
 
@@ -101,7 +102,7 @@ class BuildOptions:
         Write index.html, which shows what was built.
     plugins : sequence of str or path, optional
         A module with corruptions of your own, or its file (.py), beside those that the recipe names. Its code is run.
-    disjoint_from : sequence of path
+    disjoint_from : path or sequence of path
         A finished build with which this one must have no sample in common (a test set, for a training set).
     scheduler : str or distributed.Client, optional
         A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see the output
@@ -140,7 +141,7 @@ class BuildOptions:
     store: Literal["images", "table"] | None = None
     page: bool = True
     plugins: Sequence[str | Path] | None = None
-    disjoint_from: Sequence[str | Path] = ()
+    disjoint_from: str | Path | Sequence[str | Path] = ()
     scheduler: Any = None
 
     def check(self) -> None:
@@ -195,4 +196,5 @@ def worker_count(jobs: int | None) -> int:
     """
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    check_number("jobs", jobs)
     return workers_at_most(jobs)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ...arguments import as_list
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
@@ -16,7 +17,7 @@ from ..recipes.recipe import Recipe, load_recipe
 from ..sinks.containers import containers_of, default_format
 from ..sources.check import Checked, Judge, check
 from ..sources.selection import HoldOut, held_groups, select, selection_record
-from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
+from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
 from ..views.contents import placed
 from ..views.layouts import get_layout
 from ..views.view import refuse_regions
@@ -60,7 +61,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         refuse_labels(source, options, recipe, chosen)
     view = options.view if options.view is not None else None if source.classes else "source-tree"
     if view is not None:
-        chosen = placed(get_layout(view), chosen, options.sets or ())
+        chosen = placed(get_layout(view), chosen, as_list(options.sets or ()))
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
@@ -193,6 +194,7 @@ def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
 
 def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source:
     """Return the source, listed."""
+    source = named_source(source)
     if not isinstance(source, str):
         return source
     groups = options.groups

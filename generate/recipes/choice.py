@@ -8,6 +8,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
+from ...arguments import set_patterns
 from ...corruptions.calibrations import Calibration, ladder
 from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.stages import parse_chain, resolve_stage, set_id
@@ -45,6 +46,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 
     Raises
     ------
+    ParameterError
+        There is no pattern.
     UnknownCorruption
         Every pattern without a match.
 
@@ -56,7 +59,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     """
     if globs is None:
         return list(sets)
-    globs = ["clean" if _ZERO.fullmatch(g) and is_corruption(g.partition("/")[0]) else g for g in globs]
+    globs = ["clean" if _ZERO.fullmatch(g) and is_corruption(g.partition("/")[0]) else g for g in set_patterns(globs)]
     known = list(sets)
     if "clean" in globs and not any("clean" in s.names for s in sets):
         known.insert(0, CLEAN)
@@ -128,7 +131,7 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     """
     if globs is None:
         return [s for s in sets if len(s.stages) != 1 or s.stages[0].level in (None, 1, *range(5, 100, 5))]
-    names = {name for spec in sets for name in spec.names}
+    globs, names = set_patterns(globs), {name for spec in sets for name in spec.names}
     beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
     rungs = [s for s in ladders(table) if s.id not in names]
     for name in beyond:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from ...arguments import as_list
 from ...error_lines import mistake_lines
 from ...errors import RecipeError, listed
 from .recipe import Recipe, load_recipe, recipe_of
@@ -72,12 +73,12 @@ def pairs(
     problems: list[str] = []
     stages: dict[str, Any] = {}
     sides = {
-        name: [_named(item, stages, name, problems) for item in items]
+        name: [_named(item, stages, name, problems) for item in as_list(items)]
         for name, items in (("first", first), ("second", second))
     }
-    entry: dict[str, Any] = {**sides, "orders": orders, "severities": list(severities)}
+    entry: dict[str, Any] = {**sides, "orders": orders, "severities": as_list(severities)}
     if levels:
-        entry["levels"] = list(levels)
+        entry["levels"] = as_list(levels)
     data = {
         "name": NAME,
         "version": "1.0.0",

@@ -28,7 +28,7 @@ from ..regions.region_source import Region, RegionSource
 from ..sinks.containers import format_of
 from ..sources.check import Checked, check
 from ..sources.selection import recorded_hold_out, select, spread
-from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, open_source
+from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
 from .agreement import (
     clean_difference,
     differing_classes,
@@ -90,7 +90,7 @@ def recorded_build(
             "The manifest's recipe does not say the reference side of its calibration (calibration_side)."
         )
     preprocessing, specs = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
-    asked = choose_sets(specs, sets)
+    asked = [] if sets == [] else choose_sets(specs, sets)  # none where clean images alone are compared
     resources = load_resources(
         asked,
         manifest.classes,
@@ -172,7 +172,7 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     SourceError
         None was named, and the data set is not of ``sample``.
     """
-    manifest, source = data.manifest, options.source or "sample"
+    manifest, source = data.manifest, named_source(options.source or "sample")
     if options.source is None and manifest.source.name != "sample":
         raise SourceError(
             f"{data.name} was made from the source '{manifest.source.name}': name it with --source (and --labels), "

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...errors import ParameterError, VerificationError
+from ...arguments import check_word
+from ...errors import VerificationError
 from ...manifests.images.pictures import decode
 from ...manifests.reader import DataSet, FamilyOf
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
@@ -64,8 +65,7 @@ def open_virtual(
     ParameterError
         `check` is none of the three.
     """
-    if check not in CHECKS:
-        raise ParameterError(f"check is {check!r}; expected one of {', '.join(map(repr, CHECKS))}.")
+    check_word("check", check, CHECKS)
     images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
     return VirtualDataSet(images, family_of, progress_function(progress))
 

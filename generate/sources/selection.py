@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...arguments import as_list
 from ...canonical import canonical_sha256
 from ...corruptions.keys import MAX_SEED
 from ...errors import SourceError, first_few, listed, suggest
@@ -97,7 +98,7 @@ def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
     >>> held_groups("group=microsoft"), held_groups(["group=a", "group=b*"])
     (('microsoft',), ('a', 'b*'))
     """
-    return tuple(dict.fromkeys(entry.removeprefix(FIELD) for entry in ([given] if isinstance(given, str) else given)))
+    return tuple(dict.fromkeys(entry.removeprefix(FIELD) for entry in as_list(given)))
 
 
 def hold_out_problem(given: object) -> str | None:

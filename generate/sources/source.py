@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,6 +190,15 @@ SCHEMES: Mapping[str, Scheme] = {
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = ("icons50",)
 """Those that know the groups of their samples; elsewhere a CSV says them."""
+
+
+def named_source(source: str | os.PathLike[str] | Source) -> str | Source:
+    """Return a source, or the line that names it, or raise `SourceError` for anything else."""
+    if isinstance(source, os.PathLike):
+        source = os.fspath(source)
+    if not isinstance(source, str) and not hasattr(source, "samples"):
+        raise SourceError(f"source is of type {type(source).__name__}; expected a line such as 'folder:PATH'.")
+    return source
 
 
 def open_source(text: str, **options: Any) -> Source:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...arguments import set_patterns
 from ...errors import BuildError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
@@ -105,10 +106,11 @@ def export(
         }
     )
     contents = ViewContents.of(data.manifest, data.samples)
-    refs, problems = matching_sets(contents.sets, ["*"] if sets is None else sets)
+    globs = [] if sets is None else set_patterns(sets)
+    refs, problems = matching_sets(contents.sets, globs or ["*"])
     if problems:
         raise BuildError(f"--sets of this data set:\n{listed(problems)}")
-    named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
+    named = [*globs, *(name for names in options.severities.values() for name in names)]
     contents = contents.only(ref.id for ref in placed(layout, refs, named))
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     channels = data[contents.sets[0].id].single(0).shape[2] if contents.sets else 3  # those of the first image

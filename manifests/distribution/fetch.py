@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 
+from ...arguments import check_number, check_word
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
@@ -20,7 +21,7 @@ from ..disk.space import check_space
 from ..layout import MANIFEST, UNPACK_STATE, WORK_FOLDER
 from ..manifest_file import load_manifest
 from ..partial import load_partial
-from ..records.report import Level, Progress
+from ..records.report import LEVELS, Level, Progress
 from ..release.bag import INDEX, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..set_choice import matching_sets
@@ -122,8 +123,9 @@ def fetch(
     MachineError
         The server cannot be reached, or there is too little space; the same call goes on.
     """
-    if connections < 1 or jobs < 1:
-        raise ValueError(f"connections is {connections} and jobs {jobs}; at least 1 is needed.")
+    check_word("level", level, LEVELS)
+    check_number("connections", connections)
+    check_number("jobs", jobs)
     out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:

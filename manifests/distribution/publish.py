@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...arguments import check_word
 from ...errors import ReleaseError, VerificationError, listed
 from ...progress import progress_function, shows_progress
 from ...quantities import size
@@ -127,8 +128,8 @@ def publish(
     MachineError
         The place cannot be reached, or has too little space.
     """
-    if layout is not None and layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}; expected one of {LAYOUTS}.")
+    if layout is not None:
+        check_word("layout", layout, LAYOUTS)
     target, shown = str(to), progress_function(progress)
     release = open_release_folder(directory)
     layout = layout or ("huggingface" if target.startswith(HUB) else "plain")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from ...arguments import as_list
 from ...errors import UnknownCorruption, UnknownSet, first_few, suggest
 from ..records.models import SetRecord, StageRecord
 from .image_set import ImageSet
@@ -29,8 +30,9 @@ class SetGroup(dict[Key, ImageSet]):
         self._name = name
 
     def __missing__(self, key: Key) -> ImageSet:
-        near = suggest(key, map(str, self)) if isinstance(key, str) else ""
-        raise UnknownSet(f"{self._name} has no set {key!r}.{near} It has {first_few([str(k) for k in self])}.")
+        raise UnknownSet(
+            f"{self._name} has no set {key!r}.{_near(key, self)} It has {first_few([str(k) for k in self])}."
+        )
 
     def __repr__(self) -> str:
         return f"<SetGroup {self._name}: {len(self)} sets, {first_few([str(k) for k in self])}>"
@@ -72,10 +74,8 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
     for name, values in wanted.items():
         known = {fact(name, *pair) for pair in table} - {None}
         for value in sorted(values - known, key=str):
-            near = suggest(str(value), map(str, known))
-            problems.append(
-                f"No set has the {name} {value!r}.{near} There are: {first_few([str(v) for v in sorted(known)])}."
-            )
+            there = first_few([str(v) for v in sorted(known)]) or "none"
+            problems.append(f"No set has the {name} {value!r}.{_near(value, known)} There are: {there}.")
     if problems:
         raise UnknownCorruption("\n".join(problems))
     fitting = {
@@ -84,5 +84,12 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
     return list(fitting.values())
 
 
+def _near(asked: Any, known: Iterable[Any]) -> str:
+    names = [str(value) for value in known]
+    if not isinstance(asked, str):
+        return ""
+    return f" Give it as a number: {asked}." if asked in names else suggest(asked, names)
+
+
 def _values(value: Any) -> frozenset[Any]:
-    return frozenset([value]) if isinstance(value, str) or not isinstance(value, Iterable) else frozenset(value)
+    return frozenset(as_list(value))

@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
+from ...arguments import check_number, check_word
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, VerificationError, first_few
@@ -100,8 +101,8 @@ def pack(
     MachineError
         There is too little free space for the archives that are still to be made.
     """
-    if by not in DIVISIONS:
-        raise ValueError(f"by is {by!r}; expected one of {DIVISIONS}.")
+    check_word("by", by, DIVISIONS)
+    check_number("max_bytes", max_bytes)
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "

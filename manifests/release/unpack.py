@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from ...arguments import as_list
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...files import read_regular
@@ -72,12 +73,14 @@ class Unpacked:
 
 
 @shows_progress("unpack")
-def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None) -> Unpacked:
+def unpack(
+    archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None
+) -> Unpacked:
     """Unpack archives of one data set into ``<out>/<name>-<version>``.
 
     Parameters
     ----------
-    archives : sequence of paths
+    archives : path or sequence of paths
         Any of those that `pack` wrote of a build, or the folder that it wrote, which is all of them.
     out : path
         The folder that receives the data set's own; what an earlier call unpacked there is kept.
@@ -103,7 +106,9 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     """
     if not archives:
         raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
-    records, data, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
+    records, data, contents = read_heads(
+        archive for given in as_list(archives) for archive in _archives_of(Path(given))
+    )
     manifest, sizes = contents.manifest, {archive: archive.stat().st_size for archive in records}
     root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
     _present(root, manifest, data)
@@ -152,6 +157,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
 
 def _archives_of(path: Path) -> list[Path]:
     """Return the archives of a path: itself, or those in a folder that `pack` wrote."""
+    if not path.exists():
+        raise BuildError(f"{path} does not exist. Name what `corruptset pack` wrote, or its archives.")
     if not path.is_dir():
         return [path]
     archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...arguments import check_word
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import file_problems, list_files, read_small
@@ -65,16 +66,13 @@ def verify_directory(
 
     `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is
     called with the open data set if the records can be trusted, and what it raises is a user's mistake, not the data
-    set's. The steps of `progress` are "files", "sets" and "rederive". ValueError: an unknown level, or jobs below 1.
+    set's. The steps of `progress` are "files", "sets" and "rederive". ParameterError: no such level.
 
     manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else), and
     SHA256SUMS by the manifest. Whoever changes both consistently, images included, makes another data set: it has
     another digest.
     """
-    if level not in LEVELS:
-        raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}.")
-    if jobs < 1:
-        raise ValueError(f"jobs is {jobs}; at least 1 is needed.")
+    check_word("level", level, LEVELS)
     root = data_folder(directory)
     report = VerificationReport(printable(str(root)), level)
     data = read_manifest(root, follow_links=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, get_origin
 
+from ...arguments import as_list
 from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
@@ -69,7 +70,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
     That is: files that are not valid, and models that are there twice.
     """
     problems, entries = list[str](), list[Entry]()
-    for number, one in enumerate(given, 1):
+    for number, one in enumerate(as_list(given, Scores), 1):
         try:
             if isinstance(one, Scores):
                 entries.append(Entry(one.model, one, f"scores {number}"))

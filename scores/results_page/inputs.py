@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...arguments import as_list
 from ...errors import CorruptsetError, PredictionError, ScoreError, listed
 from ...manifests.reader import DataSet
 from ..comparison.entries import Entry, read_entries
@@ -41,7 +42,11 @@ def checked_inputs(
         if e.scores.digest != data.digest
     ]
     predicted = dict[str, Predictions]()
-    pairs = predictions.items() if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
+    pairs = (
+        predictions.items()
+        if isinstance(predictions, Mapping)
+        else [_named(one, entries) for one in as_list(predictions, Predictions)]
+    )
     for name, given in pairs:
         try:
             entry, read = _predictions_of(data, entries, name, given, tell)
@@ -86,7 +91,7 @@ def _predictions_of(
         # the sets that were scored; whose predictions they are is not known before they are read
         scored = entries if name is None else [by_name[name]]
         sets = sorted({id for e in scored for id in e.scores.sets if id in data})
-        read = read_predictions(read, data, sets=sets, progress=tell)
+        read = read_predictions(read, data, sets=sets or None, progress=tell)
     if name is None and read.model not in by_name:
         where = "the predictions" if isinstance(given, Predictions) else given
         raise PredictionError(

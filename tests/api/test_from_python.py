@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,17 @@ import pytest
 
 import corruptset
 from corruptset.corruptions import compile_notice
-from corruptset.errors import BuildError, ImageError, ParameterError, UnknownCorruption
+from corruptset.errors import (
+    BuildError,
+    ImageError,
+    ParameterError,
+    PluginError,
+    ScoreError,
+    SourceError,
+    UnknownCorruption,
+)
 from corruptset.generate.catalogue import catalogue
+from corruptset.manifests.set_choice import matching_sets
 from corruptset.progress import ProgressDisplay
 from corruptset.signatures import sentences
 
@@ -63,6 +73,72 @@ def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
         (corruptset.verify(exported.path), image.parent),
     ):
         assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
+
+
+def asks_for_sets(built, shared, out):
+    recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
+    options = {"any_shape": True, "jobs": 1}
+    return {
+        "build": lambda sets: corruptset.build(recipe, source, out=out / "b", sets=sets, **options),
+        "plan": lambda sets: corruptset.plan(recipe, source, sets=sets, **options),
+        "rebuild": lambda sets: corruptset.rebuild(built, source, out=out / "r", sets=sets, jobs=1),
+        "export": lambda sets: corruptset.export("imagefolder", built, out / "e", sets=sets),
+        "preview": lambda sets: corruptset.preview(recipe=recipe, sets=sets),
+        "of a data set": lambda sets: matching_sets({"fog/1": ["fog/1"]}, sets, "here"),
+    }
+
+
+def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared, tmp_path):
+    for name, call in asks_for_sets(built, shared, tmp_path).items():
+        for sets in ([], (), [3]):
+            with pytest.raises(ParameterError, match=r"sets is [\[(].*name some, such as 'fog/\*', or leave it out"):
+                call(sets)
+        with pytest.raises((UnknownCorruption, BuildError), match=r"'fogg/\*' matches no set") as said:
+            call("fogg/*")
+        assert str(said.value).count("matches") == 1, name
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_a_list_is_expected_of_may_be_one_item(built, shared, tmp_path):
+    recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
+    options = {"any_shape": True, "jobs": 1}
+    view = corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1")
+    assert view.images == 4
+    one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
+    assert one == listed
+    for path in ("mine.py", Path("mine.py")):
+        with pytest.raises(PluginError, match=r"The plugin \S*mine\.py cannot be loaded"):
+            corruptset.plan(recipe, source, plugins=path, **options)
+    with pytest.raises(ScoreError, match=r"The scores nowhere cannot be read"):
+        corruptset.compare("nowhere")
+    with pytest.raises(ScoreError, match=r"The scores nowhere cannot be read"):
+        corruptset.report(built, "nowhere", tmp_path / "r.html")
+
+
+def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared):
+    recipe, source = shared.recipe(), Path(f"folder:{shared.crops(classes=2)}")
+    assert corruptset.plan(recipe, source, any_shape=True, jobs=1).samples == 4
+    assert corruptset.open(built, source=source, progress=False)["contrast/1"].ids
+    for call in (lambda: corruptset.plan(recipe, 3), lambda: corruptset.open(built, source=3)):
+        with pytest.raises(SourceError, match="source is of type int; expected a line such as 'folder:PATH'"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "said"),
+    [
+        ("verify", {"level": "x"}, "level is 'x'; expected one of structure"),
+        ("verify", {"jobs": 0}, "jobs is 0; expected a number, at least 1"),
+        ("verify", {"jobs": "x"}, "jobs is 'x'; expected a number"),
+        ("fetch", {"out": "o", "level": "x"}, "level is 'x'; expected one of structure"),
+        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a number, at least 1"),
+        ("pack", {"out": "o", "by": "x"}, "by is 'x'; expected one of family, corruption, set"),
+        ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a number"),
+    ],
+)
+def test_words_and_numbers_that_cannot_be_taken(built, call, given, said):
+    with pytest.raises(ParameterError, match=said):
+        getattr(corruptset, call)(built, **given)
 
 
 def test_preview_has_images_and_a_sheet(tmp_path):

@@ -42,6 +42,10 @@ def test_a_type_checker_finds_misspelt_names(tmp_path):
 OPTIONS = {"build": BuildOptions, "plan": BuildOptions, "rebuild": RemakeOptions, "verify": RemakeOptions}
 
 
+def test_the_errors_are_there_from_the_start():
+    assert corruptset.__getattr__("errors") is sys.modules["corruptset.errors"]
+
+
 def test_signatures_name_every_option():
     for name in corruptset._HOMES:
         shown = inspect.signature(getattr(corruptset, name)).parameters

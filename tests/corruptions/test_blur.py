@@ -11,7 +11,7 @@ from measures import check_near
 from scipy.ndimage import gaussian_filter, zoom
 
 import corruptset
-from corruptset.corruptions.blur.disk import disk_kernel
+from corruptset.corruptions.blur.disk import disk_kernel, make_disk
 from corruptset.corruptions.calibrations import shipped
 from corruptset.errors import ParameterError
 from pictures import painted, photograph
@@ -74,6 +74,11 @@ def test_defocus_blur_has_the_published_kernel_and_applies_it():
             got = corruptset.corrupt(images, "defocus_blur", radius=float(radius), alias_sigma=alias_sigma)
             for image, out in zip(images, got, strict=True):
                 np.testing.assert_array_equal(out, taps_of(image, kernel), f"{radius} {image.shape}")
+
+
+def test_defocus_blur_takes_numpys_strictest_errors():
+    with np.errstate(all="raise"):
+        assert make_disk.__wrapped__(3.0, 0.1).taps.size == 2
 
 
 def test_defocus_blur_brightens_where_the_disk_touches_its_window_and_takes_any_radius_that_fits():

@@ -150,7 +150,7 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
     np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
     for name, says in (
-        ("fog", "severity is 2; expected a whole number from 1 to 1"),
+        ("fog", "severity is 2; expected 1, its only one"),
         ("snow", "no rows in calibration 'mine'"),
     ):
         with pytest.raises(ParameterError, match=says):

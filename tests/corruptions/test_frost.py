@@ -49,6 +49,20 @@ def drawn_crops(textures, height, width, scale, picks, resized):
     return crops(textures, 6, height, width, scale), drawn
 
 
+def test_a_call_takes_a_folder_and_reads_it_anew(tmp_path):
+    image, options = photograph("coffee", 32), {"severity": 2, "calibration": "imagenet", "key": "a"}
+    made = []
+    for size in ((40, 60), (44, 70)):
+        textures = directory_of(tmp_path, ["a.png"], size)
+        want = corruptset.corrupt(image, "frost", textures=textures, **options)
+        for folder in (tmp_path, str(tmp_path)):
+            np.testing.assert_array_equal(corruptset.corrupt(image, "frost", textures=folder, **options), want)
+            transform = corruptset.Corrupt("frost", severity=2, calibration="imagenet", textures=folder)
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(transform))(image, key="a"), want)
+        made.append(want.tobytes())
+    assert len({*made}) == 2
+
+
 def test_the_mix_is_the_published_one():
     image = photograph("coffee", 32)
     crop = np.random.default_rng(1).integers(0, 256, image.shape, np.uint8)

@@ -60,6 +60,19 @@ def test_reprs_are_short_an_index_is_a_key_and_what_comes_with_an_image_stays() 
         np.testing.assert_array_equal(image, transform(PHOTO))
 
 
+def test_what_its_maker_changes_later_is_not_its_own() -> None:
+    stages, names, normals = ["contrast-3"], ["contrast"], np.zeros((40, 56))
+    made = Corrupt(stages), RandomCorrupt(names, p=1.0), Corrupt("spatter", severity=4, normals=normals)
+    want, digits = [transform(PHOTO) for transform in made], painted(28, 28, 1)
+    stages.append("invert")
+    names[0] = "fog"
+    normals[::2] = 3.0
+    for transforms in (made, pickle.loads(pickle.dumps(made))):
+        for transform, image in zip(transforms, want, strict=True):
+            np.testing.assert_array_equal(transform(PHOTO), image)
+        np.testing.assert_array_equal(transforms[0](digits), corruptset.corrupt(digits, "contrast-3"))
+
+
 def plain_choice(names: list[str], key: str, seed: int, p: float) -> tuple[str, int] | None:
     """Return what `RandomCorrupt` draws, from the words of docs/on-the-fly.md."""
     hashes = [plain.key64(["RandomCorrupt", 1, seed]), plain.key64(key)]
@@ -89,6 +102,7 @@ def test_it_is_what_its_choice_makes_in_any_order() -> None:
     np.testing.assert_array_equal(transform(np.stack(MANY)), np.stack(want))
     keyed = [transform(image, key=k) for image, k in zip(MANY, numbers(12), strict=True)]
     np.testing.assert_array_equal(transform(np.stack(MANY), key=numbers(12)), np.stack(keyed))
+    assert len({repr(transform.choice(MANY[i], key=key)) for i in (0, 1) for key in (7, "7", ["7"])}) == 1
     again = pickle.loads(pickle.dumps(transform))
     for i in (5, 11, 0, 5):
         np.testing.assert_array_equal(again(MANY[i]), want[i])
@@ -116,6 +130,11 @@ def test_an_epoch_and_a_seed_draw_anew() -> None:
         (lambda: Corrupt("fog-1+pgd-2"), r"pgd-2' follows the gradient of a model.*surrogate=\.\.\., label="),
         (lambda: Corrupt("canny_edges", severity=1)(painted(300, 300)), "no rows in calibration"),
         (lambda: Corrupt("fog", severity=3)(PHOTO, key=1.5), "key is 1.5; expected a string"),
+        *((lambda k=k: RandomCorrupt("fog").choice(PHOTO, key=k), "key is .*; expected a string") for k in (b"3", 3.5)),
+        (lambda: RandomCorrupt("fog").choice(BATCH), "choice is of one image; this is a batch of 2"),
+        (lambda: RandomCorrupt("fog", p=1.0)(PHOTO, key="\udce9.jpg"), "key is .*, which UTF-8 cannot write"),
+        (lambda: RandomCorrupt("fog", severities="3"), "severity is '3'"),
+        (lambda: RandomCorrupt(["stripe", "fog"], calibration="mnist"), "severity is 2; expected 1, its only one"),
         (lambda: RandomCorrupt([]), r"names is \[\]; expected"),
         (lambda: RandomCorrupt(["fog"], p=float("nan")), "p is nan"),
         (lambda: RandomCorrupt("fog", severities=0), r"severities is \[0\]; expected some from 1 on"),

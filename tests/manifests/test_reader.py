@@ -17,7 +17,7 @@ import unbuilt
 from damage import edit_lines
 
 import corruptset
-from corruptset.errors import PluginError, VerificationError
+from corruptset.errors import ParameterError, PluginError, VerificationError
 from corruptset.pixels import pixel_digest
 
 
@@ -86,6 +86,9 @@ def test_names_aliases_classes_and_what_is_preferred(dataset):
         corruptset.open(root, prefer="folder")["clean"].image(0)
     with pytest.raises(ValueError, match="prefer='zip'"):
         corruptset.open(root, prefer="zip")
+    for check in ("each", "nonsense"):
+        with pytest.raises(ParameterError, match="check: of a source, and none is given"):
+            corruptset.open(root, check=check)
 
 
 def linked_rows(path):

@@ -1130,6 +1130,14 @@ VARIANTS = [
     ),
     Variant(
         "transforms",
+        "a list that its maker changes later",
+        "transforms.py",
+        "made_with[name] = copy.deepcopy(value)",
+        "made_with[name] = value",
+        "transforms",
+    ),
+    Variant(
+        "transforms",
         "a pickle without its epoch",
         "transforms.py",
         "return _made_again, (type(self), self._made_with, loaded_plugins())",
@@ -1173,8 +1181,8 @@ VARIANTS = [
         "resolution",
         "a table file is remembered",
         "call.py",
-        'and not named.endswith(".toml")',
-        "and True",
+        'or named.endswith(".toml")',
+        "or False",
         "call",
     ),
     Variant(

@@ -115,7 +115,7 @@ def test_training_samples_must_not_be_test_samples(built, tmp_path):
     train = [tuple(np.concatenate([mine[:4], others]) for mine, others in zip(test, own, strict=True))]
     a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
     training = f"cifar10:{tmp_path / 'cifar-10-python.tar.gz'}"
-    options = {"split": "train", "disjoint_from": [built.directory], "jobs": 1}
+    options = {"split": "train", "disjoint_from": str(built.directory), "jobs": 1}
     with pytest.raises(BuildError) as error:
         build("two-factor-train", training, tmp_path, **options)
     said = r"\d of the 20 samples are also samples of two-factor-69 in .*\n  train/0000\d is its sample test/0000\d"

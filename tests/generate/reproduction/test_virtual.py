@@ -242,7 +242,7 @@ def test_other_records_and_options_are_refused(whole: Built, release: Callable[.
         (tmp_path / name).write_bytes((records / name).read_bytes().replace(b'"label": 0', b'"label": 1', 1))
     cases: list[tuple[type[Exception], Path, dict[str, Any], str]] = [
         (VerificationError, tmp_path, {"source": "sample"}, r"samples\.jsonl: hash: has sha256:\w+, recorded is"),
-        (ParameterError, whole.directory, {"source": "sample", "check": "all"}, "check is 'all'; expected one of 'fir"),
+        (ParameterError, whole.directory, {"source": "sample", "check": "all"}, "check is 'all'; expected one of fir"),
         (ParameterError, whole.directory, {"source": "sample", "prefer": "folder"}, "leave `prefer` out"),
         (
             ParameterError,

@@ -58,6 +58,8 @@ def test_a_corruption_is_its_severities_or_levels(singles, levels, chains):
     assert fog.get(6) is None
     refusals = [
         (lambda: fog[6], r"fog of imagenet-c-all has no set 6\. It has 1, 2, 3, 4, 5\."),
+        (lambda: fog["3"], r"has no set '3'\. Give it as a number: 3\. It has 1"),
+        (lambda: chains.severities("clean"), r"'clean' is a set, not a corruption: it is data\['clean'\]"),
         (lambda: singles.severities("fogg"), f"^{singles.name} has no set 'fogg'"),
         (lambda: chains.severities("gaussian_noise"), "no set 'gaussian_noise'"),
         (lambda: singles["fogg"], "Did you mean 'fog'"),
@@ -93,9 +95,10 @@ def test_a_selection_is_what_fits_all_of_it(singles, levels, chains):
     assert list(chains.select(corruption="fog", severity=3)) == ["fog-3+gaussian_noise-5", "fog/3"]
     assert list(levels.select(corruption="black_lines", level=(1, 30))) == ["black_lines/01", "black_lines/30"]
     with pytest.raises(UnknownCorruption) as caught:
-        singles.select(corruption=["fogg", "fog"], severity=6, family="wether", role="tests", stages=2)
+        singles.select(corruption=["fogg", "fog"], severity=[6, "3"], level=1, family="wether", role="tests", stages=2)
     near = {"fogg": "fog", "wether": "weather", "tests": "test"}
-    for said in ("severity 6", "stages 2", *(f"{name!r}. Did you mean {other!r}" for name, other in near.items())):
+    numbers = ("severity 6", "severity '3'. Give it as a number: 3.", "level 1. There are: none.", "stages 2")
+    for said in (*numbers, *(f"{name!r}. Did you mean {other!r}" for name, other in near.items())):
         assert said in str(caught.value)
 
 

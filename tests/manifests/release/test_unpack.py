@@ -108,7 +108,7 @@ def flip(path):
 def test_unpacked_onto_files_of_the_right_size(packs, tmp_path):
     """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
     root, bag = packs(by="set")
-    left = unpack(archive_paths(bag), tmp_path / "u").path
+    left = unpack(str(bag.path), tmp_path / "u").path
     wrong = ("hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
     paths = [left / path for path in ("images/fog/3/1 a dog/deep/rex.png", *wrong)]
     for path in paths:
@@ -160,6 +160,7 @@ def test_where_something_else_is_nothing_is_unpacked(packs, tmp_path):
     (left / PARTIAL).rename(left / ".corruptset/unpack.json")
     mixed = [archive_paths(bag)[0], archive_paths(foreign)[1]]
     cases = {
+        "nowhere": ([tmp_path / "nope.tar"], r"nope\.tar does not exist"),
         "u": (archive_paths(bag), "or something else"),
         "mixed": (mixed, "not of one data set"),
         "taken": (archive_paths(bag), "another data set"),
