@@ -37,6 +37,7 @@ def test_secrets_are_refused_in_urls_and_redacted_elsewhere(monkeypatch):
     assert said == "a *** harmless-value http://***@h/k?*** end"
 
 
+@pytest.mark.ci  # fsspec comes with the extra `cloud`
 def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
     with pytest.raises(MachineError, match="ConnectionRefusedError"):
