@@ -110,7 +110,7 @@ def test_bytes_do_not_depend_on_workers_or_sets_and_a_recipe_may_name_its_model(
 
 def test_a_model_that_does_not_fit_is_refused(model, source, tmp_path):
     wrong = model.with_name("wrong.toml")
-    wrong.write_text(model.read_text().replace("mean = 0.5", "mean = 3.0"))
+    wrong.write_text(model.read_text().replace("std = 0.25", "std = 250.0"))
     few = write_digits(tmp_path / "few", 3)
     for images, options, error, said in (
         (source, {}, BuildError, "--surrogate FILE.toml"),
