@@ -89,5 +89,5 @@ def where_to_get(name: object) -> str:
     Empty for all other names.
     """
     package = next((package for package, names in OURS.items() if name in names), None)
-    its = f"is a stream's recipe, for `corruptset stream {name}`, and " * f"{name}".startswith("ccc-")
+    its = f"is a stream's recipe, for `corruptset stream {name}`, and " * str(name).startswith("ccc-")
     return f" It {its}comes with the package {package}: `pip install {package}`." if package else ""
