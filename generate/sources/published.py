@@ -121,7 +121,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) ->
             if binary:
                 rows, labels = _binary(files[name], len(cifar.names), which)
             else:
-                fields = load_fields(files[name])
+                fields = load_fields(files.pop(name))
                 rows, labels = numbers(fields["data"]), numbers(fields[f"{kind}s"])
             if rows.shape[1:] != (PIXELS,):
                 raise Refused(f"it has data of shape {rows.shape}; expected rows of {PIXELS} bytes")

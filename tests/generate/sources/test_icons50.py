@@ -68,7 +68,7 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
         ({"style": ["a\tb"] * 42}, "row 0, .*, has control characters"),
         ({"style": [Hostile()]}, "asks Python to run 'posix.system'"),
         ({"class": [-1] * 42}, "labels out of range"),
-        ({"class": [0.5] * 42}, "other things where an array of numbers was expected"),
+        ({"class": [0.5] * 42}, "list where an array of integers was expected"),
         ({"image": np.zeros((42, 3, 32, 32), np.float32)}, "image holds float32; expected uint8"),
         ({"image": np.zeros((42, 3072), np.uint8)}, r"image has the shape \(42, 3072\); expected"),
     ):
@@ -83,7 +83,7 @@ def test_files_that_are_not_as_published(tmp_path, monkeypatch):
     np.save("plain.npy", np.zeros(4))
     os.mkfifo("pipe")
     for source, options, said in (
-        ("plain.npy", {}, "is no .npy file of a dictionary"),
+        ("plain.npy", {}, "is not a .npy file of a dictionary"),
         ("pipe", {}, "not a regular file"),
         (".", {"labels": "x"}, "takes no --labels"),
         (".", {"groups": "colour"}, "--groups is 'colour'; expected one of style, subtype"),

@@ -11,7 +11,6 @@ import archives as a
 import numpy as np
 import pytest
 
-from corruptset.generate.sources import pickles
 from corruptset.generate.sources.pickles import Refused, load_fields, load_saved_fields, numbers, texts
 
 WITNESS = []
@@ -87,6 +86,7 @@ HOSTILE = [
     b"\x80\x02X\xff\xff\xff\x7fabc.",
     b"\x80\x02Nr\xff\xff\xff\x3f.",
     b"\x80\x02Np1073741823\n.",
+    b"\x80\x02}r\xff\xff\xff\xff.",
 ]
 
 
@@ -100,7 +100,7 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
                 (load_fields, pickle.dumps({"data": value}, protocol)),
                 (load_saved_fields, a.saved({"style": [value]}, protocol)),
             ):
-                with pytest.raises(Refused, match=r"asks Python to run '.*Nothing of it was run \(at byte"):
+                with pytest.raises(Refused, match=r"asks Python to run '.*Nothing of it was run"):
                     load(data)
     for data in HOSTILE:
         with pytest.raises(Refused):
@@ -108,7 +108,6 @@ def test_a_hostile_pickle_runs_nothing_and_takes_no_memory(tmp_path, monkeypatch
     assert WITNESS == []
     assert not list(tmp_path.iterdir())
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
-    assert load_fields(b"\x80\x02}r\xff\xff\xff\xff.") == {}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[1:])  # arrays as text are not written by anybody
@@ -138,17 +137,13 @@ def test_values_and_arrays_as_python_and_numpy_write_them(protocol):
     assert np.array_equal([fields["image"], fields["same"]], [image, image])
 
 
-def test_batches_are_views_of_their_bytes_where_they_have_them():
+def test_batches_are_read_as_python_reads_them():
     rows = a.planes(a.crops(5)[0])
     for dump in (a.python2_batch, *(a.modern_batch(p) for p in (2, 3, 4, 5))):
-        data = dump(rows, {"labels": range(5)})
-        array = load_fields(data)["data"]
-        assert np.array_equal(array, rows)
-        assert np.shares_memory(array, np.frombuffer(data, np.uint8)) == (rows.tobytes() in data)
-    # our batch is what Python itself reads as a batch, so it is a fair test
-    again = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
-    assert np.array_equal(again[b"data"], rows)
-    assert again[b"labels"] == [0, 1, 2, 3, 4]
+        assert np.array_equal(load_fields(dump(rows, {"labels": range(5)}))["data"], rows)
+    batch = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
+    assert np.array_equal(batch[b"data"], rows)
+    assert batch[b"labels"] == [0, 1, 2, 3, 4]
     assert pickle.loads(a.protocol0_meta(a.TEN, 5), encoding="bytes")[b"label_names"][9] == b"truck"
 
 
@@ -156,17 +151,17 @@ def test_what_is_no_saved_dictionary():
     array = io.BytesIO()
     np.save(array, np.zeros((5, 4)))
     for data, said in (
-        (a.saved([1, 2]), "holds no dictionary"),
-        (a.saved({"a": 1})[:-20], "is cut"),
-        (b"", "is no .npy file of a dictionary"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "is no .npy file of a dictionary"),
-        (array.getvalue(), "is no .npy file of a dictionary"),
+        (a.saved([1, 2]), "does not hold a dictionary"),
+        (a.saved({"a": 1})[:-20], "is not a pickle"),
+        (b"", "is not a .npy file of a dictionary"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", "is not a .npy file of a dictionary"),
+        (array.getvalue(), "is not a .npy file of a dictionary"),
     ):
         with pytest.raises(Refused, match=said):
             load_saved_fields(data)
 
 
-def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
+def test_columns_and_arrays_of_other_things_are_refused():
     def fields(value, *change):
         return load_fields(pickle.dumps({"x": value}, 4).replace(*change or (b"", b"")))["x"]
 
@@ -174,24 +169,34 @@ def test_columns_and_arrays_of_other_things_are_refused(monkeypatch):
     for _ in range(30):  # each list holds the one before it ten times
         nested = [nested] * 10
     for bad, said in (
-        ({"a": "b"}, "_Fields where a column"),
+        ({"a": "b"}, "dict where a column"),
         (nested, "list where a short string"),
-        (["y" * 300], "bytes where a short string"),
+        (["y" * 300], "(bytes|str) where a short string"),
         (np.zeros((2, 3), "<U2"), r"has \(2, 3\) where"),
         (["a"] * 1000, "list where a column"),
     ):
         with pytest.raises(Refused, match=said):
             texts(fields(bad), 999)
     for bad in (["a"], np.array(["a"], dtype=object), [True], [1 << 62], nested):
-        with pytest.raises(Refused, match="list of other things where an array of numbers was expected"):
+        with pytest.raises(Refused, match="list where an array of integers was expected"):
             numbers(fields(bad))
     with pytest.raises(ValueError, match="code point not in range"):
         texts(fields(np.array(["é"]), b"\xe9\0\0\0", b"\xff\xff\xff\xff"), 9)
     with pytest.raises(Refused):  # another size than its shape says
         fields(np.arange(300), b"M\x2c\x01\x85", b"M\x2d\x01\x85")
-    monkeypatch.setattr(pickles, "MOST_HELD", 10_000)
-    for data in (b"]", b"]\x94", b"(", b"U\xff" + b"x" * 255, b"S'" + b"x" * 240 + b"'\n"):
-        with pytest.raises(Refused, match="has more than 10,000 bytes beside its long strings"):
-            load_fields(b"\x80\x04" + data * 9999 + b".")
-    with pytest.raises(Refused, match="is no pickle"):  # a line longer than any that such a file has
-        load_fields(b"V" + b"1" * 300 + b"'\n.")
+
+
+def test_a_pickle_of_millions_of_values_is_refused_early():
+    for values in (b"]", b"]\x94", b"(", b"U\xff" + b"x" * 255):
+        with pytest.raises(Refused, match="has more than 2,000,000 values"):
+            load_fields(b"\x80\x04" + values * 2_000_001 + b".")
+
+
+def test_a_pickle_does_not_change_the_functions_that_it_may_call():
+    batch = a.python2_batch(a.planes(a.crops(5)[0]), {"labels": range(5)})
+    for name in (b"numpy\ndtype", b"_codecs\nencode", b"numpy.core.multiarray\n_reconstruct", b"numpy\nndarray"):
+        for attributes in (b"__defaults__", b"function", b"__setstate__", b"__call__"):
+            state = b"N}X" + len(attributes).to_bytes(4, "little") + attributes + b"K\x01s\x86b"
+            with pytest.raises(Refused):
+                load_fields(b"\x80\x02}X\x01\x00\x00\x00ac" + name + b"\n" + state + b"s.")
+    assert load_fields(batch)["labels"] == [0, 1, 2, 3, 4]
