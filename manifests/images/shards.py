@@ -11,8 +11,10 @@ alone.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,7 +36,8 @@ ENCODED = "encoded"
 LABELS = "labels"
 INDEX = "index"
 PIXELS = "pixels"
-_MOST_OPEN = 8
+MAX_OPEN_SHARDS = 32
+"""Files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
 
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the
@@ -130,21 +133,38 @@ def open_rows(path: Path) -> Shard | ArrayFile:
     return ArrayFile(path) if path.suffix == ".npy" else Shard(path)
 
 
-class ShardCache:
-    """The open shards of one process; after a fork or unpickling, shards are opened again.
+class _OpenShards:
+    """The open shards of a process, of which the least recently used are closed.
 
-    An HDF5 handle that is shared over a fork reads wrong bytes, and handles do not pickle: so each worker of a data
-    loader has its own.
+    All datasets share them, so that a process with many sets does not run out of file descriptors. An HDF5 handle that
+    is shared over a fork reads wrong bytes, so a forked worker opens its files again.
     """
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.shards: OrderedDict[tuple[int, str], Shard | ArrayFile] = OrderedDict()
+        # a cache may be collected, and close its shards, in a thread that holds the lock
+        self.lock = threading.RLock()
+
+    def close(self, cache: int) -> None:
+        """Close the shards of one cache."""
+        if self.pid == os.getpid():
+            with self.lock:
+                for key in [key for key in self.shards if key[0] == cache]:
+                    self.shards.pop(key).close()
+
+
+_open = _OpenShards()
+_numbers = itertools.count()
+
+
+class ShardCache:
+    """The shards of one set, opened when they are read first, and again after a fork or unpickling."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._start()
-
-    def _start(self) -> None:
-        self._pid = os.getpid()
-        self._open: OrderedDict[str, Shard | ArrayFile] = OrderedDict()
-        self._lock = threading.Lock()
+        self._number = next(_numbers)
+        weakref.finalize(self, lambda number: _open.close(number), self._number)
 
     def __reduce__(self) -> tuple[type[ShardCache], tuple[Path]]:
         return ShardCache, (self._directory,)
@@ -152,13 +172,15 @@ class ShardCache:
     @contextmanager
     def opened(self, path: str) -> Iterator[Shard | ArrayFile]:
         """Yield the open shard at `path`, to one thread at a time."""
-        if self._pid != os.getpid():
+        global _open
+        if _open.pid != os.getpid():
             # a thread that does not exist in this process may hold the lock
-            _INHERITED.append(self._open)
-            self._start()
-        with self._lock:
-            shard = self._open.pop(path, None) or open_rows(inside(self._directory, path))
-            self._open[path] = shard
-            while len(self._open) > _MOST_OPEN:
-                self._open.popitem(last=False)[1].close()
+            _INHERITED.append(_open)
+            _open = _OpenShards()
+        with _open.lock:
+            key = self._number, path
+            shard = _open.shards.pop(key, None) or open_rows(inside(self._directory, path))
+            _open.shards[key] = shard
+            while len(_open.shards) > MAX_OPEN_SHARDS:
+                _open.shards.popitem(last=False)[1].close()
             yield shard

@@ -169,7 +169,6 @@ def test_workers_and_threads_share_a_set_of_many_shards(templates, method):
     images = corruptset.open(templates(repeat=6, containers=("hdf5",)))["fog/3"]
     whole = range(30)
     expected = seen(images, whole)
-    assert len(images._store._shards._open) <= 8
     context = multiprocessing.get_context(method)
     queue = context.Queue()
     shares = [whole[:15], whole[15:]]
@@ -184,6 +183,27 @@ def test_workers_and_threads_share_a_set_of_many_shards(templates, method):
     with ThreadPoolExecutor(4) as pool:
         found = [*pool.map(lambda step: seen(images, whole[::step])[::step], (1, -1, 1, -1))]
     assert found == [expected] * 4
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
+def test_many_sets_read_by_turns_keep_few_files_open(dataset):
+    import resource
+
+    data = [corruptset.open(dataset(repeat=6, containers=("hdf5",))) for _ in range(12)]
+    sets = [images for opened in data for images in opened.values()]
+    expected = [pixel_digest(sets[0][i][0]) for i in range(30)]
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_files = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + 40, limits[1]))
+    try:
+        for i in range(30):
+            for images in sets:
+                image, _ = images[i]
+        assert [pixel_digest(sets[0][i][0]) for i in range(30)] == expected
+        del image, images, sets, data
+        assert len(os.listdir("/proc/self/fd")) <= open_files
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 LIGHT = """
