@@ -153,15 +153,24 @@ def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lam
 
 
 def workers_at_most(wanted: int) -> int:
-    """Return how many processes to use of those that are wanted.
+    """Return the number of processes to use out of the number requested.
 
-    It is one, with a warning, where the system has no semaphores.
+    The result is 1, with a warning, if the system does not have semaphores or if this process may not have children.
     """
-    if wanted < 2 or (problem := _semaphore_problem()) is None:
+    import multiprocessing
+
+    if wanted < 2:
+        return wanted
+    if multiprocessing.current_process().daemon:
+        reason = "This process is a daemonic worker, such as one of multiprocessing.Pool, and may not start others"
+        advice = "Call corruptset from the main process to use more."
+    elif (problem := _semaphore_problem()) is not None:
+        reason = f"Processes cannot share semaphores in /dev/shm here ({problem})"
+        advice = "Mount a writable /dev/shm to use more."
+    else:
         return wanted
     warnings.warn(
-        f"One process works in place of {wanted}: processes cannot share semaphores in /dev/shm here ({problem}). "
-        "Mount a /dev/shm that can be written to for more; --jobs 1 says that one is meant.",
+        f"{reason}, so one process does the work of {wanted}. {advice} Use --jobs 1 to suppress this warning.",
         CorruptsetWarning,
         stacklevel=3,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,11 +189,13 @@ class BuildOptions:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes work: `jobs`, else one a core.
+    """Return the number of worker processes: `jobs`, or by default the number of CPUs that this process may use.
 
-    One where no others can be started.
+    The default respects CPU affinity and the quota of a container. The result is 1 where processes cannot be started.
     """
     if jobs is None:
-        jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        import joblib
+
+        jobs = joblib.cpu_count()
     check_number("jobs", jobs)
     return workers_at_most(jobs)

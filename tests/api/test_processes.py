@@ -5,16 +5,19 @@ names it.
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import layouts
 import pytest
 from commands import COMMAND
 
+import corruptset
 from corruptset import processes
 from corruptset.errors import CorruptsetWarning, MachineError
 from corruptset.generate.plan.options import BuildOptions
@@ -36,7 +39,7 @@ def without(monkeypatch):
 
 
 def test_one_process_works_where_no_others_can_be_started(without, shared, tmp_path):
-    said = r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"
+    said = r"/dev/shm here \(Read-only file system\), so one process does the work of 4.*--jobs 1"
     with pytest.warns(CorruptsetWarning, match=said):
         assert BuildOptions(jobs=4).workers == 1
     assert BuildOptions(jobs=1).workers == 1  # without a word
@@ -44,6 +47,28 @@ def test_one_process_works_where_no_others_can_be_started(without, shared, tmp_p
         several = layouts.make(shared.recipe(), shared.crops(classes=2), tmp_path, sets=["contrast/*"], jobs=2)
     one = shared.build(crops={"classes": 2}, sets=["contrast/*"])
     assert layouts.files_of(several) == layouts.files_of(one)
+
+
+def build_in_a_pool(arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        built = corruptset.build(*arguments, any_shape=True, sets=["contrast/1"], jobs=2)
+    return built.digest, [str(warning.message) for warning in caught]
+
+
+def test_a_build_in_a_daemonic_process_uses_one_process(shared, tmp_path):
+    source = f"folder:{shared.crops(classes=2)}"
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        digest, messages = pool.apply(build_in_a_pool, [(str(shared.recipe()), source, str(tmp_path / "a"))])
+    assert any("daemonic worker" in message and "does the work of 2" in message for message in messages)
+    assert (
+        digest == corruptset.build(shared.recipe(), source, tmp_path / "b", any_shape=True, sets=["contrast/1"]).digest
+    )
+
+
+def test_the_default_number_of_processes_is_joblib_s_which_knows_containers(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert BuildOptions().workers == 1
 
 
 def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault():
