@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from importlib.resources import files as resources
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
-from ..records.markdown import filled
+from ..records.markdown import filled, one_line
 from ..records.models import Manifest
 from ..release.archives import CHUNK, read_members
 from ..release.bag import (
@@ -228,9 +229,27 @@ def _zenodo(release: ReleaseFolder, creators: Sequence[str], license: str | None
             "'Family, Given; Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. The "
             f"licence recorded of the source is: {release.manifest.source.license or 'none'}."
         )
+    manifest = release.manifest
     named = [[part.strip() for part in f"{given};".split(";")[:2]] for given in creators]
-    text = _filled("zenodo.jinja", release, creators=named, license=license.lower(), keywords=KEYWORDS)
-    return _json(json.loads(text))
+    about = [
+        escape(one_line(manifest.recipe.get("description") or title(manifest))),
+        f"{len(manifest.sets)} sets of corrupted images, {sum(s.count for s in manifest.sets)} images in "
+        f"{len(manifest.classes)} classes, made by corruptset.",
+        f"Digest, which is the benchmark's name on every machine: {manifest.digest}",
+        "README.md says how the files are checked and loaded.",
+    ]
+    metadata = {
+        "upload_type": "dataset",
+        "title": f"{title(manifest)} ({manifest.name} {manifest.version})",
+        "creators": [{"name": name, **({"affiliation": place} if place else {})} for name, place in named],
+        "description": " ".join(f"<p>{paragraph}</p>" for paragraph in about),
+        "access_right": "open",
+        "license": license.lower(),
+        "keywords": KEYWORDS,
+        "version": manifest.version,
+        "language": "eng",
+    }
+    return _json({"metadata": metadata})
 
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
 from ..layout import SAMPLES, own_names
 from ..records.digests import sha256_bytes
-from ..records.markdown import filled
 from ..records.models import Manifest, SampleRecord
 from .bag import IndexedArchive, title
 from .contents import Contents, top_folder
@@ -29,6 +27,50 @@ TABLE = "croissant-samples.json"
 """
 
 
+CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The JSON-LD context that the Croissant 1.0 specification prescribes."""
+DATA_TYPES = {"image": "sc:ImageObject", "index": "sc:Integer", "label": "sc:Integer"}
+"""Field -> type, where it is not text."""
+Json = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class StoredSet:
     """A set of single images in archives."""
@@ -36,15 +78,21 @@ class StoredSet:
     id: str
     count: int
     archives: Sequence[str]
-    """Their ids."""
+    """Ids of the archives."""
     includes: str
-    """A glob of its images, in all archives."""
+    """A glob that matches the set's images in all archives."""
     fields: Mapping[str, str | None]
-    """Field -> what it is of an image's path, by a regular expression with a group; None is the image itself."""
+    """Field -> regular expression whose group extracts it from an image's path, or None for the image itself."""
 
 
 def croissant(
-    manifest: Manifest, about: str, archives: Sequence[Mapping[str, Any]], sets: Sequence[StoredSet], **table: Any
+    manifest: Manifest,
+    about: str,
+    archives: Sequence[Mapping[str, Any]],
+    sets: Sequence[StoredSet],
+    *,
+    table: str = "",
+    columns: Sequence[str] = (),
 ) -> bytes:
     """Return the bytes of croissant.json.
 
@@ -52,28 +100,123 @@ def croissant(
     ----------
     manifest : Manifest
     about : str
-        Says in words what it describes.
+        One sentence that describes the content.
     archives : sequence of mappings
-        The ``name``, ``url`` beside croissant.json, ``sha256`` and, where known, ``bytes`` of each file.
+        The ``name``, ``url`` relative to croissant.json, ``sha256`` and, where known, ``bytes`` of each file.
     sets : sequence of StoredSet
-    **table
-        The id ``table`` and the ``columns`` of a table of samples, which the sets are joined with.
+    table : str, optional
+        The id of a file with a table of samples, which the sets are joined with. Without it, all fields of an image
+        are extracted from its path.
+    columns : sequence of str, optional
+        The columns of the table.
     """
     if not own_names(manifest):
         suffix = FORMATS[manifest.encoding["format"]][1]
         sets = [replace(one, includes=f"{one.includes}.{suffix}") for one in sets]
-    template, named = files(__package__).joinpath("croissant.jinja"), {"top": top_folder(manifest)}
-    text = filled(
-        template.read_text("utf-8"),
-        m=manifest,
-        title=title(manifest),
-        about=about,
-        files=archives,
-        sets=sets,
-        **named,
-        **table,
-    )
-    return json.dumps(json.loads(text), ensure_ascii=False, indent=2).encode() + b"\n"
+    release, name = f"{manifest.name} {manifest.version}", title(manifest)
+    document: Json = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": top_folder(manifest),
+        "description": f"{release}: {about}, made by corruptset; digest {manifest.digest}.",
+        "version": manifest.version,
+        "citeAs": f"{name} ({release}), {manifest.digest}",
+    }
+    if manifest.source.license:
+        document["license"] = manifest.source.license
+    document["distribution"] = [_file_object(file) for file in archives]
+    document["distribution"] += [_file_set(one, manifest.encoding["format"]) for one in sets]
+    document["recordSet"] = _table_records(manifest, table, columns) if columns else []
+    for one in sets:
+        document["recordSet"] += _set_records(one, joined=bool(columns), labelled=bool(manifest.classes))
+    return json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _named(kind: str, name: str) -> Json:
+    return {"@type": f"cr:{kind}", "@id": name, "name": name}
+
+
+def _file_object(file: Mapping[str, Any]) -> Json:
+    size = {"contentSize": f"{file['bytes']} B"} if "bytes" in file else {}
+    return {
+        **_named("FileObject", file["name"]),
+        "contentUrl": file["url"],
+        **size,
+        "encodingFormat": file.get("type", "application/x-tar"),
+        "sha256": file["sha256"].removeprefix("sha256:"),
+    }
+
+
+def _file_set(one: StoredSet, encoding: str) -> Json:
+    containers = [{"@id": name} for name in one.archives]
+    return {
+        **_named("FileSet", f"{one.id}.images"),
+        "containedIn": containers if len(containers) > 1 else containers[0],
+        "encodingFormat": f"image/{encoding}",
+        "includes": one.includes,
+    }
+
+
+def _record_set(name: str, about: str, fields: Sequence[Json]) -> Json:
+    return {**_named("RecordSet", name), "description": about, "field": list(fields)}
+
+
+def _field(owner: str, name: str, **rest: Any) -> Json:
+    return {**_named("Field", f"{owner}/{name}"), "dataType": DATA_TYPES.get(name, "sc:Text"), **rest}
+
+
+def _joined_field(owner: str, name: str, source: str, **rest: Any) -> Json:
+    return _field(owner, name, source={"field": {"@id": source}}, **rest)
+
+
+def _stored_fields(owner: str, one: StoredSet) -> Iterator[Json]:
+    """Yield fields that are extracted from a set's files."""
+    for name, regex in one.fields.items():
+        source: Json = {
+            "fileSet": {"@id": f"{one.id}.images"},
+            "extract": {"fileProperty": "fullpath" if regex else "content"},
+        }
+        if regex:
+            source["transform"] = {"regex": regex}
+        yield _field(owner, name, source=source)
+
+
+def _table_records(manifest: Manifest, table: str, columns: Sequence[str]) -> list[Json]:
+    """Return the record sets of the samples and of the classes."""
+    fields = [
+        _field("samples", name, source={"fileObject": {"@id": table}, "extract": {"jsonPath": f"$.{name}[*]"}})
+        for name in columns
+    ]
+    about = "The samples in their order, which is that of the images of every set."
+    records = [_record_set("samples", about, fields)]
+    if manifest.classes:
+        names = ("index", "name", "folder")
+        classes = _record_set(
+            "classes", "Label, class and the name of its folder.", [_field("classes", name) for name in names]
+        )
+        classes["data"] = [{f"classes/{name}": getattr(c, name) for name in names} for c in manifest.classes]
+        records.append(classes)
+    return records
+
+
+def _set_records(one: StoredSet, *, joined: bool, labelled: bool) -> list[Json]:
+    """Return the record sets of one set of images: its files, and its images joined with the table of samples."""
+    about = f"The set {one.id}: {one.count} images, in the order of the samples."
+    if not joined:
+        return [_record_set(one.id, about, [*_stored_fields(one.id, one)])]
+    files = f"{one.id}.files"
+    fields = [_joined_field(one.id, "image", f"{files}/image")]
+    if labelled:
+        fields.append(_joined_field(one.id, "label", "samples/label"))
+        fields.append(_joined_field(one.id, "class", "samples/folder"))
+    fields.append(_joined_field(one.id, "id", "samples/id"))
+    fields.append(_joined_field(one.id, "path", f"{files}/path"))
+    fields.append(_joined_field(one.id, "file", "samples/file", references={"field": {"@id": f"{files}/file"}}))
+    return [
+        _record_set(files, f"The files of the set {one.id}, sorted by path.", [*_stored_fields(files, one)]),
+        _record_set(one.id, about, fields),
+    ]
 
 
 def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
