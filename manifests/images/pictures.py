@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,10 @@ from PIL import Image
 
 FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 """Encoding format -> Pillow's name, suffix of the files."""
+END_OF_FILE = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
+"""The last bytes of a file, which a truncated one lacks."""
+MAX_PIXELS = 89_478_485
+"""Pixels of the largest image that is decoded, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
 
 
 def stored_format(path: str, encoding_format: str) -> str:
@@ -36,25 +39,42 @@ class NotAPicture(ValueError):
 
 
 def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
-    """Return the pixels of an encoded image, (H, W, C), C 1 or 3.
+    """Decode a stored image.
 
-    The format is ``jpeg`` or ``png``; no other decoder is tried.
+    The result does not depend on Pillow's settings in this process, such as ``LOAD_TRUNCATED_IMAGES``, and no setting
+    of the process is changed.
 
-    NotAPicture: another format, truncated, more pixels than Pillow's bomb limit, or neither grey nor RGB.
+    Parameters
+    ----------
+    data : bytes or memoryview
+        An encoded image of 8 bits, grey or RGB.
+    encoding_format : {"jpeg", "png"}
+        The only decoder that is tried.
+
+    Returns
+    -------
+    (H, W, C) ndarray of uint8
+        C is 1 or 3.
+
+    Raises
+    ------
+    NotAPicture
+        The data is in another format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        try:
-            with Image.open(io.BytesIO(data), formats=[FORMATS[encoding_format][0]]) as picture:
-                picture.load()
-                if picture.mode not in ("L", "RGB"):
-                    raise NotAPicture(f"a picture of mode {picture.mode}, expected L or RGB")
-                pixels = np.array(picture)
-        except NotAPicture:
-            raise
-        # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error, bomb errors ... on bad bytes
-        except Exception as e:
-            raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
+    if bytes(data[-len(END_OF_FILE[encoding_format]) :]) != END_OF_FILE[encoding_format]:
+        raise NotAPicture(f"not a whole {encoding_format.upper()}: its end is missing")
+    try:
+        with Image.open(io.BytesIO(data), formats=[FORMATS[encoding_format][0]]) as picture:
+            if picture.mode not in ("L", "RGB"):
+                raise NotAPicture(f"an image of mode {picture.mode}, expected L or RGB")
+            if picture.width * picture.height > MAX_PIXELS:
+                raise NotAPicture(f"an image of {picture.width}x{picture.height}, which has too many pixels")
+            pixels = np.array(picture)
+    except NotAPicture:
+        raise
+    # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error, bomb errors ... on bad bytes
+    except Exception as e:
+        raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
 

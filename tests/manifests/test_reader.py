@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -204,6 +205,25 @@ def test_many_sets_read_by_turns_keep_few_files_open(dataset):
         assert len(os.listdir("/proc/self/fd")) <= open_files
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.parametrize("encoding", ["png", "jpeg"])
+def test_a_truncated_image_is_refused_although_pillow_is_set_to_accept_it(dataset, encoding, monkeypatch):
+    root = dataset(encoding_format=encoding, containers=("folder",))
+    file = next(path for path in sorted(root.glob("images/fog/3/**/*")) if path.is_file())
+    file.write_bytes(file.read_bytes()[:-40])
+    monkeypatch.setattr("PIL.ImageFile.LOAD_TRUNCATED_IMAGES", True)
+    images = corruptset.open(root)["fog/3"]
+    with pytest.raises(VerificationError, match=f"{file.name}.*its end is missing"):
+        list(images)
+
+
+def test_reading_in_threads_leaves_no_warning_filter_behind(templates):
+    images = corruptset.open(templates(encoding_format="jpeg"))["fog/3"]
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: images[i % len(images)], range(400)))
+    assert warnings.filters == before
 
 
 LIGHT = """
