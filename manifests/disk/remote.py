@@ -26,6 +26,19 @@ READ_AHEAD = 8 << 20
 
 _URL = re.compile(r"([a-z][a-z0-9+-]+):/+(.*)", re.DOTALL)
 _SECRET = re.compile(r"SECRET|TOKEN|PASSWORD|CREDENTIAL|ACCESS_KEY|ACCOUNT_KEY|API_KEY")
+_LASTING = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE")} - {None}
+"""Errors of this machine that another attempt does not change."""
+_STORE_LIBRARIES = (
+    "aiobotocore",
+    "aiohttp",
+    "azure",
+    "botocore",
+    "gcsfs",
+    "google",
+    "huggingface_hub",
+    "requests",
+    "urllib3",
+)
 _NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "DefaultCredentialsError")
 
 
@@ -191,6 +204,8 @@ class Store:
                 return call(_filesystem(self.name), url)
             except Exception as e:
                 _refuse_lasting(e, url, doing)
+                if not _may_pass(e):
+                    raise
                 if attempt + 1 == TRIES:
                     reason = redacted(f"{type(e).__name__}: {e}")
                     raise MachineError(
@@ -221,6 +236,14 @@ def _filesystem(url: str) -> Any:
     if hasattr(system, "retries"):
         system.retries = 1
     return system
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether an error comes from the network or the server, so that another attempt may succeed."""
+    if isinstance(error, OSError):
+        return error.errno not in _LASTING
+    # the libraries of stores have errors of their own, some of which do not derive from OSError
+    return type(error).__module__.partition(".")[0] in _STORE_LIBRARIES
 
 
 def _refuse_lasting(error: Exception, where: str, doing: str) -> None:

@@ -1,5 +1,7 @@
 """URLs of stores, and what is never written of them: no store is needed."""
 
+import errno
+import time
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,18 @@ def test_a_place_whose_url_names_a_host_is_asked_there(monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0)
     with pytest.raises(MachineError, match="ConnectionRefusedError"):
         remote.Store("ftp://127.0.0.1:1/x").version("a")
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("error", [RuntimeError("broken"), OSError(errno.ENOSPC, "No space left on device")])
+def test_an_error_that_does_not_pass_is_raised_at_once(monkeypatch, error):
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    def info(self, path, **options):
+        raise error
+
+    monkeypatch.setattr(MemoryFileSystem, "info", info)
+    started = time.monotonic()
+    with pytest.raises(type(error), match=str(error.args[-1])):
+        remote.Store("memory://bucket").version("a")
+    assert time.monotonic() - started < 3
