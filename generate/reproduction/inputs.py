@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,6 +19,9 @@ from ...manifests.release.division import METADATA
 from ...manifests.release.unpack import unpack
 from ..plan.options import worker_count
 from ..sources.source import Source
+
+CONTENT = "content.json"
+"""The paths of all files of an unpacked release, in its folder in the cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +74,24 @@ def release_folder(place: str | Path) -> Path:
     if not archives or (path / MANIFEST).exists():
         return path
     folder = cache_root() / "releases" / digits(sha256_file(archives[0]))[:32]
-    if not folder.exists():
+    if not _is_complete(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as aside:
-            unpack(archives[:1], made := Path(aside, "made"))
-            with suppress(OSError):  # another process was first
+        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as temporary:
+            made, old = Path(temporary, "made"), Path(temporary, "old")
+            unpack(archives[:1], made)
+            files = [path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()]
+            (made / CONTENT).write_text(json.dumps(files), "utf-8")
+            with suppress(OSError):  # another process may have moved it, or its own copy here, in the meantime
+                folder.rename(old)
+            with suppress(OSError):
                 made.rename(folder)
     return next(folder.glob(f"*/{MANIFEST}")).parent
+
+
+def _is_complete(folder: Path) -> bool:
+    """Return whether a folder in the cache has all its files. Systems that clean caches delete single files."""
+    try:
+        files = json.loads((folder / CONTENT).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return all((folder / file).is_file() for file in files)

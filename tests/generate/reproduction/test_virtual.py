@@ -219,6 +219,19 @@ def test_what_pack_wrote_is_unpacked_once(
         assert inputs.release_folder(place) == folder
 
 
+@pytest.mark.parametrize("kept", [lambda path: False, lambda path: path.name == "manifest.json"])
+def test_a_release_whose_cached_files_were_deleted_is_unpacked_again(
+    whole: Built, release: Callable[..., Path], cache: Path, kept: Callable[[Path], bool]
+) -> None:
+    bag = release(whole.directory)
+    folder = inputs.release_folder(bag)
+    for path in folder.parent.rglob("*"):
+        if path.is_file() and not kept(path):
+            path.unlink()
+    data = corruptset.open(bag, source="sample")
+    assert data["brightness/1"][0][0].ndim == 3
+
+
 def test_labels_are_compared_whatever_is_checked_and_images_when_they_are_read(
     small_recipe: Path, tmp_path: Path
 ) -> None:
