@@ -164,7 +164,7 @@ def calibration_for(scheme: str) -> str:
     return OF_SOURCE.get(scheme, "imagenet")
 
 
-def calibration_note(scheme: str, recipe: Recipe) -> str:
+def calibration_note(scheme: str, recipe: str | Recipe) -> str:
     """Return the note that says which calibration was chosen for the pairs of a source, and what follows from it."""
     name = calibration_for(scheme)
     why = (
@@ -176,7 +176,7 @@ def calibration_note(scheme: str, recipe: Recipe) -> str:
         f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of "
         f"{load_recipe(BASES[name]).title}."
     )
-    stages = [stage for one in recipe.resolve().sets for stage in one.stages]
+    stages = [stage for one in load_recipe(recipe).resolve().sets for stage in one.stages]
     if vertical := sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"}):
         note += (
             f" The Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only, as it does there."
