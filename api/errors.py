@@ -232,6 +232,16 @@ def require_utf8_names() -> None:
         )
 
 
+def install_extra(extra: str) -> str:
+    """Return the sentence that tells how to install an extra. It names the clone because nothing is released yet."""
+    return f"Install the extra: in the clone of corruptset, run pip install '.[{extra}]'."
+
+
+def install_add_on(package: str) -> str:
+    """Return the sentence that tells how to install an add-on of this project."""
+    return f"Install it: in the clone of corruptset, run pip install ./plugins/{package}."
+
+
 BUILD = ("numba", "cv2", "scipy", "skimage", "joblib")
 """What the extra ``build`` brings."""
 
@@ -241,9 +251,8 @@ class NotInstalled(CorruptsetError, ImportError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not installed, and this needs it: pip install 'corruptset[build]' (in a clone: '.[build]'). "
-            "Without that extra corruptset opens, verifies, fetches, unpacks, exports and scores data sets, and makes "
-            "none."
+            f"{name} is not installed, and this needs it. {install_extra('build')} Without the extra, corruptset can "
+            "open, verify, fetch, unpack, export and score datasets, but it cannot build them."
         )
 
 

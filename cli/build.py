@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,10 +67,11 @@ def plan(
     **given: Any,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
-    chosen, options = _chosen(recipe, source, given)
+    chosen, options, notes = _chosen(recipe, source, given)
     from ..generate.planning import plan as run
 
     planned = run(chosen, source, out=out, **options)
+    planned = replace(planned, notes=(*notes, *planned.notes))
     if as_json:
         return put_json(planned.as_json())
     if list_sets:
@@ -112,7 +114,7 @@ def build(
             f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish; --abandon alone.",
             param_hint=ways[0],
         )
-    chosen, options = _chosen(recipe, source, given)
+    chosen, options, notes = _chosen(recipe, source, given)
     if abandon:
         return _abandon(chosen, out, as_json=as_json)
     # a scheduler without an address is a mistake, which the build names
@@ -122,14 +124,17 @@ def build(
         from ..generate.build import build as run
 
         built = run(chosen, source, out, progress=progress, **options)
+    built = replace(built, notes=(*notes, *built.notes))
     if part is not None:
         then = "When all parts are made: the same command with --finish in place of --part."
         return put_json(json_of(built)) if as_json else put_record(json_of(built) | {"notes": [*built.notes, then]})
     _put_build(built, as_json=as_json)
 
 
-def _chosen(recipe: str | None, source: str, given: Mapping[str, Any]) -> tuple[str | Recipe, dict[str, Any]]:
-    """Return the recipe and the keyword arguments of plan and build.
+def _chosen(
+    recipe: str | None, source: str, given: Mapping[str, Any]
+) -> tuple[str | Recipe, dict[str, Any], tuple[str, ...]]:
+    """Return the recipe, the keyword arguments of plan and build, and notes on what was chosen for the user.
 
     Plugins are loaded before, since pairs may name their corruptions.
     """
@@ -137,7 +142,13 @@ def _chosen(recipe: str | None, source: str, given: Mapping[str, Any]) -> tuple[
         from ..corruptions.plugins import load_plugins
 
         load_plugins(given["plugins"])
-    return chosen_recipe(recipe, source, given), {name: given[name] for name in given if name in BUILD_OPTIONS}
+    chosen = chosen_recipe(recipe, source, given)
+    notes: tuple[str, ...] = ()
+    if recipe == PAIRS and not given["calibration"]:
+        from ..generate.recipes.two_factor import calibration_note
+
+        notes = (calibration_note(source.partition(":")[0], chosen),)
+    return chosen, {name: given[name] for name in given if name in BUILD_OPTIONS}, notes
 
 
 def chosen_recipe(recipe: str | None, source: str, given: Mapping[str, Any]) -> str | Recipe:

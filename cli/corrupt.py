@@ -117,10 +117,28 @@ def corrupt(
     if ladder is not None and all(get_corruption(word).gradual is None for word in words):
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
     write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
+    graded = [word for word in words if get_corruption(word).gradual is None]
+    chosen = recipe is None and calibration is None and graded and (severity or not name.isidentifier())
+    notes = [_calibration_note(pixels.shape, graded)] if chosen else []
     height, width, channels = result.shape
     shape = {"width": width, "height": height, "channels": channels}
     put_done = put_json if as_json else put_record
-    put_done({"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result)})
+    put_done(
+        {"ok": True, "path": target, **shape, "key": key, "seed": seed, "pixels": pixel_digest(result), "notes": notes}
+    )
+
+
+def _calibration_note(shape: tuple[int, ...], corruptions: Sequence[str]) -> str:
+    """Return the note that says which calibration was chosen for an image (H, W, C), and why."""
+    from ..corruptions.calibrations import fitting, for_shape
+
+    table = fitting(for_shape(*shape))
+    names = dict.fromkeys(table.of(corruption).name for corruption in corruptions)
+    grey = " and the image is grey" if table.name == "mnist" else ""
+    return (
+        f"The calibration {' and '.join(names)} was chosen, because the shorter side is {min(shape[:2])} pixels{grey}. "
+        "To choose another calibration, pass --calibration or --recipe."
+    )
 
 
 def _refuse_textures(name: str) -> None:

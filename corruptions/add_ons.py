@@ -23,7 +23,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from ..errors import CorruptsetError, CorruptsetWarning, PluginError
+from ..errors import CorruptsetError, CorruptsetWarning, PluginError, install_add_on
 from ..foreign import described
 
 _A = TypeVar("_A")
@@ -90,4 +90,4 @@ def where_to_get(name: object) -> str:
     """
     package = next((package for package, names in OURS.items() if name in names), None)
     its = f"is a stream's recipe, for `corruptset stream {name}`, and " * str(name).startswith("ccc-")
-    return f" It {its}comes with the package {package}: `pip install {package}`." if package else ""
+    return f" It {its}comes with the package {package}. {install_add_on(package)}" if package else ""

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ParameterError, PluginError, UnknownSet, suggest
+from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, suggest
 from .disk.atomic import inside
 from .disk.remote import data_folder
 from .layout import REGIONS, SAMPLES
@@ -306,7 +306,7 @@ class DataSet(Mapping[str, ImageSet]):
             return import_module("corruptset_streams").Stream(self, schedule, transform)
         except ModuleNotFoundError as e:
             raise PluginError(
-                f"Schedules come with the package corruptset-streams ({e}): `pip install corruptset-streams`."
+                f"Schedules come with the package corruptset-streams ({e}). {install_add_on('corruptset-streams')}"
             ) from None
 
     @cached_property

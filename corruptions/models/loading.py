@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from ...digests import digest_of
-from ...errors import CorruptsetError, ModelError
+from ...errors import CorruptsetError, ModelError, install_extra
 from ...files import open_regular, reason
 from ...foreign import Foreign, cause_of, said
 from .model_file import ModelFile
 
-INSTALL = "pip install 'corruptset[torch]'"
 _held: set[str] = set()
 """The devices of the blocks of `repeatable` that this process is in: a block inside another has nothing to do."""
 NESTED = ("state_dict", "model_state_dict", "model")
@@ -44,7 +43,7 @@ def import_torch() -> Any:
         return importlib.import_module("torch")
     except (ImportError, OSError) as e:
         raise ModelError(
-            f"A model needs PyTorch, which cannot be imported: {type(e).__name__}: {e}. Install it with: {INSTALL}"
+            f"A model needs PyTorch, which cannot be imported: {type(e).__name__}: {e}. {install_extra('torch')}"
         ) from None
 
 
@@ -164,7 +163,7 @@ def _state_dict(torch: Any, name: str, data: bytes) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except ImportError as e:
-        raise ModelError(f"{name} needs safetensors ({e}). Install it with: {INSTALL}") from None
+        raise ModelError(f"{name} needs safetensors ({e}). {install_extra('torch')}") from None
     except pickle.UnpicklingError as e:
         # PyTorch's own message tells how to run the code
         named = re.search(r"GLOBAL ([\w.]+)", str(e))

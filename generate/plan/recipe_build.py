@@ -14,6 +14,7 @@ from ..pixels.encoding import Encoding, PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.two_factor import validation_notes
 from ..sinks.containers import containers_of, default_format
 from ..sources.check import Checked, Judge, check
 from ..sources.selection import HoldOut, held_groups, select, selection_record
@@ -156,6 +157,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     remarks = (
         *[f"Images of {side} pixels get the parameters of {table.name}, which are for {table.side}, as they are."]
         * (scale == "none" and side not in (0, table.side) and any(one.stages for one in chosen)),
+        *validation_notes(chosen),
         *(notes_on_annotations(build) if own_names else ()),
         *(() if regions is None else regions.notes),
         *(() if hold_out is None else hold_out.notes(source.samples)),

@@ -10,9 +10,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...arguments import as_list
+from ...corruptions.registry import get_corruption
 from ...error_lines import mistake_lines
-from ...errors import RecipeError, listed
+from ...errors import RecipeError, first_few, listed
+from ...quantities import plural
 from .recipe import Recipe, load_recipe, recipe_of
+from .set_spec import SetSpec
 
 NAME = "pairs"
 BASES = {
@@ -25,6 +28,8 @@ BASES = {
 """Calibration -> the recipe whose preprocessing and encoding the pairs have."""
 OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
 """Scheme of a source -> the calibration of its pairs; any other has `imagenet`."""
+IMAGES = {"cifar": "32x32 pixels", "mnist": "28x28 pixels and grey"}
+"""Calibration -> what the images of its sources are like."""
 
 
 def pairs(
@@ -157,3 +162,39 @@ def calibration_for(scheme: str) -> str:
     ('cifar', 'imagenet')
     """
     return OF_SOURCE.get(scheme, "imagenet")
+
+
+def calibration_note(scheme: str, recipe: str | Recipe) -> str:
+    """Return the note that says which calibration was chosen for the pairs of a source, and what follows from it."""
+    name = calibration_for(scheme)
+    why = (
+        f"the images of {scheme} are {IMAGES[name]}"
+        if scheme in OF_SOURCE
+        else f"it is the default for every source except {', '.join(OF_SOURCE)}"
+    )
+    note = (
+        f"The calibration {name} was chosen, because {why}. A severity therefore has the parameters of "
+        f"{load_recipe(BASES[name]).title}."
+    )
+    stages = [stage for one in load_recipe(recipe).resolve().sets for stage in one.stages]
+    if vertical := sorted({stage.corruption for stage in stages if stage.parameters.get("axes") == "rows"}):
+        note += (
+            f" The Gaussian filter of {' and '.join(vertical)} acts in the vertical direction only, as it does there."
+        )
+    return f"{note} To choose another calibration, pass --calibration."
+
+
+def validation_notes(sets: Sequence[SetSpec]) -> list[str]:
+    """Return a note on the chains that scores leave out of means, because a corruption in them is for validation."""
+    chains = [one for one in sets if len(one.stages) > 1]
+    excluded = [one for one in chains if one.role == "validation"]
+    used = {stage.corruption for one in excluded for stage in one.stages}
+    corruptions = sorted(name for name in used if get_corruption(name).role == "validation")
+    if not corruptions:
+        return []
+    return [
+        f"{len(excluded)} of {plural(len(chains), 'chain')} have the role validation and are excluded from means over "
+        f"test sets, because they contain {' or '.join(corruptions)}, which is meant for choosing a method: "
+        f"{first_few([one.id for one in excluded])}. To include them, write them in a recipe file with "
+        'role = "test".'
+    ]

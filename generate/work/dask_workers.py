@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 
 from ...corruptions.cache import kernel_folder, sources_digest
-from ...errors import BuildError, CorruptsetError, MachineError, listed
+from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
 from ..plan.parts import Part
@@ -76,8 +76,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         from distributed.utils import silence_logging_cmgr
     except ImportError as e:
         raise BuildError(
-            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: "
-            "pip install 'corruptset[dask]'"
+            f"A scheduler needs Dask, which cannot be imported ({e}). {install_extra('dask')} All workers need it too."
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _refuse_unfit(scheduler, None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...digests import digits
-from ...errors import MachineError, ParameterError, ReleaseError, StoreError
+from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra
 from ...files import NUL
 from .atomic import write_large
 
@@ -269,7 +269,7 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     elif isinstance(error, ImportError) or "Protocol not known" in str(error):
         why = (
             f"this kind of place is not known here, or needs a library ({why}). Expected a folder, s3://, gs:// or "
-            "hf://; pip install 'corruptset[cloud]' has s3://"
+            f"hf://; s3:// needs an extra. {install_extra('cloud').removesuffix('.')}"
         )
     elif isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
         why = f"{doing} is not possible there ({why})"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...errors import CorruptsetError, MachineError, ReleaseError
+from ...errors import CorruptsetError, MachineError, ReleaseError, install_extra
 from ..checksums import is_file_as
 from ..disk.atomic import write_large
 from ..disk.remote import Store, url_of
@@ -86,7 +86,7 @@ class HubPlace:
         try:
             import huggingface_hub
         except ImportError:
-            raise ReleaseError("hf:// needs a package that is not installed: pip install 'corruptset[hub]'.") from None
+            raise ReleaseError(f"hf:// needs huggingface_hub, which is not installed. {install_extra('hub')}") from None
         repository, revision = hub_address(url)
         self._url, self._private, self._library = url, private, huggingface_hub
         self._api = huggingface_hub.HfApi(library_name="corruptset")

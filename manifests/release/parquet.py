@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from ...errors import BuildError
+from ...errors import BuildError, install_extra
 from ..checksums import parse_sha256sums, sums_bytes
 from ..disk.atomic import replacing, write_atomic
 from ..layout import SHA256SUMS
@@ -37,7 +37,7 @@ def configurations(manifest: Manifest, files: Iterable[str]) -> list[tuple[str, 
 def check_parquet(manifest: Manifest) -> None:
     """Raise BuildError where pyarrow is missing, or two sets would be one configuration."""
     if importlib.util.find_spec("pyarrow") is None:
-        raise BuildError("--parquet needs pyarrow, which is not installed: pip install 'corruptset[hub]'.")
+        raise BuildError(f"--parquet needs pyarrow, which is not installed. {install_extra('hub')}")
     if len({_name(s.id) for s in manifest.sets}) < len(manifest.sets):
         raise BuildError(
             "Two sets of this data set differ in '/' and '-' alone, so they would be one configuration. Leave "

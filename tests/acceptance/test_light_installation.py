@@ -1,6 +1,4 @@
-"""`pip install corruptset` without the extra ``build``: what evaluates a data set works, what makes one says what is
-missing.
-"""
+"""An installation without the extra ``build`` evaluates datasets, and says what is missing to build them."""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ def test_what_evaluates_works(light, built, tmp_path):
 
 @pytest.mark.ci
 def test_what_makes_images_says_what_to_install(light, built, tmp_path):
-    data, out, said = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install 'corruptset[build]'"
+    data, out, said = built / "imagenet-c-1.1.0", tmp_path / "out", "pip install '.[build]'"
     for words in (
         ["build", "imagenet-c", "--out", out],
         ["plan", "imagenet-c", "--out", out],
@@ -96,4 +94,4 @@ def test_a_broken_installation_is_not_called_missing(tmp_path):
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import corruptset; corruptset.build"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "No module named 'llvmlite_that_is_not_there'" in done.stderr
-    assert "corruptset[build]" not in done.stderr
+    assert ".[build]" not in done.stderr

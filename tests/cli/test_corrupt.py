@@ -40,6 +40,19 @@ def test_it_writes_what_the_library_makes(run, picture, tmp_path):
     assert "my cat é\n" in run.ok("corrupt 'my cat é.png' fog/1 --out x.png --force").out
 
 
+def test_the_chosen_calibration_is_named_with_its_reason(run, picture, tmp_path):
+    Image.fromarray(picture[:28, :28, 0]).save(tmp_path / "grey.png")
+    for image, chosen in (
+        ("a.png", "The calibration cifar was chosen, because the shorter side is 40 pixels."),
+        ("grey.png", "The calibration mnist was chosen, because the shorter side is 28 pixels and the image is grey."),
+    ):
+        (note,) = run.ok(f"corrupt {image} contrast -s 3 --out x.png --force --json").json["notes"]
+        assert note.startswith(chosen)
+        assert f"Note: {chosen}" in run.ok(f"corrupt {image} contrast/3 --out x.png --force").out
+    for words in ("contrast/3 --calibration cifar", "contrast/3 --recipe imagenet-c", "black_lines --level 3", "clean"):
+        assert run.ok(f"corrupt a.png {words} --out x.png --force --json").json["notes"] == []
+
+
 def test_0_is_the_picture_itself(run, picture, tmp_path):
     """As a severity and as a level, here, among ``--sets`` and in recipes, as in Python."""
     for call in ("fog --severity 0", "fog/0", "black_lines --level 0", "fog-0+black_lines-00"):

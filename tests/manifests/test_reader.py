@@ -23,9 +23,9 @@ from corruptset.pixels import pixel_digest
 
 
 def test_what_came_with_schedules_names_the_package(tmp_path):
-    with pytest.raises(PluginError, match=r"pip install corruptset-streams"):
+    with pytest.raises(PluginError, match=r"pip install \./plugins/corruptset-streams"):
         unbuilt.data_set(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
-    with pytest.raises(AttributeError, match=r"pip install corruptset-streams"):
+    with pytest.raises(AttributeError, match=r"pip install \./plugins/corruptset-streams"):
         corruptset.schedule  # noqa: B018
 
 

@@ -6,8 +6,9 @@ import re
 import shlex
 
 import numpy as np
+import pytest
 import typer
-from doc_pages import ROOT, blocks, run
+from doc_pages import ROOT, blocks, corruptset_runs, run
 from PIL import Image
 
 import corruptset
@@ -24,7 +25,36 @@ ROWS = [
 PHOTO, SMALL = painted(64, 96), Image.fromarray(painted(32, 32))
 
 
-def test_the_blocks_run_in_their_order():
+WNIDS = [f"n{number:08d}" for number in (2124075, 1443537, 12267677, 7695742, 1629819)]
+"""As the validation images of Tiny ImageNet have them: in no order."""
+
+
+@pytest.fixture
+def tiny_imagenet(tmp_path, monkeypatch):
+    """Tiny ImageNet as it is unpacked, with five classes, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for number in range(10):
+        path = tmp_path / f"tiny-imagenet-200/val/images/val_{number}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(painted(64, 64)).save(path)
+        lines.append(f"{path.name}\t{WNIDS[number % 5]}\t0\t32\t44\t62\n")
+    (tmp_path / "tiny-imagenet-200/val/val_annotations.txt").write_text("".join(lines))
+    return lines
+
+
+def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
+    (snippet,) = [text for _, text in blocks(PAGE) if "val_annotations" in text]
+    (line,) = re.findall(r"`(corruptset build tiny-imagenet-c [^`]*)`", TEXT)
+    exec(snippet, {})
+    corruptset_runs(f"{line} --sets clean --format folder --jobs 1 --no-page --out sets")
+    data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
+    assert [c.name for c in data.classes] == sorted(WNIDS)  # as torchvision's ImageFolder numbers train/
+    found = {sample.id: data.classes[sample.label].name for sample in data.samples}
+    assert found == {row.split(".")[0]: row.split("\t")[1] for row in tiny_imagenet}
+
+
+def test_the_blocks_run_in_their_order(tiny_imagenet):
     names = {"image": PHOTO, "picture": Image.fromarray(PHOTO), "small": SMALL, "images": [PHOTO] * 2}
     names |= {"np": np, "corruptset": corruptset, "results": {"img": PHOTO.astype(np.float32)}}
     for kind, text in blocks(PAGE):

@@ -141,7 +141,7 @@ def test_a_program_gives_what_its_network_gives(network, tmp_path):
 def test_without_pytorch_it_is_said_how_to_install_it_and_mistakes_of_the_file_come_first(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=GREY)
-    refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install 'corruptset[torch]'")
+    refused(file, "A model needs PyTorch, which cannot be imported: ", "pip install '.[torch]'")
     refused(write_file(tmp_path, input=GREY), "has neither factory nor program")
 
 

@@ -1,0 +1,41 @@
+"""Nothing is released, so every line that installs corruptset or an add-on names the clone."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import checkout
+
+ROOT = checkout.ROOT
+SUFFIXES = (".md", ".ipynb", ".py", ".toml", ".yml", ".jinja", ".html", "Dockerfile")
+HISTORY = ("CHANGELOG.md", "docs/releasing.md")
+"""Pages on earlier or coming releases, which may install one."""
+LINES = re.compile(r"pip install((?: +(?:-[\w-]+|'[^'\n]+'|[\w./\[\]<>=+-]+))+)")
+
+
+def installed():
+    """Yield the file and each requirement of every ``pip install`` outside of tests."""
+    for name in sorted(checkout.files()):
+        if not name.endswith(SUFFIXES) or name in HISTORY or "tests/" in name:
+            continue
+        for line in LINES.findall((ROOT / name).read_text("utf-8")):
+            yield from ((name, word.strip("'")) for word in line.split() if not word.startswith("-"))
+
+
+def test_nobody_is_told_to_install_corruptset_from_the_index():
+    found = [(name, requirement) for name, requirement in installed() if requirement.startswith("corruptset")]
+    assert found == []
+
+
+def test_extras_and_add_ons_that_are_installed_exist():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    seen = set()
+    for name, requirement in installed():
+        if of_clone := re.fullmatch(r"(?:\.|/path/to/corruptset)\[([a-z,]+)\]", requirement):
+            assert set(of_clone[1].split(",")) <= set(extras), (name, requirement)
+            seen.add(of_clone[1])
+        elif requirement.startswith("./plugins/corruptset-") and not requirement.endswith("*"):
+            assert (ROOT / requirement / "pyproject.toml").is_file(), (name, requirement)
+            seen.add(requirement)
+    assert {"build", "torch", "./plugins/corruptset-cbar"} <= seen
