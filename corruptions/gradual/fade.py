@@ -141,7 +141,6 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
         ),
     ),
     deterministic=True,
-    held=1,
     gradual=Gradual(
         lambda level, shape, parameters: f"quality {parameters['start'] - level}", accumulates=False, most=31
     ),
