@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from ...quantities import plural
@@ -123,63 +124,25 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
     sums = np.empty(row + 2 * pad, np.uint16)  # over a column of the window
     total = np.empty(row, np.uint16)
     for y in range(height):
-        if reach == 2:  # the published one, in one pass over the row
-            line0 = source[_mirrored(y - 2, height)]
-            line1 = source[_mirrored(y - 1, height)]
-            line2 = source[y]
-            line3 = source[_mirrored(y + 1, height)]
-            line4 = source[_mirrored(y + 2, height)]
-            inner = sums[pad:]
+        sums[:] = 0
+        for k in range(-reach, reach + 1):
+            line = source[_mirrored(y + k, height)]
             for j in range(np.uint32(row)):
-                inner[j] = (
-                    np.uint16(line0[j])
-                    + np.uint16(line1[j])
-                    + np.uint16(line2[j])
-                    + np.uint16(line3[j])
-                    + np.uint16(line4[j])
-                )
-        else:
-            sums[:] = 0
-            for k in range(-reach, reach + 1):
-                line = source[_mirrored(y + k, height)]
-                for j in range(np.uint32(row)):
-                    sums[np.uint32(pad) + j] += np.uint16(line[j])
+                sums[np.uint32(pad) + j] += np.uint16(line[j])
         for x in range(1, reach + 1):
             before = pad + _mirrored(x, width) * channels
             after = pad + _mirrored(width - 1 + x, width) * channels
             for c in range(channels):
                 sums[pad - x * channels + c] = sums[before + c]
                 sums[pad + row + (x - 1) * channels + c] = sums[after + c]
-        if reach == 2:
-            left1 = sums[channels:]
-            centre = sums[2 * channels :]
-            right1 = sums[3 * channels :]
-            right2 = sums[4 * channels :]
+        total[:] = 0
+        for k in range(2 * reach + 1):
+            shifted = sums[k * channels :]
             for j in range(np.uint32(row)):
-                total[j] = sums[j] + left1[j] + centre[j] + right1[j] + right2[j]
-        else:
-            total[:] = 0
-            for k in range(2 * reach + 1):
-                shifted = sums[k * channels :]
-                for j in range(np.uint32(row)):
-                    total[j] += shifted[j]
+                total[j] += shifted[j]
         out = target[top + y, left * channels :]
         for j in range(np.uint32(row)):
             out[j] = np.uint8(((np.uint32(total[j]) + half) * reciprocal) >> np.uint32(_BITS))
-
-
-@kernel
-def _filter_all(images, out, reach):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    for n in range(count):
-        _filter(
-            images[n].reshape((height, width * channels)),
-            out[n].reshape((height, width * channels)),
-            np.int64(0),
-            np.int64(0),
-            channels,
-            reach,
-        )
 
 
 @kernel
@@ -241,12 +204,12 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
     """Replace every value by the mean over a square window, once a level.
 
-    The window has 2 reach + 1 pixels a side.
-
-    Rounded; beyond its edges the image is mirrored about its outermost pixels: OpenCV's ``blur``. Published: reach 2.
+    The window has 2 reach + 1 pixels a side. Means are rounded, and beyond its edges the image is mirrored about its
+    outermost pixels, as OpenCV's ``blur`` does it. Published: reach 2.
     """
     out = np.empty_like(images)
-    _filter_all(images, out, int(reach))
+    for image, target in zip(images, out, strict=True):
+        cv2.blur(image, (2 * reach + 1, 2 * reach + 1), target)
     return out
 
 
