@@ -1,4 +1,4 @@
-"""Gaussian blur; and glass blur, pixels copied from near by, between two of them."""
+"""Glass blur: pixels copied from near by, between two gaussian blurs."""
 
 from __future__ import annotations
 
@@ -154,17 +154,6 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
     if parameters.get("exchange") != "swap":
         raise ValueError("nothing is exchanged unless exchange is 'swap'")
     return swaps
-
-
-@corruption(
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, gaussian_blur",
-    parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
-    role="validation",
-    deterministic=True,
-)
-def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
-    """Blur with a gaussian that ends at 4 sigma, edges replicated."""
-    return gaussian_filter(images, sigma, axes, half(rounding))
 
 
 @corruption(
