@@ -222,7 +222,7 @@ def glass_blur(
     Notes
     -----
     The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
-    made: the pixel is copied, not exchanged, and the picture drifts by one to two pixels. The upper displacement is
+    made: the pixel is copied, not exchanged, and the image drifts by one to two pixels. The upper displacement is
     never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views,
     pixels do swap. Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 *
     max_delta reaches the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.

@@ -169,7 +169,7 @@ def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     Notes
     -----
     The arithmetic is Pillow's ``resize(..., Image.BOX)``: 22-bit fixed-point weights, rows first, rounded to 8 bits
-    in between (Pillow 13 turns the order round for tall pictures, which moves single values by one level). A box
+    in between (Pillow 13 turns the order round for tall images, which moves single values by one level). A box
     holds whole pixels only, so its weights are equal; enlarging takes the pixel under the centre.
     """
     height, width = images.shape[1:3]

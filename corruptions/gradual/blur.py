@@ -12,7 +12,7 @@ from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, Wholes, c
 from .random_boxes import RECTANGLE_DRAWS, RECTANGLE_PARAMETERS, describe_rectangles
 
 GREATEST_REACH = 7
-"""Of the window to either side: sums of its values must fit into 16 bits."""
+"""The largest reach of a window, because the sums of its values must fit into 16 bits."""
 _BITS = 24  # of the reciprocal: (sum + area // 2) * ceil(2**24 / area) stays below 2**32, and its quotient is exact
 _REACH = Parameter("reach", int, 1, GREATEST_REACH, "pixels of the window to either side of its centre")
 
@@ -124,10 +124,10 @@ def _average(inside, channels, image, top, left):  # type: ignore[no-untyped-def
     gradual=Gradual(_times),
 )
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
-    """Replace every value by the mean over a square window, once a level.
+    """Replace every value by the mean over a square window, once per level.
 
-    The window has 2 reach + 1 pixels a side. Means are rounded, and beyond its edges the image is mirrored about its
-    outermost pixels, as OpenCV's ``blur`` does it. Published: reach 2.
+    The window is 2 reach + 1 pixels wide and high. Means are rounded, and beyond its edges the image is mirrored about
+    its outermost pixels, as OpenCV's ``blur`` does it. Published: reach 2.
     """
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):

@@ -141,7 +141,7 @@ def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
     """Multiply HSV saturation by a factor below 1, once a level.
 
-    Published: 0.9. Grey images are returned as they are.
+    Published: 0.9. Grey images are returned unchanged.
 
     Notes
     -----

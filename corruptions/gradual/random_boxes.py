@@ -34,10 +34,13 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
 def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """Draw the rectangles of one level for each image.
 
-    They are (N, K, 4), of (x, y, width, height).
+    Width and height are independent of each other and uniform from `least` to `most`, both included, but not longer
+    than the image. The position is uniform over those at which the whole rectangle is inside the image.
 
-    Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the
-    image); places are uniform over those where the whole rectangle lies in the image.
+    Returns
+    -------
+    (N, K, 4) ndarray of int64
+        x, y, width and height.
     """
     height, width, _ = shape
     least, stream = parameters["least"], level_stream(parameters["level"], RECTANGLES)
@@ -52,7 +55,9 @@ def _given(boxes: Wholes, shape: Shape, parameters: Given) -> Wholes:
         raise ValueError(f"got shape {boxes.shape}, expected ({parameters['level']} or more, how many a level, 4)")
     corner, sides = boxes[..., :2], boxes[..., 2:]
     if (corner < 0).any() or (sides < 1).any() or (corner + sides > (width, height)).any():
-        raise ValueError(f"got rectangles that are empty or lie beyond the image of {height}x{width} (height x width)")
+        raise ValueError(
+            f"got rectangles that are empty or extend beyond the image of {height}x{width} (height x width)"
+        )
     return boxes
 
 
@@ -61,7 +66,7 @@ RECTANGLE_PARAMETERS = (
     Parameter("least", int, 1, 1000, "pixels, the shortest side"),
     Parameter("most", int, 1, 1000, "pixels, the longest side"),
 )
-"""What every corruption of rectangles takes."""
+"""The parameters of every corruption that draws rectangles."""
 RECTANGLE_DRAWS = (
     Draw(
         "boxes",
@@ -72,7 +77,7 @@ RECTANGLE_DRAWS = (
         check=_given,
     ),
 )
-"""What every corruption of rectangles draws."""
+"""The draw of every corruption that draws rectangles."""
 
 
 def describe_rectangles(level: int, shape: Shape, parameters: Given, what: str) -> str:
@@ -102,10 +107,11 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
 def random_boxes(
     images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Wholes
 ) -> Images:
-    """Black out small rectangles, ``floor(density * (H + W))`` a level.
+    """Black out small rectangles, ``floor(density * (H + W))`` of them per level.
 
-    Sides are uniform between `least` and `most`, each by itself, places uniform over those where the whole rectangle
-    lies in the image. Published: density 0.1 (44 rectangles at 224x224), sides from 3 to 6 (the paper's text: 2 to 5).
+    Width and height are independent of each other and uniform from `least` to `most`. The position is uniform over
+    those at which the whole rectangle is inside the image. Published: density 0.1 (44 rectangles at 224x224), sides
+    from 3 to 6 (the paper's text: 2 to 5).
     """
     out = images.copy()
     _blacken(out, boxes)

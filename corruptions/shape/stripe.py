@@ -12,7 +12,7 @@ from ..registry import Images, Keys, Parameter, corruption
     deterministic=True,
 )
 def stripe(images: Images, keys: Keys, *, share: float) -> Images:
-    """Invert the columns at both sides, so that the middle stands as a stripe.
+    """Invert the columns at both sides, so that a stripe in the middle remains.
 
     ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
     """

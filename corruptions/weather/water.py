@@ -47,10 +47,13 @@ def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
 def chamfer(edges, distances):  # type: ignore[no-untyped-def]
     """Fill `distances` with every pixel's chamfer distance to the nearest edge.
 
-    An edge is a non-zero pixel of the picture in `edges`, (N, H, W) uint8.
-
-    Distances are int32 in units of 1 / 65536 pixel, (N, H + 4, W + 4): a picture is padded by two on each side. Without
-    any edge all are far (2**29 - 1 or more).
+    Parameters
+    ----------
+    edges : (N, H, W) ndarray of uint8
+        An edge is any pixel that is not zero.
+    distances : (N, H + 4, W + 4) ndarray of int32
+        In units of 1 / 65536 pixel, with two pixels of padding on each side. In an image without edges all distances
+        are 2**29 - 1 or more.
     """
     count, height, width = edges.shape
     for i in range(count):
@@ -87,7 +90,7 @@ def deepen(liquids: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[
     Parameters
     ----------
     liquids : (N, H, W) ndarray of uint8
-        Layers of liquid, 0 where there is none.
+        Layers of liquid, which are 0 where it is dry.
     reach : float
         Pixels from an edge at which the liquid stops deepening.
     opacity : float
