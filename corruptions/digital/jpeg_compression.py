@@ -31,7 +31,7 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):
         _, file = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if converted else image, options)
-        decoded = cv2.imdecode(file, flag)
+        decoded = np.asarray(cv2.imdecode(file, flag))
         target[:] = (cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB) if converted else decoded).reshape(target.shape)
     return out
 
