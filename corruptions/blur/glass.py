@@ -1,4 +1,4 @@
-"""Gaussian blur; and glass blur, pixels copied from near by, between two of them."""
+"""Glass blur: pixels copied from near by, between two gaussian blurs."""
 
 from __future__ import annotations
 
@@ -157,17 +157,6 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
 
 
 @corruption(
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, gaussian_blur",
-    parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
-    role="validation",
-    deterministic=True,
-)
-def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
-    """Blur with a gaussian that ends at 4 sigma, edges replicated."""
-    return gaussian_filter(images, sigma, axes, half(rounding))
-
-
-@corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, glass_blur",
     parameters=(
         Parameter(
@@ -233,7 +222,7 @@ def glass_blur(
     Notes
     -----
     The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
-    made: the pixel is copied, not exchanged, and the picture drifts by one to two pixels. The upper displacement is
+    made: the pixel is copied, not exchanged, and the image drifts by one to two pixels. The upper displacement is
     never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views,
     pixels do swap. Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 *
     max_delta reaches the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.

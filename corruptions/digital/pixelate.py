@@ -1,4 +1,4 @@
-"""Fewer levels and fewer pixels: quantize, inverse, and pixelate."""
+"""Pixelate: the image is shrunk to fewer pixels and enlarged again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...references import HENDRYCKS_2019, MU_2019
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, Wholes, corruption
 
@@ -157,29 +157,6 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
 
 
 @corruption(
-    reference=f"{MU_2019}; released corruptions.py, quantize (not among its fifteen)",
-    parameters=(Parameter("bits", int, 1, 8, "bits left of each value"),),
-    deterministic=True,
-)
-def quantize(images: Images, keys: Keys, *, bits: int) -> Images:
-    """Keep fewer levels: ``2**bits`` from black to white, evenly spaced. Values and levels are rounded."""
-    steps = 2 ** int(bits) - 1
-    nearest = (2 * np.arange(256) * steps + 255) // 510
-    table = ((2 * nearest * 255 + steps) // (2 * steps)).astype(np.uint8)
-    return np.asarray(table[images])
-
-
-@corruption(
-    reference=f"{MU_2019}; released corruptions.py, inverse (not among its fifteen)",
-    parameters=(),
-    deterministic=True,
-)
-def inverse(images: Images, keys: Keys) -> Images:
-    """Turn black into white and white into black: 255 - x."""
-    return np.asarray(255 - images, np.uint8)
-
-
-@corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, pixelate",
     parameters=(Parameter("fraction", float, 0.0, 1.0, "small side over full side"),),
     deterministic=True,
@@ -192,7 +169,7 @@ def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     Notes
     -----
     The arithmetic is Pillow's ``resize(..., Image.BOX)``: 22-bit fixed-point weights, rows first, rounded to 8 bits
-    in between (Pillow 13 turns the order round for tall pictures, which moves single values by one level). A box
+    in between (Pillow 13 turns the order round for tall images, which moves single values by one level). A box
     holds whole pixels only, so its weights are equal; enlarging takes the pixel under the centre.
     """
     height, width = images.shape[1:3]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..registry import Shape, get_corruption, is_corruption
 
-# A decimal share such as 0.05 is no exact double: without this 0.05 of 60 could come out as 2.
+# A decimal share such as 0.05 is not an exact double, so without this 0.05 of 60 could come out as 2.
 _SLACK = 1e-9
 
 
@@ -36,7 +36,7 @@ def describe_level(corruption: str, level: int, shape: Shape, parameters: Mappin
     shape : (int, int, int)
         Height, width and channels of the image: how many boxes or dots a level has may follow from them.
     parameters : mapping
-        Those of the degradation.
+        The parameters of the degradation.
 
     Examples
     --------

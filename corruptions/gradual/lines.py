@@ -21,7 +21,7 @@ bottom).
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """Draw the ends of one level's lines, (N, 2, 2) of (x, y).
 
-    The first end lies on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
+    The first end is on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
     uniformly on it.
     """
     height, width, _ = shape
@@ -67,7 +67,7 @@ def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
 
 @corruption(reference=f"{SWINGLER_2022}, black lines", **_LINES)
 def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
-    """Draw a black line across the image, one a level.
+    """Draw a black line across the image, one per level.
 
     The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom
     edge.
@@ -82,5 +82,5 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Imag
 
 @corruption(reference=f"{SWINGLER_2022}, white lines", **_LINES)
 def white_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
-    """Draw a white line across the image, one a level, as `black_lines` does."""
+    """Draw a white line across the image, one per level, as `black_lines` does."""
     return _drawn_over(images, 255, ends)

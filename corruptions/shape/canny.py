@@ -11,7 +11,6 @@ from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, corruption
 from ..separable import half_gaussian, weigh
-from ..weather.edges import spread
 
 _EPSILON = 2.0**-52
 
@@ -67,6 +66,25 @@ def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
             dx = 2.0 * (row[b] - row[a]) + ((above[b] - above[a]) + (below[b] - below[a]))
             down[y, x], right[y, x] = dy, dx
             magnitude[y, x] = math.sqrt(dy * dy + dx * dx)
+
+
+@inlined
+def _spread(marks, stride, queue, waiting):  # type: ignore[no-untyped-def]
+    """Turn weak marks (1) into strong ones (2) if they touch a strong one, directly or through other weak marks.
+
+    Diagonal neighbours touch as well. The first `waiting` elements of `queue` are the positions of all strong marks.
+    There are no marks on the border.
+    """
+    while waiting > 0:
+        waiting -= 1
+        corner = queue[waiting] - stride - 1
+        for row in range(3):
+            for column in range(3):
+                p = corner + row * stride + column
+                if marks[p] == 1:
+                    marks[p] = 2
+                    queue[waiting] = p
+                    waiting += 1
 
 
 @kernel
@@ -125,7 +143,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                         ridge[y, x] = 2
                         queue[waiting] = y * width + x
                         waiting += 1
-        spread(ridge.reshape(-1), width, queue, waiting)
+        _spread(ridge.reshape(-1), width, queue, waiting)
         for y in range(height):
             for x in range(width):
                 for c in range(channels):

@@ -1,4 +1,4 @@
-"""White strokes with soft edges, line, dotted_line and zigzag of MNIST-C; and its stripe."""
+"""White strokes with soft edges: line, dotted_line and zigzag of MNIST-C."""
 
 from __future__ import annotations
 
@@ -117,24 +117,6 @@ def _rows(ends: Ends, *, relative: bool = False) -> Draw:
 
 def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: int = 0) -> Images:
     return np.asarray(_draw(images, np.stack([columns, rows], axis=-1), float(reach), dot))
-
-
-@corruption(
-    reference=f"{MU_2019}; released corruptions.py, stripe",
-    parameters=(Parameter("share", float, 0.0, 0.5, "of the columns that are inverted, on each side"),),
-    deterministic=True,
-)
-def stripe(images: Images, keys: Keys, *, share: float) -> Images:
-    """Invert the columns at both sides, so that the middle stands as a stripe.
-
-    ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
-    """
-    out = images.copy()
-    width = int(images.shape[2] * share)
-    if width:
-        out[:, :, :width] = 255 - out[:, :, :width]
-        out[:, :, -width:] = 255 - out[:, :, -width:]
-    return out
 
 
 @corruption(

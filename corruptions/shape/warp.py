@@ -236,6 +236,8 @@ def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int
     return first, mixed, total
 
 
+# OpenCV's INTER_AREA adds in single precision: of photographs in a canvas that shrinks to 224x224, one value in 1.5
+# million comes out different, and at 45x37, where sums can be halves, one in 2,200.
 @kernel
 def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape

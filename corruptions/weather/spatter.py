@@ -11,7 +11,6 @@ from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
 from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
 from ..separable import band_rows, block_rows, half_gaussian, weigh
-from .edges import canny
 from .water import deepen
 
 NORMALS_STREAM = 0
@@ -216,9 +215,7 @@ def spatter(
         softness = half_gaussian(float(intensity) * magnified)
         _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
     else:
-        edges = np.empty_like(liquids)
-        canny(liquids, 50, 150, edges)
-        strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
+        strengths = deepen(liquids, _REACH * magnified, float(intensity))
     out = np.empty_like(images)
     _add_liquid(images, strengths, color, np.float32(mud), np.float32(half(rounding)), out)
     return out

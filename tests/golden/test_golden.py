@@ -81,7 +81,7 @@ GENERIC = WITHOUT_IPP | {
 }
 SOME = ("contrast", "frost", "shot_noise", "zoom_blur")
 """Long sums, divisions, OpenCV's resize and tables, where processors would differ first; all kernels take minutes."""
-OF_OPENCV = ("black_lines", "frost", "spatter", "white_lines")
+OF_OPENCV = ("black_lines", "frost", "global_blur", "jpeg", "jpeg_compression", "spatter", "white_lines")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""Gaussian blur."""
+
+from __future__ import annotations
+
+from ...references import HENDRYCKS_2019
+from ..levels import ROUNDING, half
+from ..registry import Images, Keys, Parameter, corruption
+from ..separable import AXES, gaussian_filter
+
+
+@corruption(
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, gaussian_blur",
+    parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
+    role="validation",
+    deterministic=True,
+)
+def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
+    """Blur with a gaussian that ends at 4 sigma, edges replicated."""
+    return gaussian_filter(images, sigma, axes, half(rounding))

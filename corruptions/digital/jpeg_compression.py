@@ -1,0 +1,57 @@
+"""JPEG compression: encoded at a low quality and decoded again."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from ...errors import ImageError
+from ...references import HENDRYCKS_2019
+from ..registry import Images, Keys, Parameter, corruption
+
+_MAX_SIDE = 65500
+"""The greatest height and width that libjpeg encodes."""
+
+
+def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
+    """Encode every image as baseline JPEG and decode it again.
+
+    OpenCV takes colour images as BGR. With `swapped` they are not converted, so that the encoder takes red for blue.
+    """
+    height, width, channels = images.shape[1:]
+    if max(height, width) > _MAX_SIDE:
+        raise ImageError(
+            f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split "
+            "it first."
+        )
+    options, flag, converted = [cv2.IMWRITE_JPEG_QUALITY, quality], cv2.IMREAD_GRAYSCALE, False
+    if channels == 3:
+        options += [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420]
+        flag, converted = cv2.IMREAD_COLOR, not swapped
+    out = np.empty_like(images)
+    for image, target in zip(images, out, strict=True):
+        _, file = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if converted else image, options)
+        decoded = np.asarray(cv2.imdecode(file, flag))
+        target[:] = (cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB) if converted else decoded).reshape(target.shape)
+    return out
+
+
+@corruption(
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, jpeg_compression",
+    parameters=(Parameter("quality", int, 1, 100, "libjpeg's quality"),),
+    deterministic=True,
+)
+def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
+    """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again. Grey images stay grey.
+
+    Raises
+    ------
+    ImageError
+        A side above 65500 pixels, which JPEG cannot hold.
+
+    Notes
+    -----
+    The pixels are those of Pillow's ``save(..., quality=quality)``, which the published generator calls. OpenCV and
+    Pillow carry the same libjpeg-turbo, and OpenCV is faster to call.
+    """
+    return through_jpeg(images, int(quality))

@@ -1,0 +1,21 @@
+"""Quantize: each value is rounded to one of fewer levels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...references import MU_2019
+from ..registry import Images, Keys, Parameter, corruption
+
+
+@corruption(
+    reference=f"{MU_2019}; released corruptions.py, quantize (not among its fifteen)",
+    parameters=(Parameter("bits", int, 1, 8, "bits left of each value"),),
+    deterministic=True,
+)
+def quantize(images: Images, keys: Keys, *, bits: int) -> Images:
+    """Keep fewer levels: ``2**bits`` from black to white, evenly spaced. Values and levels are rounded."""
+    steps = 2 ** int(bits) - 1
+    nearest = (2 * np.arange(256) * steps + 255) // 510
+    table = ((2 * nearest * 255 + steps) // (2 * steps)).astype(np.uint8)
+    return np.asarray(table[images])
