@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import ParameterError, RecipeError, mistakes, suggest
 from ..files import parse_toml, read_text, reason
 from .add_ons import installed_files, where_to_get
-from .registry import PLUGIN, corruption_names, family_of, get_corruption, is_corruption
+from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
 from .rows import Row, row_between, severity_number
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
@@ -165,17 +165,18 @@ def _read_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, s
     return Row(declared.without_defaults(values), sources.get(str(source), "")), problems
 
 
-@functools.cache
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin has for one of its corruptions.
-
-    None for corruptset's own.
-    """
+    """Return the table that a plugin has for one of its corruptions, which is empty for corruptset's own."""
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
-    declared = get_corruption(corruption)
-    path = Path(str(sys.modules[declared.module].__file__)).parent / declared.tables / f"{calibration}.toml"
-    return CalibrationFile(read_text(path), str(path)) if path.is_file() else {}
+    return _table_of(get_corruption(corruption), calibration)
+
+
+@functools.cache
+def _table_of(declared: Corruption, calibration: str) -> Mapping[str, Rows]:
+    file = getattr(sys.modules[declared.module], "__file__", None)  # a notebook has none
+    path = Path(file or "").parent / declared.tables / f"{calibration}.toml"
+    return CalibrationFile(read_text(path), str(path)) if file and path.is_file() else {}
 
 
 def parse_table(text: str, where: str) -> Calibration:
