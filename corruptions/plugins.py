@@ -28,6 +28,7 @@ from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
 from .add_ons import installed, readable
+from .cache import add_sources
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
 
@@ -253,19 +254,15 @@ def _version(module: ModuleType) -> str | None:
 
 
 def _source_hash(module: ModuleType) -> str:
-    """Return the hash of a module's file, or of all Python files of a package.
-
-    Those are hashed with their paths, in the order of the paths.
-    """
+    """Return the hash of a module's file, or of the paths and contents of all Python files of a package."""
     if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
         raise PluginError(
             f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it."
         )
     if not hasattr(module, "__path__"):
         return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
-    folder, digest = Path(file).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py"), key=lambda p: p.relative_to(folder).as_posix()):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    digest = hashlib.sha256()
+    add_sources(digest, Path(file).parent)
     return f"sha256:{digest.hexdigest()}"
 
 

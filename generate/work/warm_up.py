@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ import llvmlite.binding
 import numpy as np
 
 from ...canonical import canonical_sha256
-from ...corruptions.cache import keep_file, kernel_folder, sources_digest, tell_passed_over
+from ...corruptions.cache import kernel_folder, warn_if_unusable
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
@@ -41,7 +42,6 @@ def warm_up(
     goes when the cache is deleted. `tell` is told how many of how many corruptions are ready.
     """
     machine = [
-        sources_digest(),
         os.environ.get("NUMBA_CPU_NAME"),
         llvmlite.binding.get_host_cpu_name(),
         llvmlite.binding.get_host_cpu_features().flatten(),
@@ -61,7 +61,7 @@ def warm_up(
     left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
     left = [own for own in left if own]
     if left:
-        tell_passed_over()
+        warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
         workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
         workers.end()  # what a compiler took of memory is not given back
@@ -77,4 +77,5 @@ def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
             small = check_images(np.full((1, _SIDE, _SIDE, 3), 128, np.uint8))
             keys, zero = sample_keys(["warm-up"]), np.uint64(0)
             apply_stage(small, stage, zero, keys, side=maker.side, scale=maker.scale, resources=maker.resources)
-        keep_file(mark, b"")
+        with contextlib.suppress(OSError):  # without the mark the next build loads these kernels again
+            mark.touch()
