@@ -32,14 +32,14 @@ __all__ = [
     "choice",
     "corruption",
 ]
-"""What the file of an operator imports from here."""
+"""The names that a module of corruptions imports from here."""
 
 PLUGIN = "plugin"
 """The family of all corruptions that other people's modules define (`plugins`)."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_AT_A_TIME = 1 << 18  # values that a portion of a batch holds: they stay in the second-level cache
-# pixels that a plugin is given at once: what numpy makes of them on the way takes ten times as much and more
+_AT_A_TIME = 1 << 18  # values in a portion of a batch, which fit into the second-level cache
+# The size of the images that a plugin gets at once. Its intermediate arrays can be more than ten times as large.
 _CHUNK_BYTES = 4 << 20
 
 
@@ -116,15 +116,15 @@ class Corruption:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it follows a model's gradient.
+        """Whether it follows the gradient of a model.
 
-        It takes a `surrogate`, and the `labels` of the images: its bytes depend on the machine, and have no golden
-        digests.
+        Its function then takes a `surrogate` and the `labels` of the images. Its bytes depend on the machine, so it has
+        no golden digests.
         """
         return "surrogate" in self.resources
 
     def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values of parameters in the order of the declaration, without options at their default."""
+        """Return parameter values in the order of the declaration, without options that have their default."""
         return {
             p.name: values[p.name]
             for p in self.parameters
@@ -141,9 +141,9 @@ class Corruption:
     ) -> Images:
         """Corrupt a C-contiguous batch (N, H, W, C).
 
-        A gradual degradation takes one step, to the `level` given. `params` are every column and the options that are
-        not at their default, after scaling; `given` are checked draws and resources that take the place of the drawn or
-        default ones.
+        A gradual degradation performs one step, to the `level` in `given`. `params` are all columns and the options
+        that differ from their default, after scaling. `given` are checked draws and resources, which replace the drawn
+        or default ones.
         """
         count, *shape = images.shape
         call: Callable[..., Images] = self.function
@@ -180,10 +180,7 @@ _registered: dict[str, Corruption] = {}
 
 
 def _refuse_declaration(registered: Corruption) -> None:
-    """Raise `PluginError` where a plugin's corruption cannot have its name, or what it declares is of another type.
-
-    Another has the name, or it cannot stand in the id of a set.
-    """
+    """Raise `PluginError` if a plugin's declaration has values of a wrong type, or if its name is taken or invalid."""
     name, module = registered.name, registered.module
     for declared, fits, expected in (
         ("revision", type(registered.revision) is int and registered.revision > 0, "a whole number from 1"),

@@ -1,4 +1,4 @@
-"""Compile kernels before the workers start: each once, several at a time, and remembered."""
+"""Compile the kernels of a build before its workers start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..recipes.set_spec import SetSpec
 
 _SIDE = 32
 Task = tuple[Path, Stage | None]
-"""The file that says that a stage is prepared, and the stage; None for the metrics."""
+"""The file that marks a stage as prepared, and the stage. The stage is None for the metrics."""
 
 
 def warm_up(
@@ -35,11 +35,11 @@ def warm_up(
     *,
     tell: Callable[[int, int], object] = lambda done, total: None,
 ) -> None:
-    """Apply every stage of sets to a small image, so that its kernels are cached.
+    """Apply every stage of the sets to a small image, so that all kernels are compiled and saved.
 
-    Otherwise each worker would compile them for itself. Corruptions are shared out to `workers`, if there are any. A
-    mark in the folder of the kernels says what was prepared on this kind of processor: with it nothing is done, and it
-    goes when the cache is deleted. `tell` is told how many of how many corruptions are ready.
+    Otherwise each worker would compile all of them. The corruptions are divided among `workers`, if there are any. A
+    file in the folder of the kernels marks each stage that was prepared for this processor. `tell` is called with the
+    number of corruptions that are ready and the number of all.
     """
     machine = [
         os.environ.get("NUMBA_CPU_NAME"),
@@ -53,22 +53,22 @@ def warm_up(
     tasks: dict[str, dict[Path, Stage | None]] = {}
     for stage in (stage for spec in sets for stage in spec.stages):
         declared = get_corruption(stage.corruption)
-        if not declared.needs_model and declared.family != PLUGIN:  # those have no kernels
-            # metrics belong to no corruption: the first one's task has them
+        if not declared.needs_model and declared.family != PLUGIN:  # a plugin may refuse a small image
+            # the kernels of the metrics are compiled in the task of the first corruption
             own = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
             own[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
-    # os.path, which takes a cache that may no longer be looked into for one without the mark
+    # os.path.exists, because Path.exists raises an error if the folder can no longer be read
     left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
     left = [own for own in left if own]
     if left:
         warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
         workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
-        workers.end()  # what a compiler took of memory is not given back
+        workers.end()  # compilers do not return their memory to the system
 
 
 def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
-    """Compile what some stages need, and mark each."""
+    """Compile what each stage needs, and mark it as prepared."""
     for mark, stage in tasks:
         if stage is None:
             measure(*np.zeros((2, 8, 8, 3), np.uint8))
