@@ -164,8 +164,8 @@ def _within(module: str, package: str) -> bool:
 
 
 _PACKAGE = (
-    "The folder of a package cannot be loaded as a plugin: install it (`pip install -e .`), or put the folder that holds it into "
-    "PYTHONPATH, and give the package's name."
+    "The folder of a package cannot be loaded as a plugin: install it (`pip install -e .`), or put the folder that "
+    "holds it into PYTHONPATH, and give the package's name."
 )
 
 
