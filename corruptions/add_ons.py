@@ -1,6 +1,6 @@
-"""Packages installed beside corruptset: their corruptions, recipes, tables and commands, found by entry points.
+"""Entry points of installed add-on packages: corruptions, recipes, tables and commands.
 
-A package names what it has in its pyproject.toml. None of its code is imported before something of it is asked for.
+A package declares its entry points in its pyproject.toml. Its code is imported only when one of them is used.
 
 ==========================  =====================================================================
 entry points of the group   an entry names
@@ -39,12 +39,12 @@ OURS = {
     "corruptset-pairs": ["pairs-sheet", "pairs-score"],
     "corruptset-calibrate": ["calibrate", "imagenet-512", "imagenet-96"],
 }
-"""What the packages of this project that are installed apart have: for an error that names the one to install."""
+"""The names that this project's own add-on packages provide, for errors that name the package to install."""
 
 
 @functools.cache
 def installed(kind: Literal["corruptions", "recipes", "tables", "commands"]) -> dict[str, EntryPoint]:
-    """Return the entry points of one kind, by name."""
+    """Return the installed entry points of one kind by name."""
     return {
         entry.name: entry for entry in sorted(entry_points(group=f"corruptset.{kind}"), key=lambda entry: entry.name)
     }
@@ -52,28 +52,28 @@ def installed(kind: Literal["corruptions", "recipes", "tables", "commands"]) -> 
 
 @functools.cache
 def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable]:
-    """Return the recipes or tables of all packages, by name."""
+    """Return the recipes or tables of all installed packages by name."""
     folders = readable(_folder, installed(kind).values())
     return {f.name.removesuffix(".toml"): f for folder in folders for f in folder.iterdir() if f.name.endswith(".toml")}
 
 
 def _folder(entry: EntryPoint) -> Traversable:
-    # Found beside its package without an import, which may load numba; an editable installation has it elsewhere
+    # The path is used because an import may load numba. In an editable installation the folder is at another place.
     folder = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
     try:
         return folder if folder.is_dir() else files(entry.module)
-    except Exception as e:  # whatever somebody else's package raises
+    except Exception as e:  # code of another package can raise anything
         raise cannot_load(entry, e) from None
 
 
 def cannot_load(entry: EntryPoint, error: Exception) -> PluginError:
-    """Return the error that says whose entry point cannot be loaded, and why."""
+    """Return the error for an entry point that cannot be loaded."""
     whose = f"The package {entry.dist.name}" if entry.dist else "A package"
     return PluginError(f"{whose}: {entry.name} = {entry.value} ({entry.group}) cannot be loaded: {described(error)}.")
 
 
 def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:
-    """Return things of add-ons, loaded; one that cannot be is a warning, and left out."""
+    """Load each of several things from add-ons. One that cannot be loaded is left out with a warning."""
     loaded = []
     for one in things:
         try:
@@ -84,9 +84,9 @@ def readable(load: Callable[[_A], _B], things: Iterable[_A]) -> list[_B]:
 
 
 def where_to_get(name: object) -> str:
-    """Return the sentence that names the package with a corruption, recipe, table or command.
+    """Return a sentence that names the add-on package with a corruption, recipe, table or command.
 
-    Empty for all other names.
+    It is empty for all other names.
     """
     package = next((package for package, names in OURS.items() if name in names), None)
     its = f"is a stream's recipe, for `corruptset stream {name}`, and " * str(name).startswith("ccc-")

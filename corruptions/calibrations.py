@@ -1,7 +1,4 @@
-"""Calibrations and ladders: which parameters a severity means, and a level.
-
-They are TOML files, shipped or a user's own.
-"""
+"""Calibrations and ladders: TOML files with the parameters of each severity and level."""
 
 from __future__ import annotations
 
@@ -16,17 +13,17 @@ from typing import Any
 from ..errors import ParameterError, RecipeError, mistakes, suggest
 from ..files import parse_toml, read_text, reason
 from .add_ons import installed_files, where_to_get
-from .registry import PLUGIN, corruption_names, family_of, get_corruption, is_corruption
+from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
 from .rows import Row, row_between, severity_number
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
 LADDERS = ("evaluated", "text")
-"""What the results of Swingler 2022 were made with (the paper's tables and its notebook agree), and what its text says.
-"""
+"""The parameters with which the results of Swingler 2022 were created (the paper's tables agree with its notebook), and
+those that its text gives."""
 DEFAULT_LADDER = "evaluated"
 Rows = Mapping[int, Row]
-"""Severity -> row."""
+"""The rows of a corruption by severity."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +32,16 @@ class Calibration:
 
     name: str
     side: int
-    """The short side, in pixels, that the tables were made for."""
+    """The short side in pixels for which the tables were tuned."""
     rows: Mapping[str, Rows]
-    """By corruption."""
+    """The rows of each corruption."""
     otherwise: Calibration | None = None
-    """Where the rows of a corruption stand that has none here."""
+    """The calibration to use for corruptions that have no rows here."""
     ladder: str = DEFAULT_LADDER
-    """Where the parameters of gradual degradations stand: they do not depend on the image's size."""
+    """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration whose rows a corruption gets.
-
-        It is this one, or the one to fall back to.
-        """
+        """Return the calibration with the rows of a corruption: this one, or `otherwise` if it has none."""
         return self if self.otherwise is None or corruption in self.rows else self.otherwise
 
     def rung(self, corruption: str, level: Any) -> Row:
@@ -60,11 +54,11 @@ class Calibration:
                 f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image: leave the stage out."
             )
-        # a plugin's has its parameters given, or has none
+        # a plugin is in no ladder: its parameters are given, or it has none
         return ladder(self.ladder).get(corruption, Row({}, ""))
 
     def row(self, corruption: str, severity: Any) -> Row:
-        """Return the row of a severity, interpolated where it is not whole, or raise `ParameterError`."""
+        """Return the row of a severity, or raise `ParameterError`. Rows are interpolated for a fractional severity."""
         declared = get_corruption(corruption)
         if declared.gradual is not None:
             raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
@@ -90,10 +84,10 @@ class Calibration:
 
 
 class CalibrationFile(Mapping[str, Rows]):
-    """A file of rows, by corruption.
+    """The rows of a table file by corruption.
 
-    Those of a corruption are checked when it is asked for. So a mistake in them breaks no other corruption, and only
-    those that are used are imported. Plugins may bring rows for the calibration `beside`, in files of their own.
+    The rows of a corruption are checked when they are first used. So a mistake in them does not affect other
+    corruptions, and only corruptions that are used are imported. Plugins can add rows to the calibration `beside`.
     """
 
     def __init__(self, text: str, where: str, beside: str | None = None) -> None:
@@ -124,7 +118,7 @@ class CalibrationFile(Mapping[str, Rows]):
         return sum(1 for _ in self)
 
     def read(self, corruption: str) -> tuple[Rows, list[str]]:
-        """Return the rows of a corruption that can be read, and every problem with them."""
+        """Return the rows of a corruption, and a list of all mistakes in them."""
         entries, rows, problems = self.entries[corruption], dict[int, Row](), list[str]()
         if not is_corruption(corruption):
             return rows, [f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}"]
@@ -143,7 +137,7 @@ class CalibrationFile(Mapping[str, Rows]):
 
 
 def _read_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Row, list[str]]:
-    """Return an entry of a table as a row, and every problem with it."""
+    """Return an entry of a table as a row, and a list of all mistakes in it."""
     declared = get_corruption(corruption)
     known = {p.name: p for p in declared.parameters}
     source, problems, values = entry.get("source"), list[str](), {}
@@ -165,28 +159,29 @@ def _read_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, s
     return Row(declared.without_defaults(values), sources.get(str(source), "")), problems
 
 
-@functools.cache
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin has for one of its corruptions.
-
-    None for corruptset's own.
-    """
+    """Return the table that a plugin has for one of its corruptions, which is empty for corruptset's own."""
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
-    declared = get_corruption(corruption)
-    path = Path(str(sys.modules[declared.module].__file__)).parent / declared.tables / f"{calibration}.toml"
-    return CalibrationFile(read_text(path), str(path)) if path.is_file() else {}
+    return _table_of(get_corruption(corruption), calibration)
+
+
+@functools.cache
+def _table_of(declared: Corruption, calibration: str) -> Mapping[str, Rows]:
+    file = getattr(sys.modules[declared.module], "__file__", None)  # a notebook has none
+    path = Path(file or "").parent / declared.tables / f"{calibration}.toml"
+    return CalibrationFile(read_text(path), str(path)) if file and path.is_file() else {}
 
 
 def parse_table(text: str, where: str) -> Calibration:
-    """Read a table: ``name``, ``side``, ``[sources]``, and ``[[corruption]]`` rows.
+    """Read a table with ``name``, ``side``, ``[sources]``, and rows ``[[corruption]]``.
 
-    A row has a severity, a source and every column.
+    A row has a severity, a source and all columns of its corruption.
 
     Raises
     ------
     RecipeError
-        With every mistake at once: the row, the key, what was expected.
+        The table has mistakes. The message lists all of them.
     """
     table = CalibrationFile(text, where)
     name, side, problems = table.name, table.side, list[str]()
@@ -204,13 +199,13 @@ def parse_table(text: str, where: str) -> Calibration:
 
 
 def calibration_names() -> list[str]:
-    """Return the names of the calibrations of this package, and of those installed beside it."""
+    """Return the names of all calibrations of this package and of installed add-ons."""
     return list(dict.fromkeys((*SHIPPED, *installed_files("tables"))))
 
 
 @functools.cache
 def shipped(name: str) -> Calibration:
-    """Return a calibration that comes with the package, or with one installed beside it."""
+    """Return a calibration of this package or of an installed add-on."""
     if name in SHIPPED:
         table = CalibrationFile(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
         return Calibration(name, table.side, table)
@@ -227,15 +222,15 @@ def _shipped_text(name: str) -> str:
 
 
 def calibrations_of(corruption: str) -> list[str]:
-    """Return the shipped calibrations that have rows of a corruption.
+    """Return the names of the shipped calibrations that have rows of a corruption.
 
-    None where no severities were published.
+    The list is empty if no severities were published.
     """
     return [name for name in SHIPPED if corruption in shipped(name).rows]
 
 
 def get_calibration(calibration: str | Path | Calibration) -> Calibration:
-    """Return a calibration by name, or from a user's own table file (``.toml``)."""
+    """Return a calibration by name or from a table file (``.toml``)."""
     if isinstance(calibration, Calibration):
         return calibration
     path = Path(calibration)
@@ -248,7 +243,7 @@ def get_calibration(calibration: str | Path | Calibration) -> Calibration:
 
 
 def for_shape(height: int, width: int, channels: int = 3) -> str:
-    """Return the name of the calibration that fits an image's short side.
+    """Return the name of the calibration for the short side of an image.
 
     Examples
     --------
@@ -262,7 +257,7 @@ def for_shape(height: int, width: int, channels: int = 3) -> str:
 
 
 def fitting(name: str) -> Calibration:
-    """Return a shipped calibration where none is named: with ``cifar``'s rows where ``mnist`` has none."""
+    """Return the calibration to use if none was named: ``mnist`` is completed with the rows of ``cifar``."""
     return replace(shipped(name), otherwise=shipped("cifar") if name == "mnist" else None)
 
 
@@ -275,7 +270,7 @@ def check_ladder(name: object) -> str:
 
 @functools.cache
 def ladder(name: str) -> Mapping[str, Row]:
-    """Return the parameters of every gradual degradation, from a shipped ladder."""
+    """Return the parameters of all gradual degradations in a shipped ladder."""
     where = f"The shipped table ladder_{name}.toml"
     table = parse_toml(_shipped_text(f"ladder_{check_ladder(name)}"), where)
     sources = table.pop("sources")

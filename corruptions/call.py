@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
-from .registry import Images, Shape, Wholes, corruption_names, get_corruption
+from .registry import Corruption, Images, Shape, Wholes, corruption_names, get_corruption, plugin_declarations
 from .stages import (
     COUPLINGS,
     SCALES,
@@ -187,7 +187,7 @@ def resolve(
     in_files = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
     if isinstance(name, str) and not in_files:
         try:
-            return _remembered(*call.args, **call.keywords)
+            return _remembered(plugin_declarations(name), *call.args, **call.keywords)
         except TypeError:  # not hashable
             pass
     return call()
@@ -239,8 +239,11 @@ def _resolved(
     return ResolvedChain(links, scale, draws, resources)
 
 
-# typed: True is no severity and 1 is one. All corruptions at all severities in two sizes are 400.
-_remembered = functools.lru_cache(maxsize=1024, typed=True)(_resolved)
+# Typed, because 1 is a severity and True is not. All corruptions at all severities in two sizes are 400.
+@functools.lru_cache(maxsize=1024, typed=True)
+def _remembered(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
+    """Return the chain of a call; a plugin's corruption that was `declared` again is resolved again."""
+    return _resolved(*given, **options)
 
 
 def _stage(

@@ -1,7 +1,4 @@
-"""A sentence for a person who waits while kernels are compiled.
-
-Said once, and only where standard error is watched.
-"""
+"""A notice on standard error, for a person who waits while kernels are compiled."""
 
 from __future__ import annotations
 
@@ -16,34 +13,31 @@ SENTENCE = "corruptset: compiling kernels, which happens once on a machine; late
 
 
 class CompileNotice(event.Listener):
-    """Listens to numba, which tells of a compilation but not of kernels from the cache.
-
-    Only ours count.
-    """
+    """Listener that prints the notice once, when numba starts to compile a kernel of corruptset."""
 
     said = False
 
     def on_start(self, event: Any) -> None:
-        """Say it, unless it was said, or a display of progress says it."""
+        """Print the notice, unless it was printed before or a progress display reports the compilation."""
         if is_ours(event) and not self.said and not ProgressDisplay.shown:
             self.said = True
             say_line(SENTENCE)
 
     def on_end(self, event: Any) -> None:
-        """Do nothing: it is said at the beginning."""
+        """Do nothing, because the notice is printed at the start."""
 
 
 def is_ours(event: Any) -> bool:
-    """Say whether numba compiles a function of this package."""
+    """Return whether an event of numba is about a function of this package."""
     module: str = event.data["dispatcher"].py_func.__module__ or ""
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def announce() -> None:
-    """Begin to listen, in a process that a person watches.
+    """Register the listener if standard error is a terminal or notebook.
 
-    Workers share its terminal and stay silent.
+    Workers share the terminal of the main process and print nothing.
     """
-    processes = sys.modules.get("multiprocessing.process")  # not loaded for this: without it there are no workers
+    processes = sys.modules.get("multiprocessing.process")  # if it is not loaded, there are no workers
     if (processes is None or processes.current_process().name == "MainProcess") and watched():
         event.register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]

@@ -1,57 +1,50 @@
-"""The one way in which this package compiles a function.
+"""The decorators that compile kernels with numba, and the cache of their machine code.
 
-Numba, without fastmath, its machine code kept between runs. Without fastmath numba neither contracts ``a * b + c`` nor
-reorders sums, so plain x86-64, AVX2 and AVX-512 give the same bits. Kernels use + - * / and sqrt only: exp, sin, log
-and the like come from libm, which differs between machines (see `arithmetic`).
-
-Numba's own cache watches only the file that defines a function, finds its files by the path of the installation, and
-gives them no hash: cut or flipped bytes in one break every later call, or are loaded and run. Here a file is named by
-the hash of what it was made of.
+Kernels are compiled without fastmath, so numba neither contracts ``a * b + c`` nor reorders sums, and plain x86-64,
+AVX2 and AVX-512 give the same bits. Kernels use + - * / and sqrt only, because exp, sin, log and the like come from
+libm, which differs between machines (see `arithmetic`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import inspect
 import pickle
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numba
-import numpy as np
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 from numba.core.serialize import dumps
 
-from .cache import KERNEL_SUFFIX, keep_file, kernel_folder
+from ..errors import MachineError
+from .cache import kernel_folder, source_package, warn_if_unusable
 from .compile_notice import announce
 
-# Numba's stubs do not know all options of njit.
-_njit: Any = numba.njit
+# Numba's stubs know neither its settings nor all options of njit.
+_numba: Any = numba
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Numba's wrapper, which takes Python's arguments apart, costs as much to compile as a small function.
 _UNWRAPPED: Any = {"no_cpython_wrapper": True}
-_HASH_BYTES = 32
 
 announce()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` with numba when it is first called.
-
-    Its machine code is kept under `cache.kernel_folder`.
+    """Compile `function` with numba when it is first called, and save its machine code (`cache.kernel_folder`).
 
     Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew.
     So does, within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its
     own at first: start it as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors,
     about two seconds: write the loop.
     """
+    if _numba.config.DISABLE_JIT:
+        return _refuse_to_interpret
     # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
-    compiled = _njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
-    compiled._cache = KernelCache(function)
+    compiled = _numba.njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
+    compiled._cache = _KernelCache(function)
     return compiled
 
 
@@ -62,7 +55,7 @@ def inner(function: Callable[..., Any]) -> Any:
     and makes no arrays, so that numba counts no references in it: a slice is free, and in a kernel it may cost two
     atomic operations.
     """
-    return _njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
+    return _numba.njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -71,118 +64,87 @@ def inlined(function: Callable[..., Any]) -> Any:
     It is inlined into them, so that their loops can vectorise. It cannot be called from Python. Every call site is
     compiled anew: a larger function outside of inner loops is rather `inner`.
     """
-    return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
+    return _numba.njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
-class KernelCache(NullCache):
-    """The compiled overloads of one function on disk.
+def _refuse_to_interpret(*arguments: object, **named: object) -> NoReturn:
+    """Raise `MachineError`: some kernels use instructions that only compiled code can, and all would take minutes."""
+    raise MachineError(
+        "corruptset cannot corrupt images while numba's compiler is switched off. Unset the environment variable "
+        "NUMBA_DISABLE_JIT and start Python again."
+    )
 
-    A damaged file is compiled anew, never run. A file is named by the function's code and all that it calls and reads
-    (`_stamp`), its signature, and the processor.
-    """
+
+class _KernelCache(NullCache):
+    """Numba's own cache of one function, in a folder that is chosen at the function's first call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code of a signature on this kind of processor.
+    @functools.cached_property
+    def _files(self) -> Any:
+        package = source_package(self._function.__module__)
+        return _Files(self._function) if package else NullCache()  # type: ignore[no-untyped-call]
 
-        None where there is none, or a damaged file.
-        """
-        target_context.refresh()
-        place = self._place(sig, target_context.codegen())
-        entry = read_entry(place[1]) if place else None
-        if place is None or entry is None or entry[0] != place[0]:
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code of a signature, or None if there is none or its files are damaged."""
+        try:
+            compiled = self._files.load_overload(sig, target_context)
+        except Exception:  # unpickling a damaged file can raise anything
+            with contextlib.suppress(OSError):
+                self._files.flush()
             return None
-        return CompileResult._rebuild(target_context, *entry[1])  # type: ignore[no-untyped-call]
+        # Processes that compile two signatures at once can each take the same file's name.
+        return compiled if compiled and tuple(compiled.signature.args) == tuple(sig) else None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep compiled code under its signature."""
-        place = self._place(sig, cres.codegen)
-        if place and not cres.library.has_dynamic_globals:  # addresses in this process
-            key, path = place
-            payload: bytes = dumps((key, cres._reduce()))  # type: ignore[no-untyped-call]
-            keep_file(path, _hash(payload) + payload)
+        """Save the machine code of a signature. A disk that is full or read-only only costs the time to compile."""
+        warn_if_unusable()
+        with contextlib.suppress(OSError):
+            self._files.save_overload(sig, cres)
 
-    def _place(self, sig: Any, codegen: Any) -> tuple[str, Path] | None:
-        """Return what a file is made of, and its path; None where the kernel names what has no description."""
-        # Types and processors have the same repr in every process; their pickles need not be equal.
-        try:
-            key = repr((_stamp(self._function), sig, codegen.magic_tuple()))
-        except (ValueError, RecursionError):
+
+class _Locator(_CacheLocator):
+    """The place of a function's machine code. The folder is named by the sources, which need no other stamp."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._py_file = function.__code__.co_filename
+        self._line = function.__code__.co_firstlineno
+        self._folder = kernel_folder(str(source_package(function.__module__)))
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _MachineCode(CompileResultCacheImpl):
+    """Machine code with its hash and processor. Numba alone runs damaged code, which can end the process."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        # Numba's own method would look for the locator in the settings that a user made for other functions.
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function)
+        name = f"{function.__module__}.{function.__qualname__}"
+        self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))  # type: ignore[no-untyped-call]
+
+    def reduce(self, data: Any) -> tuple[bytes, bytes]:
+        content: bytes = dumps((data.codegen.magic_tuple(), super().reduce(data)))  # type: ignore[no-untyped-call]
+        return hashlib.sha256(content).digest(), content
+
+    def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+        digest, content = payload
+        if digest != hashlib.sha256(content).digest():
             return None
-        name = f"{self._function.__module__.partition('.')[2]}.{self._function.__name__}"
-        return key, kernel_folder() / f"{name}-{_hash(key.encode()).hex()[:16]}{KERNEL_SUFFIX}"
+        processor, compiled = pickle.loads(content)
+        if processor != target_context.codegen().magic_tuple():
+            return None
+        return super().rebuild(target_context, compiled)  # type: ignore[no-untyped-call]
 
 
-def read_entry(path: Path) -> tuple[str, Any] | None:
-    """Return what a file was made of, as text, and its compiled code.
-
-    None where it is missing or damaged.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    payload = data[_HASH_BYTES:]
-    entry: tuple[str, Any] | None = pickle.loads(payload) if data[:_HASH_BYTES] == _hash(payload) else None
-    return entry
-
-
-def _hash(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_HASH_BYTES).digest()
-
-
-@functools.cache
-def _stamp(function: Callable[..., Any]) -> str:
-    """Return the hash of a function's code and of all that it names.
-
-    Functions that it calls, constants. Its docstring does not count.
-    """
-    code = function.__code__
-    names, values = _names(code), function.__globals__
-    cells = [_described(cell.cell_contents, names) for cell in function.__closure__ or ()]
-    named = [(name, _described(values[name], names)) for name in sorted(names) if name in values]
-    return _hash(repr((_code(code, function.__doc__), _described(function.__defaults__), named, cells)).encode()).hex()
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the names in a function's code, in its comprehensions and inner functions too."""
-    return set(code.co_names).union(*(_names(one) for one in code.co_consts if isinstance(one, CodeType)))
-
-
-def _code(code: CodeType, doc: str | None) -> Any:
-    constants = [
-        _code(one, None) if isinstance(one, CodeType) else repr(one)
-        for one in code.co_consts
-        if doc is None or one != doc
-    ]
-    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
-
-
-def _described(value: Any, names: Iterable[str] = ()) -> str:
-    """Return what tells a value from all others; of a module, its values with these names.
-
-    Raises
-    ------
-    ValueError
-        It is a function or object of somebody else's, which may be anything.
-    """
-    if hasattr(value, "py_func"):
-        return f"{_stamp(value.py_func)} {value.targetoptions}"
-    if hasattr(value, "_defn"):  # an intrinsic, with what it is made of
-        return _hash(inspect.getsource(inspect.getmodule(value._defn) or value._defn).encode()).hex()
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    if type(value) is tuple:
-        return f"({', '.join(map(_described, value))})"
-    name = getattr(value, "__name__", None)
-    if isinstance(value, ModuleType):
-        if name in ("math", "numpy"):
-            return repr(name)
-        read = [one for one in sorted(names) if hasattr(value, one)]
-        return repr([(one, _described(getattr(value, one), {*names} - {one})) for one in read])
-    home = str(getattr(value, "__module__", None) or type(value).__module__)
-    if home.partition(".")[0] not in ("builtins", "math", "numpy"):
-        raise ValueError
-    return repr(value) if name is None else f"{home}.{name}"
+class _Files(FunctionCache):
+    _impl_class = _MachineCode

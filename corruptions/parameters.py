@@ -1,4 +1,4 @@
-"""What a corruption takes: parameters, draws, levels; each checks what is given."""
+"""The parameters, draws and levels that a corruption declares, and the checks of given values."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width, channels."""
 Given = Mapping[str, Any]
-"""The parameters of a call, scaled; of a gradual degradation the `level`, too."""
-_MOST_WHOLE = 2**53  # what JSON and doubles hold exactly
+"""The scaled parameters of a call. For a gradual degradation also its `level`."""
+_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to here
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A named parameter of a corruption.
 
-    A *column* (no default) has a value in every row of a table and is part of the stage key. An *option* (with a
-    default) is part of the key only if it `shapes_draws` and differs from its default.
+    A *column* has no default. It has a value in every row of a table and is part of the stage key. An *option* has a
+    default. It is part of the stage key only if it `shapes_draws` and differs from its default.
     """
 
     name: str
@@ -35,16 +35,16 @@ class Parameter:
     high: float | None = None
     about: str = ""
     length: bool = False
-    """Scales with the image's short side under ``scale="side"``."""
+    """True for a length in pixels, which is scaled with the short side of the image if ``scale="side"``."""
     at_least: float | None = None
-    """Least value after scaling."""
+    """The least value after scaling."""
     default: Any = None
     option: bool = False
     shapes_draws: bool = False
     choices: tuple[str, ...] = ()
 
     def checked(self, value: Any, corruption: str) -> Any:
-        """Return `value` as this parameter's kind, or raise `ParameterError`."""
+        """Return a value converted to the kind of this parameter, or raise `ParameterError`."""
         if self.option and value is None and self.default is None:
             return None
         if self.kind is str:
@@ -55,7 +55,7 @@ class Parameter:
             most = _MOST_WHOLE if self.kind is int else sys.float_info.max
             low, high = -most if self.low is None else self.low, most if self.high is None else self.high
             fits = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-            # no comparison holds for NaN
+            # comparisons with NaN are false
             fits = fits and bool(low <= value <= high) and (self.kind is float or value == int(value))
             bounds = [f"at least {self.low:g}"] * (self.low is not None)
             bounds += [f"at most {self.high:g}"] * (self.high is not None)
@@ -66,7 +66,7 @@ class Parameter:
 
 
 def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
-    """Return an option that is one of a few words, by default the first."""
+    """Return an option whose value is one of a few words. The first of them is the default."""
     return Parameter(
         name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about
     )
@@ -78,33 +78,33 @@ def _one_number(shape: Shape, parameters: Given) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Draw:
-    """Something that a corruption draws for each image, and a caller may give.
+    """A random value that a corruption draws for each image, and that a caller can replace.
 
-    A given one serves every image. Of a gradual degradation its first axis are the levels.
+    A given value is used for all images. For a gradual degradation its first axis is the level.
     """
 
     name: str
     about: str
     drawn: Callable[[Keys, Shape, Given], NDArray[Any]] | None = None
-    """(keys, (H, W, C), parameters) -> what is drawn, a row an image, as `dtype`. None: the function draws by itself,
-    from its keys, where it gets an array of no size."""
+    """A function of (keys, (H, W, C), parameters) that returns one row per image, as `dtype`. If it is None, the
+    corruption gets an empty array and draws from its keys."""
     size: Callable[[Shape, Given], tuple[int, ...]] | None = _one_number
-    """((H, W, C), parameters) -> the shape of a given one; None where `check` says what fits."""
+    """A function of ((H, W, C), parameters) that returns the shape of a given value. None if only `check` tests it."""
     dtype: Any = np.float64
     low: float | None = None
     high: float | None = None
     check: Callable[[NDArray[Any], Shape, Given], NDArray[Any]] | None = None
-    """(a given array, (H, W, C), parameters) -> the array that takes the place of a drawn row; a ValueError says what
-    was expected.
+    """A function of (a given array, (H, W, C), parameters) that returns the array to use instead of a drawn row. It
+    raises ValueError with what was expected if the given array does not fit.
     """
 
     @property
     def is_number(self) -> bool:
-        """Whether it is one number an image."""
+        """Whether it is one number per image."""
         return self.size is _one_number
 
     def checked(self, value: Any, shape: Shape, parameters: Given, corruption: str) -> NDArray[Any]:
-        """Return a given value as the function takes it, or raise `ParameterError`."""
+        """Return a given value as the array that the function expects, or raise `ParameterError`."""
         try:
             array = np.asarray(value)
             want = self.size(shape, parameters) if self.size is not None else array.shape
@@ -123,27 +123,27 @@ class Draw:
             raise ParameterError(f"{corruption}: the given {self.name!r} does not fit: {e} ({self.about}).") from None
 
     def rows(self, given: NDArray[Any] | None, keys: Keys, shape: Shape, parameters: Given) -> NDArray[Any]:
-        """Return what the function gets: a row for each image, drawn or given."""
+        """Return the array that the function gets, which has one row per image, drawn or given."""
         count = len(keys.samples)
         if given is not None:
             return np.repeat((given[parameters["level"] - 1] if "level" in parameters else given)[None], count, axis=0)
         if self.drawn is not None:
             return self.drawn(keys, shape, parameters)
-        assert self.size is not None, "what a function draws by itself has a size"
+        assert self.size is not None, "a value that the function draws itself has a size"
         return np.empty((count, *(0 for _ in self.size(shape, parameters))), self.dtype)
 
 
 @dataclass(frozen=True)
 class Gradual:
-    """What makes a corruption a gradual degradation: levels in place of severities.
+    """The declaration of a gradual degradation, which has levels instead of severities.
 
-    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of
-    `level` where it `accumulates`, else from the clean images. It draws from streams of that level
+    Its function ``f(images, keys, *, level, columns...)`` performs one step: from the images of ``level - 1`` to those
+    of `level` if it `accumulates`, or else from the clean images. It draws from streams of that level
     (`keys.level_stream`), so that level 17 is the same alone and on the way to level 30.
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]
-    """(level, (H, W, C), parameters) -> what the image has gone through so far, for people: ``"7 lines"``."""
+    """A function of (level, (H, W, C), parameters) that describes what was done up to a level: ``"7 lines"``."""
     accumulates: bool = True
     most: int = 99
-    """The last level; ids have two digits."""
+    """The last level, which is at most 99 because ids have two digits."""

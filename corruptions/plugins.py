@@ -1,7 +1,7 @@
-"""Corruptions in other people's modules.
+"""Plugins: modules outside of the package that define corruptions.
 
-Loaded by name, by path or as installed, and named by the hash of their source. What such a module needs is here: ``from
-corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
+They are loaded by name, by path or by entry point, and identified by the hash of their source. A plugin imports what it
+needs from here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
 from .add_ons import installed, readable
+from .cache import add_sources
 from .keys import Keys
 from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
 
@@ -36,25 +37,22 @@ __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice",
 
 @dataclass(frozen=True)
 class Plugin:
-    """A module with corruptions that is loaded in this process.
-
-    Where it is unpickled, in a worker, it is loaded too.
-    """
+    """A loaded module with corruptions. It is loaded in every process that unpickles it, such as a worker."""
 
     module: str
     version: str | None
-    """Of its distribution, else its ``__version__``."""
+    """The version of its distribution, or else its ``__version__``."""
     sha256: str
-    """Of its file; of a package, of all its Python files."""
+    """The hash of its file, or of all Python files of a package."""
     place: str
-    """What loads it: the module's name, or the absolute path of its file."""
+    """The name of the module or the absolute path of its file, with which it can be loaded."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load_again, (self.place, self.sha256)
 
     @property
     def corruptions(self) -> list[str]:
-        """The names of its corruptions."""
+        """The names of the corruptions that it defines."""
         return [name for name, known in registry._registered.items() if _within(known.module, self.module)]
 
 
@@ -62,27 +60,27 @@ _loaded: dict[str, Plugin] = {}
 
 
 def load_plugin(name: str | Path) -> Plugin:
-    """Load a module with corruptions of your own.
+    """Load a module that defines corruptions, so that this process can use them by name.
 
-    From then on they are known by their names, in this process. An ``import`` of the module does the same. A build, and
-    everything that makes images again, loads what it is given as `plugins`, and its workers load it by themselves.
+    An ``import`` of the module has the same effect. Builds and all other functions that create images have an argument
+    `plugins`, and load the plugins in their workers as well.
 
     Parameters
     ----------
     name : str or path
-        A module that can be imported, the path of its file (it ends in ``.py``), or the name of an entry point of the
-        group ``corruptset.corruptions``.
+        The name of a module that can be imported, the path of its file, which ends in ``.py``, or the name of an entry
+        point of the group ``corruptset.corruptions``.
 
     Returns
     -------
     Plugin
-        Its module, version, hash and corruptions.
+        The module with its version, hash and corruptions.
 
     Raises
     ------
     PluginError
-        There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is
-        taken; or its source has changed since it was loaded.
+        The module does not exist or cannot be imported, it defines no corruption or one whose name is taken, or its
+        source has changed since it was loaded.
     """
     if "\0" in str(name):
         raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
@@ -116,20 +114,17 @@ def load_plugins(names: str | Path | Iterable[str | Path]) -> tuple[Plugin, ...]
 
 @functools.cache
 def load_installed() -> None:
-    """Load all plugins that are installed with an entry point.
-
-    One that cannot be loaded is a warning.
-    """
+    """Load all plugins that are installed with an entry point, and warn about those that cannot be loaded."""
     readable(load_plugin, installed("corruptions"))
 
 
 def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
-    """Return the plugins that corruptions come from, by module.
+    """Return the plugins that define the given corruptions, sorted by module.
 
     Raises
     ------
     PluginError
-        A corruption is defined in a script or notebook, which no worker can load.
+        A corruption is defined in a script or notebook, which workers cannot load.
     """
     found = {}
     for name in corruptions:
@@ -147,14 +142,14 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
 
 
 def loaded_plugins() -> tuple[Plugin, ...]:
-    """Return the plugins of known corruptions that another process can load."""
+    """Return the plugins of all known corruptions that another process can load."""
     return plugins_of(
         name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__"
     )
 
 
 def _load_again(place: str, sha256: str) -> Plugin:
-    """Load a plugin that another process has loaded, and hold it to its source."""
+    """Load a plugin that another process has loaded, and raise `PluginError` if its source is different."""
     plugin = load_plugin(place)
     if plugin.sha256 != sha256:
         raise PluginError(
@@ -169,8 +164,8 @@ def _within(module: str, package: str) -> bool:
 
 
 _PACKAGE = (
-    "A package's folder is no plugin by itself: install it (`pip install -e .`), or put the folder that holds it into "
-    "PYTHONPATH, and give the package's name."
+    "The folder of a package cannot be loaded as a plugin: install it (`pip install -e .`), or put the folder that "
+    "holds it into PYTHONPATH, and give the package's name."
 )
 
 
@@ -192,7 +187,7 @@ def _of_name(name: str) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    """Return the module of a file, under the name of the file."""
+    """Import a file as a module that has the name of the file."""
     name = path.stem
     present = sys.modules.get(name)
     if present is not None and getattr(present, "__file__", None) == str(path):
@@ -221,10 +216,7 @@ def _of_file(path: Path) -> ModuleType:
 
 
 def _failure(given: str, module: str, error: BaseException) -> PluginError:
-    """Return what to say of a plugin that raises while it is imported.
-
-    What it registered before is forgotten.
-    """
+    """Return the error for a plugin that raised while it was imported, and remove its corruptions."""
     for name in [name for name, known in registry._registered.items() if _within(known.module, module)]:
         del registry._registered[name]
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -241,10 +233,7 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
 
 
 def _version(module: ModuleType) -> str | None:
-    """Return the version of the distribution that a module was installed by.
-
-    None where there is none.
-    """
+    """Return the version of the distribution that contains a module, or None."""
     top = module.__name__.partition(".")[0]
     for entry in installed("corruptions").values():
         if entry.module.partition(".")[0] == top and entry.dist is not None:
@@ -253,31 +242,25 @@ def _version(module: ModuleType) -> str | None:
 
 
 def _source_hash(module: ModuleType) -> str:
-    """Return the hash of a module's file, or of all Python files of a package.
-
-    Those are hashed with their paths, in the order of the paths.
-    """
+    """Return the hash of a module's file, or of the paths and contents of all Python files of a package."""
     if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
         raise PluginError(
             f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it."
         )
     if not hasattr(module, "__path__"):
         return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
-    folder, digest = Path(file).parent, hashlib.sha256()
-    for path in sorted(folder.rglob("*.py"), key=lambda p: p.relative_to(folder).as_posix()):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    digest = hashlib.sha256()
+    add_sources(digest, Path(file).parent)
     return f"sha256:{digest.hexdigest()}"
 
 
 def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
-    """Return what a plugin's function makes of a batch (N, H, W, C).
-
-    It cannot change the batch, and what it returns is looked at.
+    """Return the output of a plugin's function for a batch (N, H, W, C), which the function cannot change.
 
     Raises
     ------
     PluginError
-        It raises, or returns something else than images.
+        The function raises an exception or returns anything other than images.
     """
     images.flags.writeable = False
     try:
@@ -291,12 +274,12 @@ def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> 
         fault, cause = f"raised {described(e)}{where_raised(e.__traceback__, corruption.module)}", e
         fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
     if not fault:
-        return np.array(made, order="C")  # never its input, nor an array that it keeps
+        return np.array(made, order="C")  # a copy, because the function may return its input or keep the array
     raise PluginError(f"The plugin {corruption.module}: {corruption.name} {fault}") from cause
 
 
 def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
-    """Return what is wrong with what a corruption made of a batch, if anything."""
+    """Return what is wrong with the output of a corruption for a batch, or an empty string."""
     if not isinstance(made, np.ndarray) or made.dtype != np.uint8:
         what = f"an array of {made.dtype}" if isinstance(made, np.ndarray) else f"a {type(made).__name__}"
         unset = int(np.isnan(made).sum()) if isinstance(made, np.ndarray) and made.dtype.kind == "f" else 0
@@ -309,10 +292,7 @@ def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
 
 
 def where_raised(trace: TracebackType | None, module: str) -> str:
-    """Return the last line of a plugin's own that a traceback goes through.
-
-    It reads `` (mine.py, line 12)``.
-    """
+    """Return the last line of a plugin's code in a traceback, as `` (mine.py, line 12)``."""
     file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
     package = file.parent if (file.parent / "__init__.py").is_file() else None
     own = [

@@ -7,15 +7,15 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PluginError, UnknownCorruption, suggest
 from .add_ons import where_to_get
+from .index import MODULES
 from .keys import Floats, Keys, Wholes
 from .parameters import Draw, Given, Gradual, Images, Parameter, Shape, choice
 
@@ -32,26 +32,25 @@ __all__ = [
     "choice",
     "corruption",
 ]
-"""What the file of an operator takes from here."""
+"""The names that a module of corruptions imports from here."""
 
-FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
-"""The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of
-its corruptions is first asked for: a build uses some, and a worker that begins just one."""
 PLUGIN = "plugin"
-"""The family of corruptions in other people's modules (`plugins`)."""
+"""The family of all corruptions that other people's modules define (`plugins`)."""
+_F = TypeVar("_F", bound=Callable[..., Any])
 
-_AT_A_TIME = 1 << 18  # values that a portion of a batch holds: they stay in the second-level cache
-# pixels that a plugin is given at once: what numpy makes of them on the way takes ten times as much and more
+_AT_A_TIME = 1 << 18  # values in a portion of a batch, which fit into the second-level cache
+# The size of the images that a plugin gets at once. Its intermediate arrays can be more than ten times as large.
 _CHUNK_BYTES = 4 << 20
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Corruption:
-    """A corruption: what its decorator declares, and the function under it.
+    """The declaration of a corruption, which is also the decorator that registers its function.
 
     ``@corruption(...)`` registers a function ``f(images, keys, *, columns..., options=..., draws..., resources=None)``
-    under its name. The family is the folder of the function's module, or ``plugin`` outside of the package. What the
-    declaration says of parameters and draws, and its reference, need not stand in the docstring.
+    under the function's name, and returns the function unchanged. The declaration describes the parameters, the draws
+    and the reference, so the docstring need not repeat them. Two declarations are equal only if they are the same
+    object, so a function that is declared again is never mistaken for the earlier one.
 
     Examples
     --------
@@ -62,50 +61,53 @@ class Corruption:
     """
 
     revision: int = 1
-    """Bumped whenever output bytes change."""
+    """The number of the definition, which is raised whenever the output bytes change."""
     reference: str
-    """Where the definition comes from: author, year, title."""
+    """The source of the definition: author, year and title."""
     parameters: tuple[Parameter, ...]
     draws: tuple[Draw, ...] = ()
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
-    """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that returns the
-    default one for images of a height and width; or None where there is no default, and it must be given (a model)."""
+    """Keyword arguments that are neither parameters nor draws, such as the textures of frost. Each has a function that
+    returns the default for images of a height and width, or None if there is no default (a model)."""
     role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
-    """False where pixels move by more than a blur does."""
+    """False if pixels move by more than a blur moves them."""
     deterministic: bool = False
-    """True where nothing is drawn at random."""
+    """True if the corruption draws nothing at random."""
     gradual: Gradual | None = None
-    """For a corruption with levels in place of severities; its function takes ``level`` too."""
+    """For a gradual degradation, which has levels instead of severities. Its function also takes ``level``."""
     keeps_shape: bool = True
-    """False where images come out in another height and width."""
+    """False if the height or width of an image can change."""
     held: int = 0
-    """Values that an image holds for each of its pixels on the way, for a batch to come in portions whose values fit
-    into the processor's cache; 0 where it may come whole."""
+    """The number of values that the function holds in memory per pixel. A batch is divided into portions whose values
+    fit into the processor's cache. 0 means that the whole batch can be passed at once."""
     tables: str = "tables"
-    """Of a plugin: the folder of its tables, beside the function's file: ``<calibration>.toml``, in the form of the
-    shipped ones.
-    """
-    name: str = ""
-    """Of the function, from here on what registering it adds."""
-    family: str = ""
-    """One of `FAMILIES`, or ``plugin``."""
+    """For a plugin: the folder of its tables ``<calibration>.toml``, relative to the folder of the function's file."""
     function: Any = field(default=None, repr=False)
+    """The registered function. None in the declaration that a decorator is called with."""
 
-    def __call__(self, function: Callable[..., Images]) -> Callable[..., Images]:
-        """Register a function."""
-        self.name, self.function = function.__name__, function
-        shipped = self.module.startswith(f"{__package__}.")
-        self.family = self.module.split(".")[-2] if shipped else PLUGIN
-        if not shipped:
-            _refuse_declaration(self)
-        _registered[self.name] = self
+    def __call__(self, function: _F) -> _F:
+        """Register a function with this declaration, and return the function."""
+        declared = replace(self, function=function)
+        if declared.family == PLUGIN:
+            _refuse_declaration(declared)
+        _registered[declared.name] = declared
         return function
 
     @property
+    def name(self) -> str:
+        """The name of the corruption, which is the name of its function."""
+        return str(self.function.__name__)
+
+    @property
     def module(self) -> str:
-        """The module that defines it."""
+        """The name of the module that defines the function."""
         return str(self.function.__module__)
+
+    @property
+    def family(self) -> str:
+        """The folder of the function's module (one of `index.FAMILIES`), or ``plugin`` outside of the package."""
+        return self.module.split(".")[-2] if self.module.startswith(f"{__package__}.") else PLUGIN
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -114,15 +116,15 @@ class Corruption:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it follows a model's gradient.
+        """Whether it follows the gradient of a model.
 
-        It takes a `surrogate`, and the `labels` of the images: its bytes depend on the machine, and have no golden
-        digests.
+        Its function then takes a `surrogate` and the `labels` of the images. Its bytes depend on the machine, so it has
+        no golden digests.
         """
         return "surrogate" in self.resources
 
     def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values of parameters in the order of the declaration, without options at their default."""
+        """Return parameter values in the order of the declaration, without options that have their default."""
         return {
             p.name: values[p.name]
             for p in self.parameters
@@ -139,9 +141,9 @@ class Corruption:
     ) -> Images:
         """Corrupt a C-contiguous batch (N, H, W, C).
 
-        A gradual degradation takes one step, to the `level` given. `params` are every column and the options that are
-        not at their default, after scaling; `given` are checked draws and resources that take the place of the drawn or
-        default ones.
+        A gradual degradation performs one step, to the `level` in `given`. `params` are all columns and the options
+        that differ from their default, after scaling. `given` are checked draws and resources, which replace the drawn
+        or default ones.
         """
         count, *shape = images.shape
         call: Callable[..., Images] = self.function
@@ -178,10 +180,7 @@ _registered: dict[str, Corruption] = {}
 
 
 def _refuse_declaration(registered: Corruption) -> None:
-    """Raise `PluginError` where a plugin's corruption cannot have its name, or what it declares is of another type.
-
-    Another has the name, or it cannot stand in the id of a set.
-    """
+    """Raise `PluginError` if a plugin's declaration has values of a wrong type, or if its name is taken or invalid."""
     name, module = registered.name, registered.module
     for declared, fits, expected in (
         ("revision", type(registered.revision) is int and registered.revision > 0, "a whole number from 1"),
@@ -193,13 +192,13 @@ def _refuse_declaration(registered: Corruption) -> None:
             given = f"{declared}={getattr(registered, declared)!r}"
             raise PluginError(f"{module}: {name} is declared with {given}; expected {expected}.")
     other = _registered.get(name)
-    there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other and other.module}"
-    # where a file is reloaded, or a cell of a notebook run again, the function replaces itself
+    owner = f"corruptset's own {MODULES[name]}" if name in MODULES else f"the plugin {other and other.module}"
+    # A function replaces itself if its file is reloaded or its cell of a notebook is run again.
     again = module == "__main__" or module in getattr(importlib, "_RELOADING", ())
     twice = other is not None and not again and getattr(sys.modules.get(module), name, None) is other.function
-    if name in _modules() or twice or (other is not None and other.module != module):
+    if name in MODULES or twice or (other is not None and other.module != module):
         raise PluginError(
-            f"{module} registers {name!r}, and {there} has a corruption of that name. Rename one of them."
+            f"{module} registers {name!r}, and {owner} has a corruption of that name. Rename one of them."
         )
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "clean":
         raise PluginError(
@@ -211,56 +210,47 @@ def _are(values: object, kind: type) -> bool:
     return isinstance(values, tuple | list) and all(isinstance(one, kind) for one in values)
 
 
-@functools.cache
-def _modules() -> Mapping[str, str]:
-    """Return corruption -> the module that declares it, by family.
-
-    The modules are read as texts, in 2 ms, and none is imported.
-    """
-    modules: dict[str, str] = {}
-    for family in FAMILIES:
-        for path in sorted((Path(__file__).parent / family).glob("*.py")):
-            for declared in path.read_text(encoding="utf-8").split("\n@corruption(")[1:]:
-                name = declared.partition("\ndef ")[2].partition("(")[0]
-                if modules.setdefault(name, f"{family}.{path.stem}") != f"{family}.{path.stem}":
-                    raise ValueError(
-                        f"two corruptions are called {name!r}: in {modules[name]} and {family}.{path.stem}"
-                    )
-    return modules
-
-
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions, by family, module and place in it.
+    """Return the names of all corruptions in the order of `index.MODULES`, followed by those of loaded plugins."""
+    return (*MODULES, *(name for name, registered in _registered.items() if registered.family == PLUGIN))
 
-    Those of loaded plugins come last.
+
+def plugin_declarations(set_id: str) -> tuple[Corruption | None, ...]:
+    """Return the current declarations of all names in a set id that are not corruptset's own corruptions.
+
+    A declaration is None if no loaded plugin has the name. A cache of resolved set ids uses them as part of its key,
+    because a plugin's corruption can be declared again in the same process.
     """
-    return (*_modules(), *(name for name, registered in _registered.items() if registered.family == PLUGIN))
+    return tuple(_registered.get(name) for name in re.findall("[a-z][a-z0-9_]*", set_id) if name not in MODULES)
 
 
 def is_corruption(name: object) -> bool:
-    """Whether there is a corruption of this name, of an installed plugin too."""
-    if name not in _modules() and name not in _registered:
+    """Return whether a corruption has this name, in corruptset or in an installed plugin."""
+    if name not in MODULES and name not in _registered:
         from .plugins import load_installed
 
         load_installed()
-    return name in _modules() or name in _registered
+    return name in MODULES or name in _registered
 
 
 def family_of(name: str) -> str:
-    """Return the family of a corruption, without importing it.
-
-    ``other`` where this release does not know it.
-    """
-    if name in _modules():
-        return _modules()[name].partition(".")[0]
+    """Return the family of a corruption without importing it, or ``other`` if the name is unknown."""
+    if name in MODULES:
+        return MODULES[name].partition(".")[0]
     return PLUGIN if name in _registered else "other"
 
 
 def get_corruption(name: str) -> Corruption:
-    """Return a corruption, from its module; an unknown name raises `UnknownCorruption` and suggests the nearest."""
+    """Return the declaration of a corruption, and import the module that defines it if necessary.
+
+    Raises
+    ------
+    UnknownCorruption
+        No corruption has this name. The message suggests similar names.
+    """
     if name not in _registered:
-        if name in _modules():
-            importlib.import_module(f".{_modules()[name]}", __package__)
+        if name in MODULES:
+            importlib.import_module(f".{MODULES[name]}", __package__)
         elif not is_corruption(name):
             hint = where_to_get(name) or f"{suggest(name, corruption_names())} `corruptset list` names all."
             raise UnknownCorruption(f"There is no corruption {name!r}.{hint}")

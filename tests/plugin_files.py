@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from corruptset.corruptions import add_ons, calibrations, call, plugins, registry
+from corruptset.corruptions import add_ons, plugins, registry
 from corruptset.generate.recipes import recipe
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
@@ -23,8 +23,6 @@ CACHES = (
     add_ons.installed,
     add_ons.installed_files,
     plugins.load_installed,
-    calibrations._plugin_table,
-    call._remembered,
     recipe._files,
     recipe.recipe_aliases,
 )

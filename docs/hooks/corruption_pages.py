@@ -14,7 +14,8 @@ from mkdocs.structure.files import File, Files
 from PIL import Image, ImageDraw, ImageFont
 
 import corruptset
-from corruptset.corruptions.registry import FAMILIES, Corruption, corruption_names, get_corruption
+from corruptset.corruptions.index import FAMILIES
+from corruptset.corruptions.registry import Corruption, corruption_names, get_corruption
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.show import of_severities

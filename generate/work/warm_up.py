@@ -1,7 +1,8 @@
-"""Compile kernels before the workers start: each once, several at a time, and remembered."""
+"""Compile the kernels of a build before its workers start."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ import llvmlite.binding
 import numpy as np
 
 from ...canonical import canonical_sha256
-from ...corruptions.cache import keep_file, kernel_folder, sources_digest, tell_passed_over
+from ...corruptions.cache import kernel_folder, warn_if_unusable
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
@@ -24,7 +25,7 @@ from ..recipes.set_spec import SetSpec
 
 _SIDE = 32
 Task = tuple[Path, Stage | None]
-"""The file that says that a stage is prepared, and the stage; None for the metrics."""
+"""The file that marks a stage as prepared, and the stage. The stage is None for the metrics."""
 
 
 def warm_up(
@@ -34,14 +35,13 @@ def warm_up(
     *,
     tell: Callable[[int, int], object] = lambda done, total: None,
 ) -> None:
-    """Apply every stage of sets to a small image, so that its kernels are cached.
+    """Apply every stage of the sets to a small image, so that all kernels are compiled and saved.
 
-    Otherwise each worker would compile them for itself. Corruptions are shared out to `workers`, if there are any. A
-    mark in the folder of the kernels says what was prepared on this kind of processor: with it nothing is done, and it
-    goes when the cache is deleted. `tell` is told how many of how many corruptions are ready.
+    Otherwise each worker would compile all of them. The corruptions are divided among `workers`, if there are any. A
+    file in the folder of the kernels marks each stage that was prepared for this processor. `tell` is called with the
+    number of corruptions that are ready and the number of all.
     """
     machine = [
-        sources_digest(),
         os.environ.get("NUMBA_CPU_NAME"),
         llvmlite.binding.get_host_cpu_name(),
         llvmlite.binding.get_host_cpu_features().flatten(),
@@ -53,22 +53,22 @@ def warm_up(
     tasks: dict[str, dict[Path, Stage | None]] = {}
     for stage in (stage for spec in sets for stage in spec.stages):
         declared = get_corruption(stage.corruption)
-        if not declared.needs_model and declared.family != PLUGIN:  # those have no kernels
-            # metrics belong to no corruption: the first one's task has them
+        if not declared.needs_model and declared.family != PLUGIN:  # a plugin may refuse a small image
+            # the kernels of the metrics are compiled in the task of the first corruption
             own = tasks.setdefault(stage.corruption, {} if tasks else {mark("metrics"): None})
             own[mark(stage.corruption, dict(stage.parameters), maker.side, maker.scale)] = stage
-    # os.path, which takes a cache that may no longer be looked into for one without the mark
+    # os.path.exists, because Path.exists raises an error if the folder can no longer be read
     left = [[task for task in own.items() if not os.path.exists(task[0])] for own in tasks.values()]
     left = [own for own in left if own]
     if left:
-        tell_passed_over()
+        warn_if_unusable()
         ready, workers = count(1), workers or Workers(1)
         workers.run(partial(_prepare, maker), left, lambda *_: tell(next(ready), len(left)))
-        workers.end()  # what a compiler took of memory is not given back
+        workers.end()  # compilers do not return their memory to the system
 
 
 def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
-    """Compile what some stages need, and mark each."""
+    """Compile what each stage needs, and mark it as prepared."""
     for mark, stage in tasks:
         if stage is None:
             measure(*np.zeros((2, 8, 8, 3), np.uint8))
@@ -77,4 +77,5 @@ def _prepare(maker: SetMaker, tasks: Sequence[Task]) -> None:
             small = check_images(np.full((1, _SIDE, _SIDE, 3), 128, np.uint8))
             keys, zero = sample_keys(["warm-up"]), np.uint64(0)
             apply_stage(small, stage, zero, keys, side=maker.side, scale=maker.scale, resources=maker.resources)
-        keep_file(mark, b"")
+        with contextlib.suppress(OSError):  # without the mark the next build loads these kernels again
+            mark.touch()

@@ -1,61 +1,69 @@
-"""The traps of numba's cache, provoked: stale callees, read-only sites, damaged files."""
+"""Machine code on disk: when it is compiled again, where it is saved, and what damage does to it."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import ctypes
+import importlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
-import types
+import time
 from pathlib import Path
 
+import checkout
 import numpy as np
 import pytest
+from commands import COMMAND
+from package_copies import ROOMS, copy_package
 
 import corruptset
-import corruptset.corruptions.cache as cache_module
-from corruptset.corruptions.kernels import _stamp, inlined, read_entry
+from corruptset.corruptions.cache import KERNEL_SOURCES, cache_root, kernel_folder, sources_digest, warn_if_unusable
 from corruptset.errors import CorruptsetWarning
 
-CALL = (
-    "import json, sys, numpy as np, corruptset, hashlib;"
-    "image = np.arange(16 * 24 * 3, dtype=np.uint8).reshape(16, 24, 3);"
-    "out = [corruptset.corrupt(image, name, calibration='cifar') for name in sys.argv[1:]];"
-    "from corruptset.corruptions.cache import cache_root;"
-    "made = [[str(p.relative_to(cache_root())), p.is_symlink()] for p in sorted(cache_root().rglob('*.kernel'))];"
-    "print(json.dumps([hashlib.sha256(np.stack(out)).hexdigest(), str(cache_root()), made, corruptset.__file__]))"
-)
+CALL = """
+import hashlib, json, sys, numpy as np, corruptset
+from numba.core import event
+from corruptset.corruptions import kernels
+from corruptset.corruptions.cache import cache_root
+compiled = event.RecordingListener()
+event.register("numba:compile", compiled)
+image = np.arange(16 * 24 * 3, dtype=np.uint8).reshape(16, 24, 3)
+out = [corruptset.corrupt(image, name, calibration="cifar") for name in sys.argv[1:]]
+digest = hashlib.sha256(np.stack(out)).hexdigest()
+print(json.dumps([digest, str(cache_root()), len(compiled.buffer), kernels.__file__]))
+"""
 QUICK = "black_lines-01"
-"""Two kernels, which are compiled in a second."""
+"""Its kernels are compiled in a second."""
+
+# --- the kernels of an installed corruptset -------------------------------------------------------------------------
 
 
 def installed(folder):
     """Return a site folder with a copy of the package, as installed."""
-    shutil.copytree(
-        Path(corruptset.__file__).parent, folder / "site/corruptset", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    copy_package(folder / "site")
     return folder / "site"
 
 
 def environment(site, **more):
-    # Python's own cache takes a file of the same size and time for the same: it would hide what is asked of ours
+    # Python's own cache takes a file of the same size and time for unchanged, and would hide the edit of a test
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA", "XDG"))}
     return env | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"} | more
 
 
 def obey_permissions() -> None:
-    """Take from root, in a child to be executed, the right to write what its permissions forbid."""
+    """Take from root, in a child process, the right to write what its permissions forbid."""
     if os.getuid() == 0:
         bounding_set_drop, dac_override = 24, 1
         ctypes.CDLL(None).prctl(bounding_set_drop, dac_override, 0, 0, 0)
 
 
 def call(site, *names, **more):
-    """Return outputs' digest, the folder of the cache, and its kernels, each with whether it is a link."""
+    """Return the digest of the outputs, the folder of the cache, and how many compilations began or ended."""
     done = subprocess.run(
         [sys.executable, "-c", CALL, QUICK, *names],
         cwd=site.parent,
@@ -65,9 +73,9 @@ def call(site, *names, **more):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    digest, root, kernels, file = json.loads(done.stdout)
+    digest, root, compiled, file = json.loads(done.stdout)
     assert file.startswith(str(site))
-    return digest, Path(root), kernels
+    return digest, Path(root), compiled
 
 
 @contextlib.contextmanager
@@ -83,40 +91,39 @@ def read_only(folder):
 
 
 @pytest.mark.ci
-def test_a_cache_is_read_where_it_can_only_be_read_and_neither_damaged_nor_stale_kernels_are_run(tmp_path):
+def test_kernels_work_from_a_read_only_cache_and_installation_and_are_compiled_again_after_an_edit(tmp_path):
     site, cache = installed(tmp_path), tmp_path / "cache"
-    first, _, kernels = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
+    first, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))
+    assert (root, compiled > 0) == (cache, True)
     # as in a container with a read-only root, which any user runs
     with read_only(cache):
-        again, root, links = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
+        again, root, compiled = call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache), HOME=str(cache))
     assert root.name.startswith("corruptset-cache-")
-    assert (again, links) == (first, [[path, True] for path, _ in kernels]), "something was compiled again"
-    files = sorted(cache.rglob("*.kernel"))
-    assert len(files) == len(kernels) >= 4, "what was removed were the links"
-    # numba alone breaks on a damaged file at every later call, or runs it as it is: a crash without a word
-    whole, keys = [file.read_bytes() for file in files], [read_entry(file)[0] for file in files]
-    for number, (file, data) in enumerate(
-        zip(files, whole, strict=True)
-    ):  # all: where one is whole, none it calls is read
-        at = len(data) // 2
-        flipped = data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
-        file.write_bytes((b"", data[:at], flipped, whole[number - 1])[number % 4])
-        assert number % 4 == 3 or read_entry(file) is None
-    assert call(site, "impulse_noise-1", CORRUPTSET_CACHE=str(cache))[0] == first
-    assert [read_entry(file)[0] for file in files] == keys
+    assert (again, compiled) == (first, 0)
+    assert len([*cache.rglob("*.nbc")]) >= 4, "only the links are deleted"
     first = call(site, CORRUPTSET_CACHE=str(cache))[0]
-    # the kernel that calls `philox4x32` stands in another file than the edit: numba alone would keep the stale code
+    # the kernel that calls `philox4x32` is in another file, and the edited file has the same size and time
     philox = site / "corruptset/corruptions/random/philox.py"
-    stat, text = philox.stat(), philox.read_text()
+    before, text = philox.stat(), philox.read_text()
     assert "0xD2511F53" in text
     philox.write_text(text.replace("0xD2511F53", "0xD2511F55"))
-    os.utime(philox, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    os.utime(philox, ns=(before.st_atime_ns, before.st_mtime_ns))
     with read_only(site):
         edited, root, _ = call(site, HOME=str(site))
     assert edited != first
     assert root.name.startswith("corruptset-cache-")
-    assert not root.exists(), "the private cache outlived its process"
+    assert not root.exists(), "the private folder is deleted when its process ends"
     assert call(site, CORRUPTSET_CACHE=str(cache))[0] == edited
+
+
+@pytest.mark.ci
+def test_processes_that_compile_at_once_save_whole_files(tmp_path):
+    site, cache = installed(tmp_path), tmp_path / "cache"
+    line, env = [sys.executable, "-c", CALL, QUICK], environment(site, CORRUPTSET_CACHE=str(cache))
+    started = [subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE) for _ in range(4)]
+    digests = {json.loads(process.communicate()[0])[0] for process in started}
+    assert {(*digests, cache, 0)} == {call(site, CORRUPTSET_CACHE=str(cache))}
+    assert not [*cache.rglob("*.tmp*")]
 
 
 @pytest.mark.ci
@@ -130,106 +137,265 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path):
         for path in site.rglob("*.py"):
             os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
         for mark in home.rglob("prepared-*"):
-            mark.unlink()  # it would hide what is looked for: the kernels themselves are found
+            mark.unlink()  # with it the kernels would not be looked for
         line = (
             f"build imagenet-c --sets contrast/1,brightness/1 --metrics 0 --no-page --json --jobs {jobs} --out {name}"
         )
         command, env = [sys.executable, "-m", "corruptset", *line.split()], environment(site, HOME=str(home))
         done = subprocess.run(command, cwd=home, env=env, capture_output=True, check=True)
-        kernels = {path: path.stat().st_mtime_ns for path in home.rglob("*.kernel")}
+        kernels = {path: path.stat().st_mtime_ns for path in home.rglob("*.nbc")}
         found.append((json.loads(done.stdout)["digest"], kernels))
     assert found[0] == found[1]
     assert len(kernels) >= 2
-    assert not [*tmp_path.rglob("*.nb[ic]")], "numba keeps nothing of its own"
+    assert not [path for path in tmp_path.rglob("*.nb[ic]") if home not in path.parents]
 
 
-KERNEL = """
-STEP, TABLE, PAIR = 3, np.arange(4), (np.zeros(3000), 5)
-other = types.ModuleType("other")
-other.SCALE, other.inner, other.unread = 6, types.ModuleType("inner"), print
-other.inner.DEPTH = 7
+def test_every_file_with_kernels_is_part_of_the_digest():
+    """Otherwise an edit of it would leave the old machine code in use."""
+    rooms = ("api/", *(f"{room}/" for room in ROOMS))
+    files = [name for name in checkout.files() if name.startswith(rooms) and name.endswith(".py")]
+    with_kernels = [name for name in files if "kernels import" in (checkout.ROOT / name).read_text("utf-8")]
+    assert len(with_kernels) > 20
+    assert [name for name in with_kernels if not name.startswith(KERNEL_SOURCES)] == []
+
+
+# --- the kernels of a plugin ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Use an empty cache folder of the test, and return it."""
+    monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "cache"))
+    forget()
+    yield tmp_path / "cache"
+    monkeypatch.undo()
+    forget()
+
+
+def forget():
+    """Have folders and sources looked for again, as in a new process."""
+    for known in (cache_root, kernel_folder, sources_digest):
+        known.cache_clear()
+
+
+OUTER = """
+from corruptset.corruptions.kernels import kernel
+
+from .inner import grown
+
+@kernel
+def total(values):
+    \"\"\"Return the sum of all values, each of which has grown.\"\"\"
+    found = values[0] - values[0]
+    for value in values:
+        found += grown(value)
+    return found
+"""
+INNER = """
+from corruptset.corruptions.kernels import inlined
 
 @inlined
-def inner(x):
-    return x * STEP
-
-def outer(x):
-    "A kernel."
-    return inner(x) + TABLE[1] + PAIR[0][2] + other.SCALE * other.inner.DEPTH + sum([y * FACTOR for y in range(x)])
-
-FACTOR = 8
-
-def plain():
-    return 1
+def grown(value):
+    return value + 1
 """
 
 
-def test_a_kernel_is_named_by_its_code_and_by_all_that_it_names():
-    def stamped(*edit):
-        names = {"np": np, "inlined": inlined, "types": types, "__name__": "mine"}
-        exec(KERNEL.replace(*edit), names)
-        return _stamp(names["outer"])
+@pytest.fixture
+def total(tmp_path, monkeypatch, cache):
+    """Return a function that imports the kernel of a plugin anew, as a new process does."""
+    (tmp_path / "growing").mkdir()
+    for name, text in (("__init__", ""), ("outer", OUTER), ("inner", INNER)):
+        (tmp_path / f"growing/{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    same = [("A kernel.", "Another."), ("return 1", "return 2"), ("\n@inlined", "\n# why\n\n@inlined")]
-    other = [("x * STEP", "x - STEP"), ("PAIR = 3", "PAIR = 4"), ("arange(4)", "arange(4.0)"), ("[1]", "[2]")]
-    other += [("= 6", "= 9"), ("DEPTH = 7", "DEPTH = 9"), ("FACTOR = 8", "FACTOR = 9")]
-    other += [("np.zeros(3000)", "np.eye(1, 3000, 1500)[0]"), ("(3000), 5", "(3000), 9")]
-    assert {stamped(*edit) for edit in same} == {stamped("", "")}
-    assert len({stamped(*edit) for edit in [*other, ("", "")]}) == len(other) + 1
-    # whatever may be anything: such a kernel is compiled by each process, and not kept
-    for what in ("plain", "types.SimpleNamespace(SCALE=6)", "(1, plain)"):
-        with pytest.raises(ValueError):
-            stamped("FACTOR = 8", f"def plain(): ...\nFACTOR = {what}")
+    def imported():
+        forget()
+        for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
+            del sys.modules[name]
+        return importlib.import_module("growing.outer").total
+
+    return imported
 
 
-def test_the_cache_is_the_named_folder_or_the_users_and_one_that_cannot_be_written_is_passed_over(
-    tmp_path, monkeypatch
-):
+VALUES = np.arange(4.0)
+
+
+def loaded(kernel):
+    """Return whether a kernel's machine code was loaded rather than compiled."""
+    ((hits, misses),) = {(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))}
+    assert hits + misses == 1
+    return hits == 1
+
+
+def test_a_plugins_kernel_is_loaded_until_a_source_of_its_package_changes(tmp_path, total, cache):
+    kernel = total()
+    assert (kernel(VALUES), loaded(kernel)) == (10, False)
+    kernel = total()
+    assert (kernel(VALUES), loaded(kernel)) == (10, True)
+    (folder,) = (cache / "kernels").iterdir()
+    assert folder.name.startswith("growing-")
+    inner = tmp_path / "growing/inner.py"
+    inner.write_text(INNER.replace("value + 1", "value + 2"))
+    kernel = total()
+    assert (kernel(VALUES), loaded(kernel)) == (14, False)
+
+
+def damages(data: bytes) -> list[bytes]:
+    """Return a file's content with different kinds of damage."""
+    places = np.linspace(0, len(data) - 1, 12).astype(int)
+    flipped = [data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :] for at in places]
+    return [b"", data[:3], data[: len(data) // 2], data[:-1], bytes(len(data)), *flipped]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_file_is_replaced_and_never_run(ending, total, cache):
+    total()(VALUES)
+    (path,) = cache.rglob(f"*.{ending}")
+    whole = path.read_bytes()
+    for damaged in damages(whole):
+        path.write_bytes(damaged)
+        assert total()(VALUES) == 10
+        kernel = total()
+        assert (kernel(VALUES), loaded(kernel)) == (10, True), "the file was not replaced"
+
+
+def test_the_code_of_another_signature_or_processor_is_not_run(total, cache, monkeypatch):
+    """Processes that compile at once may give the code of two signatures the same file name."""
+    kernel = total()
+    kernel(VALUES)
+    (path,) = cache.rglob("*.nbc")
+    of_doubles = path.read_bytes()
+    shutil.rmtree(cache)
+    total()(VALUES.astype(np.float32))
+    path.write_bytes(of_doubles)
+    assert total()(VALUES.astype(np.float32)) == 10
+    kernel = total()
+    assert (kernel(VALUES.astype(np.float32)), loaded(kernel)) == (10, True)
+
+
+def test_a_kernel_of_a_script_or_notebook_is_compiled_and_not_saved(cache):
+    names = {"__name__": "__main__"}
+    exec(OUTER.replace("from .inner import grown", "").replace("grown(value)", "value"), names)
+    assert names["total"](VALUES) == 6
+    assert not [*cache.rglob("*.nb?")]
+
+
+def test_functions_that_a_user_compiles_with_numba_keep_their_own_cache(tmp_path, monkeypatch, cache):
+    (tmp_path / "of_a_user.py").write_text("import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    twice = importlib.import_module("of_a_user").twice
+    assert twice(2) == 4
+    assert twice.stats.cache_path == str(tmp_path / "__pycache__")
+    del sys.modules["of_a_user"]
+
+
+# --- the folder -----------------------------------------------------------------------------------------------------
+
+
+def test_the_cache_is_the_named_folder_or_the_users_and_another_if_it_cannot_be_written(tmp_path, monkeypatch, cache):
     """A relative path is one folder wherever the process goes: workers are told of it by its absolute path."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     (tmp_path / "file").write_text("not a folder")
-    try:
-        for named, want in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
-            monkeypatch.setenv("CORRUPTSET_CACHE", named)
-            cache_module.cache_root.cache_clear()
-            assert cache_module.cache_root() == tmp_path / want
-            assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / want)
-            folder = cache_module.kernel_folder.__wrapped__()
-            assert folder.parent == tmp_path / want / "kernels"
-            assert f"{sys.implementation.cache_tag}-" in folder.name, (
-                "bytecode, which names a kernel, is a Python's own"
-            )
-        lab, refusal = tmp_path / "named/below", cache_module._refusal
-        (lab / "kernels/x").mkdir(parents=True)
-        (lab / "kernels/x/fog.kernel").write_bytes(b"a lab's")
-        with monkeypatch.context() as patch:
-            patch.setenv("CORRUPTSET_CACHE", str(lab))
-            patch.setattr(cache_module, "_refusal", lambda path: "Read-only" if path == lab else refusal(path))
-            cache_module.cache_root.cache_clear()
-            own = cache_module.cache_root() / "kernels/x"
-        assert (own / "fog.kernel").read_bytes() == b"a lab's"
-        said = rf"cannot be kept in {lab} \(Read-only\): they go to {tmp_path}/xdg/corruptset\. Name another"
-        with pytest.warns(CorruptsetWarning, match=said):
-            cache_module.keep_file(own / "fog.kernel", b"my own")
-        cache_module.keep_file(own / "frost.kernel", b"nothing more is said")
-        assert [(path / "fog.kernel").read_bytes() for path in (own, lab / "kernels/x")] == [b"my own", b"a lab's"]
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-        monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "file/below"))
-        at_exit: list[tuple] = []
-        monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
-        cache_module.cache_root.cache_clear()
-        private = cache_module.cache_root()
-        ((remove, *given),) = at_exit
-        with monkeypatch.context() as forked:
-            forked.setattr(os, "getpid", lambda own=os.getpid(): own + 1)
-            remove(*given)
-        assert private.is_dir(), "who shares a private folder does not remove it"
+    for named, want in (("named/below", "named/below"), (str(tmp_path / "file/below"), "xdg/corruptset")):
+        monkeypatch.setenv("CORRUPTSET_CACHE", named)
+        forget()
+        assert cache_root() == tmp_path / want
+        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / want)
+        assert kernel_folder().parent == tmp_path / want / "kernels"
+    with pytest.warns(CorruptsetWarning) as warned:
+        warn_if_unusable()
+    (said,) = warned
+    assert str(said.message) == (
+        f"Compiled kernels cannot be saved in {tmp_path}/file/below (Not a directory). They are saved in "
+        f"{tmp_path}/xdg/corruptset instead. Set CORRUPTSET_CACHE to a folder of yours."
+    )
+    warn_if_unusable()  # says it once: a second warning would be an error here
+
+
+def test_a_private_folder_is_used_where_there_is_no_other_and_deleted_with_its_process(tmp_path, monkeypatch, cache):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "file/below"))
+    at_exit: list[tuple] = []
+    monkeypatch.setattr(atexit, "register", lambda *call: at_exit.append(call))
+    private = cache_root()
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    ((remove, *given),) = at_exit
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "getpid", lambda own=os.getpid(): own + 1)
         remove(*given)
-        assert not private.exists()
-        with pytest.warns(CorruptsetWarning, match="compiled again each time"):
-            cache_module.keep_file(tmp_path / "file/below/fog.kernel", b"cannot be kept, and is no error")
-        assert read_entry(tmp_path / "file/below/fog.kernel") is None
-    finally:
-        monkeypatch.undo()
-        cache_module.cache_root.cache_clear()
+    assert private.is_dir(), "a process that shares a private folder does not delete it"
+    remove(*given)
+    assert not private.exists()
+    with pytest.warns(CorruptsetWarning, match="They are saved until this process ends"):
+        warn_if_unusable()
+
+
+def test_a_full_disk_costs_only_the_time_to_compile(total, cache, monkeypatch):
+    def full(*given, **options):
+        raise OSError(28, "No space left on device")
+
+    kernel = total()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        assert kernel(VALUES) == 10
+    assert not [*cache.rglob("*.nb?")]
+    assert total()(VALUES) == 10
+    assert [*cache.rglob("*.nbc")]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755])
+def test_kernels_of_another_user_are_not_loaded_from_a_folder_that_anybody_can_write_to(
+    mode, tmp_path, monkeypatch, cache
+):
+    """Machine code is a program. A folder that only its owner can write to is the choice of who names it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    (cache / "kernels/growing-0").mkdir(parents=True)
+    (cache / "kernels/growing-0/outer.nbi").write_bytes(b"a trap")
+    tmp_path.chmod(0o755)
+    cache.chmod(mode)
+    forget()
+    assert cache_root() == cache, "kernels of the user's own are used"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda other=os.getuid() + 1: other)
+        forget()
+        assert cache_root() == (cache if mode == 0o755 else tmp_path / "xdg/corruptset")
+        if mode != 0o755:
+            assert not [*cache_root().rglob("*.nbi")]
+            with pytest.warns(CorruptsetWarning, match="its kernels belong to another user"):
+                warn_if_unusable()
+
+
+def test_a_new_folder_replaces_those_that_nobody_has_used_for_a_month(cache):
+    for name, days in (("unused", 31), ("used", 29)):
+        (cache / "kernels" / name).mkdir(parents=True)
+        long_ago = time.time() - days * 86400
+        os.utime(cache / "kernels" / name, (long_ago, long_ago))
+    assert {path.name for path in kernel_folder().parent.iterdir()} == {"used", kernel_folder().name}
+    os.utime(kernel_folder(), (0, 0))
+    forget()
+    assert kernel_folder().stat().st_mtime > time.time() - 60, "the use of a folder is seen from its time"
+
+
+# --- without a compiler ---------------------------------------------------------------------------------------------
+
+SWITCHED_OFF = (
+    "corruptset cannot corrupt images while numba's compiler is switched off. Unset the environment variable "
+    "NUMBA_DISABLE_JIT and start Python again."
+)
+
+
+def test_a_process_without_numbas_compiler_reads_but_refuses_to_corrupt():
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    code = (
+        "import numpy, corruptset; print(len(corruptset.names()));"
+        "corruptset.corrupt(numpy.zeros((16, 16, 3), numpy.uint8), 'elastic_transform', severity=1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.stdout.split() == [str(len(corruptset.names()))]
+    assert done.stderr.splitlines()[-1] == f"corruptset.errors.MachineError: {SWITCHED_OFF}"
+    line = [COMMAND, "corrupt", "sample:astronaut", "gaussian_noise", "--severity", "1", "--out", "never.png"]
+    done = subprocess.run(line, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"{SWITCHED_OFF}\n")

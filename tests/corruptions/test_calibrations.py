@@ -197,7 +197,8 @@ def test_a_mistake_in_a_shipped_table_breaks_its_own_corruption(tmp_path, monkey
     table.write_text(before + head + after.replace("weight = 2.0", "weight = -2.0", 1))
     monkeypatch.setattr(calibrations, "files", lambda package: tmp_path)
     monkeypatch.setattr(calibrations, "shipped", functools.cache(shipped.__wrapped__))
-    monkeypatch.setattr(call, "_remembered", functools.cache(call._resolved))  # what earlier tests resolved
+    # earlier tests have resolved some of the calls below
+    monkeypatch.setattr(call, "_remembered", functools.cache(call._remembered.__wrapped__))
     says = r"^The shipped table imagenet\.toml has 1 mistake:\n.*row 2: fog: parameter 'weight' is -2\.0; expected"
     image = painted(64, 64)
     with pytest.raises(RecipeError, match=says):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from surrogates import linear
 
 import corruptset
 from corruptset.corruptions.calibrations import calibrations_of, get_calibration
-from corruptset.corruptions.plugins import load_plugin, plugins_of
+from corruptset.corruptions.plugins import Images, Keys, corruption, load_plugin, plugins_of
 from corruptset.corruptions.registry import _CHUNK_BYTES, corruption_names, family_of, get_corruption
 from corruptset.errors import ParameterError, PluginError, RecipeError, UnknownCorruption
 from corruptset.generate.catalogue import catalogue
@@ -209,6 +210,53 @@ def test_a_table_gives_severities_and_a_mistake_in_it_names_its_row(tmp_path):
         load_plugin(path)
         with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
             corruptset.corrupt(IMAGES[0], "blinds/1")
+
+
+CELL = """
+@corruption(revision={revision}, reference="x", parameters=(Parameter("depth", low=0.0, high={high}),))
+def dimmed(images, keys, *, depth):
+    return (images * depth).astype(np.uint8)
+"""
+NOTEBOOK = f"""
+import numpy as np
+import corruptset
+from corruptset.corruptions.plugins import Parameter, corruption
+
+def told(*given, **parameters):
+    try:
+        print(corruptset.corrupt(np.full((16, 16, 3), 100, np.uint8), *given, **parameters).max())
+    except corruptset.errors.ParameterError as e:
+        print(e)
+
+for revision, high in ((1, 1.0), (1, 0.5), (2, 0.5)):
+    exec({CELL!r}.format(revision=revision, high=high))
+    told("dimmed", depth=1.0)
+    told("dimmed", depth=0.5)
+told("dimmed", severity=1)
+print(corruptset.show("dimmed").record["revision"])
+"""
+
+
+def test_a_cell_of_a_notebook_that_is_run_again_declares_its_corruption_anew(tmp_path):
+    # like a notebook, code given with -c has a main module without a file
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
+    outside = "dimmed: parameter 'depth' is 1.0; expected a finite number at least 0 and at most 0.5."
+    no_table = "dimmed has no published severities; give its parameters instead: depth."
+    assert done.stdout.splitlines() == ["100", "50", outside, "50", outside, "50", no_table, "2"], done.stderr
+
+
+def test_a_declaration_is_frozen_and_registers_a_function_without_changing_it():
+    declaration = corruption(reference="x", parameters=())
+    with pytest.raises(FrozenInstanceError):
+        declaration.revision = 2
+
+    def untouched(images: Images, keys: Keys) -> Images:
+        return images
+
+    assert declaration(untouched) is untouched
+    assert vars(untouched) == {}
+    assert declaration.function is None
+    assert (get_corruption("untouched").function, get_corruption("untouched").family) == (untouched, "plugin")
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------

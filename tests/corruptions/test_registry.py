@@ -15,19 +15,35 @@ import corruptset
 from corruptset import corruptions
 from corruptset.corruptions import registry
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.registry import FAMILIES, corruption_names, get_corruption
+from corruptset.corruptions.index import FAMILIES, MODULES
+from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 from pictures import painted
 
 
-def test_names_are_what_the_modules_register_in_the_order_of_families():
+def test_the_index_names_the_module_of_every_declared_corruption():
     folder = Path(corruptions.__file__).parent
     for path in sorted(path for family in FAMILIES for path in (folder / family).glob("*.py")):
         importlib.import_module(f"corruptset.corruptions.{path.parent.name}.{path.stem}")
-    assert sorted(registry._registered) == sorted(corruption_names())
-    families = [get_corruption(name).family for name in corruption_names()]
-    assert families == sorted(families, key=FAMILIES.index)
-    assert families == [get_corruption(name).function.__module__.split(".")[-2] for name in corruption_names()]
+    declared = {
+        name: known.module.removeprefix("corruptset.corruptions.")
+        for name, known in registry._registered.items()
+        if known.family != registry.PLUGIN
+    }
+    assert declared == MODULES
+    assert [get_corruption(name).family for name in MODULES] == [family_of(name) for name in MODULES]
+    order = [(FAMILIES.index(family_of(name)), name) for name in MODULES]
+    assert order == sorted(order), "families are kept together, and their corruptions are in alphabetical order"
+
+
+def test_names_and_families_are_known_without_what_builds_images():
+    code = (
+        "import sys; from corruptset.corruptions.registry import corruption_names, family_of; "
+        "families = {family_of(name) for name in corruption_names()}; "
+        "print(len(families), [name for name in ('numba', 'cv2') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found == f"{len(FAMILIES)} []\n"
 
 
 def test_one_corruption_imports_no_other_family():

@@ -1,6 +1,6 @@
 """docs/adding-a-corruption.md, followed literally in a copy of the package.
 
-Three files change, and everything else finds them.
+Four files change, and everything else finds them.
 """
 
 from __future__ import annotations
@@ -14,31 +14,28 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import corruptset
+from package_copies import copy_package
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = (TESTS.parent / "docs" / "adding-a-corruption.md").read_text(encoding="utf-8")
 FILES = {
-    "corruptset/corruptions/digital/vignette.py",
+    "corruptset/corruptions/digital/gamma.py",
+    "corruptset/corruptions/index.py",
     "corruptset/corruptions/tables/imagenet.toml",
     "tests/golden/digests.json",
 }
 
 
-def block(language: str) -> str:
-    """Return the page's first example in a language."""
-    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    assert found
-    return found[1]
+def blocks(language: str) -> list[str]:
+    """Return the page's examples in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.ci
 def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
     site, corruptions = tmp_path, "corruptset/corruptions"
-    unneeded = shutil.ignore_patterns("__pycache__", "manifests", "generate", "scores", "cli")
-    shutil.copytree(Path(corruptset.__file__).parent, site / "corruptset", ignore=unneeded)
-    shutil.copytree(TESTS / "golden", site / "tests/golden", ignore=unneeded)
+    copy_package(site, ("corruptions",))
+    shutil.copytree(TESTS / "golden", site / "tests/golden", ignore=shutil.ignore_patterns("__pycache__"))
     (site / "tests/corruptions").mkdir()
     for name in ("__init__.py", "pictures.py", "surrogates.py", "corruptions/test_properties.py"):
         shutil.copy(TESTS / name, site / "tests" / name)
@@ -54,16 +51,19 @@ def test_the_page_is_followed_literally(tmp_path, tmp_path_factory):
         return {p.relative_to(site).as_posix(): p.read_bytes() for p in site.rglob("*") if p.is_file()}
 
     before = contents()
-    (site / corruptions / "digital/vignette.py").write_text(block("python"))
-    _, source, rows = re.split(r"\[sources\]\n|\n\n", block("toml"), maxsplit=2)
+    function, line = blocks("python")
+    (site / corruptions / "digital/gamma.py").write_text(function)
+    index, following = site / corruptions / "index.py", '    "inverse": '
+    index.write_text(index.read_text().replace(following, line + following))
+    _, source, rows = re.split(r"\[sources\]\n|\n\n", blocks("toml")[0], maxsplit=2)
     table = site / corruptions / "tables/imagenet.toml"
     table.write_text(table.read_text().replace("[sources]\n", f"[sources]\n{source}\n") + "\n" + rows)
-    assert python("-m", "tests.golden", "--write", "vignette").startswith("1 of 1 corruptions had new digests")
+    assert python("-m", "tests.golden", "--write", "gamma").startswith("1 of 1 corruptions had new digests")
     after = contents()
     assert {name for name in after if after[name] != before.get(name)} == FILES
     recorded = json.loads(after["tests/golden/digests.json"])
-    assert len(recorded.pop("vignette")["digests"]["imagenet"]) == rows.count("severity")
+    assert len(recorded.pop("gamma")["digests"]["imagenet"]) == rows.count("severity")
     assert recorded == json.loads(before["tests/golden/digests.json"])
-    options = f"-q -p no:cacheprovider --import-mode=importlib -k vignette -o pythonpath={site}/tests -o".split()
+    options = f"-q -p no:cacheprovider --import-mode=importlib -k gamma -o pythonpath={site}/tests -o".split()
     done = python("-m", "pytest", *options, "markers=ci: \nlong: ", "tests/corruptions/test_properties.py")
     assert re.search(r"^1 passed", done, re.MULTILINE)

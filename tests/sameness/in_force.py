@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import pickle
 import platform
 import re
 import sys
@@ -27,8 +28,6 @@ _REGISTERS = {
     r"\bv\d+\.2d": "128 bits (v)",
 }
 _FUSED = re.compile(r"^\s+(vfn?m(?:add|sub)\w*|fn?m(?:add|sub|la|ls))\s", re.MULTILINE)
-# of a kernel's key, as text: (signature, (system, processor, features), hashes)
-_PROCESSOR = re.compile(r"\('[^']+-[^']+', '([^']+)', '")
 
 
 def numba_in_force() -> str:
@@ -54,13 +53,14 @@ def numba_in_force() -> str:
 
 
 def kernels_in(folder: str) -> str:
-    """Return the processors that the kernels of a cache were compiled for, as its files say."""
-    from corruptset.corruptions.cache import KERNEL_SUFFIX
-    from corruptset.corruptions.kernels import read_entry
-
-    entries = map(read_entry, Path(folder).rglob(f"*{KERNEL_SUFFIX}"))
-    found = [_PROCESSOR.search(entry[0]) if entry else None for entry in entries]
-    processors = Counter(match[1] if match else "?" for match in found)
+    """Return the processors that the kernels of a cache were compiled for, as the indices of numba's cache say."""
+    processors: Counter[str] = Counter()
+    for path in Path(folder).rglob("*.nbi"):
+        with path.open("rb") as index:
+            pickle.load(index)  # the version of numba
+            _, overloads = pickle.load(index)
+        # a key is (signature, (system, processor, features), hashes)
+        processors.update(processor for _, (_, processor, _), _ in overloads)
     return ", ".join(f"{count} kernels for {name}" for name, count in sorted(processors.items())) or "no kernels"
 
 

@@ -42,7 +42,7 @@ if __name__ == "__main__":
     table = get_calibration("cifar")
     found = [warm(int(sys.argv[1]), "saturate/3", "contrast/3", "contrast/5") for _ in range(2)]
     found.append(warm(1, "saturate/3", "saturate/4"))
-    kernels = sorted({p.name.split(".py")[0] for p in kernel_folder().rglob("*.kernel")})
+    kernels = sorted({p.name.split(".py")[0] for p in kernel_folder().rglob("*.nbi")})
     print(json.dumps([found, kernels]))
 """
 
