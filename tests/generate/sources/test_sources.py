@@ -166,6 +166,51 @@ def test_labels_in_a_csv(tmp_path):
     assert [path for path, _ in source.notes] == ["2.png", "3.png", "unlabelled.png"]
 
 
+def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
+    root = put(tmp_path / "x", *(f"{i}.png" for i in range(12)))
+    for form in ("{}.0", "{}.", "{}.000", "00{}.0"):
+        source = labelled(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
+        assert {int(s.id): s.label for s in source.samples} == {i: i for i in range(12)}
+        assert [c.name for c in source.classes] == [str(i) for i in range(12)]
+        (remark,) = source.remarks
+        assert f"have a decimal point ({form.format(0)}) and are read as whole numbers" in remark
+    mixed = labelled(root, "file,label\n0.png,10\n1.png,2.0\n")
+    assert [s.label for s in mixed.samples] == [10, 2]
+    assert labelled(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
+
+
+def test_other_numbers_are_no_labels(tmp_path):
+    root, csv = put(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
+    for label, said in {
+        "1.5": "is a fraction, or has a comma",
+        '"1,5"': "is a fraction, or has a comma",
+        ".5": "is a fraction",
+        "-1": "is negative",
+        "-1.0": "is negative",
+        "1e1": "is a number in another notation",
+        "1E+01": "is a number in another notation",
+        "+1": "is a number in another notation",
+        "0x10": "is a number in another notation",
+        "nan": "is not a label",
+        "NaN": "is not a label",
+        "-inf": "is not a label",
+        "٣": "is written with other digits",
+        "\u22121": "is written with other digits or signs",
+        "100000.0": "is above 99999",
+    }.items():
+        for other, mixes in (("2", False), ("2.0", False), ("cat", True)):
+            csv.write_text(f"file,label\n0.png,{other}\n1.png,{label}\n2.png,{label}\n", encoding="utf-8")
+            text = a.refuses(
+                f"folder:{root}", "a whole number from 0 to 99999 .3.0 is read as 3. or a class name", labels=csv
+            )
+            assert re.search(f"line 3: the label .* {said}", text)
+            assert ("the labels mix numbers (line 3: " in text) == mixes
+    # names that have digits in them
+    for names in (("1st", "10th", "2nd"), ("0-2", "3-10", "3-9"), ("v1.2.3", "1_1", "none")):
+        csv.write_text("file,label\n" + "".join(f"{i}.png,{name}\n" for i, name in enumerate(names)))
+        assert [c.name for c in open_source(f"folder:{root}", labels=csv).classes] == sorted(names)
+
+
 def test_mistakes_of_a_csv(tmp_path):
     root, csv = put(tmp_path / "flat", *(f"{i}.png" for i in range(6))), tmp_path / "labels.csv"
     for rows, *said in (
