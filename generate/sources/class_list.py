@@ -47,7 +47,7 @@ def number_folders(folders: Sequence[str]) -> ClassList:
     Parameters
     ----------
     folders : sequence of str
-        Names of all first-level folders, as they are on disk.
+        Names of all first-level folders on disk.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Folders that look like class folders and are not: splits, and Tiny ImageNet's validation images.
+"""Folders that look like class folders but are not: splits, and Tiny ImageNet's validation images.
 
 Read as class folders, they would give every image a wrong label.
 """
@@ -22,11 +22,11 @@ SPLIT = re.compile(
 """Names of folders that hold a part of a dataset."""
 PREFERRED = ("val", "valid", "validation", "test", "testing")
 TINY = "val_annotations.txt"
-"""The file of labels in Tiny ImageNet's folder ``val``, whose images all lie in ``val/images``."""
+"""The file of labels in Tiny ImageNet's folder ``val``, whose images are all in ``val/images``."""
 
 
 def refuse_other_layouts(listing: ImageListing) -> None:
-    """Raise `SourceError` where the first-level folders are no classes."""
+    """Raise `SourceError` where the first-level folders are not classes."""
     path = listing.path
     filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
     if filled == ["images"] and TINY in listing.files:
@@ -65,13 +65,13 @@ def _tiny(listing: ImageListing, folder: str) -> str:
     path = listing.path
     if path.is_file():
         return (
-            f"its images lie in one folder, and {TINY} says their classes. Extract the archive and give the extracted "
+            f"its images are in one folder, and {TINY} says their classes. Extract the archive and give the extracted "
             "folder: the message then says how to give the labels."
         )
     annotations = shlex.quote(str((path if folder else path.parent) / TINY))
     source = shlex.quote(f"folder:{path}?labels=labels.csv")
     return (
-        f"its images lie in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
+        f"its images are in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
         f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
         f"  corruptset build tiny-imagenet-c --source {source}"
     )

@@ -51,7 +51,7 @@ NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as
 EMPTY = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
 SAME = "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
 NO_USABLE = "is a class folder in which no image can be used: see what is said of its files"
-LOOP = "is a link to a folder that it lies in, so it has no end: remove it"
+LOOP = "is a link to a folder that contains it, so it has no end: remove it"
 LOST = "is a link that leads nowhere: restore what it leads to, or remove it"
 NO_FILE = "is a pipe, a device or a socket: remove it"
 MAX_VISITS = 100
@@ -246,7 +246,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
-    """Add what a folder holds; links are followed, unless they lead to a folder that they lie in."""
+    """Add what a folder holds; links are followed, unless they lead to a folder that contains them."""
     root = listing.path.resolve()
     visits: Counter[tuple[int, int]] = Counter()
     waiting = [("", frozenset(_identity(folder.stat()) for folder in (root, *root.parents)))]
@@ -288,7 +288,7 @@ def _why_lost(error: OSError) -> str:
         return LOST
     if error.errno == errno.ELOOP:
         return "is a link that leads back to itself: remove it"
-    return f"cannot be looked at ({reason(error)}): mend its permissions"
+    return f"cannot be looked at ({reason(error)}): change its permissions"
 
 
 def read_image(path: Path, sample: Sample) -> bytes:
