@@ -65,3 +65,20 @@ def plural(count: int, name: str) -> str:
     """
     ending = "" if count == 1 else "es" if name.endswith(("s", "x")) else "s"
     return f"{count} {name}{ending}"
+
+
+def folders_and_files(paths: Iterable[str], name: str) -> str:
+    """Return how many class folders, other folders and files some paths are.
+
+    Folders end with a slash. `name` says what the files are.
+
+    Examples
+    --------
+    >>> folders_and_files(["b/", "a/1.png", "a/2.png"], "image"), folders_and_files(["a/1.png"], "image")
+    ('1 class folder and 2 images', '1 image')
+    """
+    counts = dict.fromkeys(("class folder", "folder", name), 0)
+    for path in paths:
+        is_class = path.count("/") == 1 and path != "./"
+        counts["class folder" if path.endswith("/") and is_class else "folder" if path.endswith("/") else name] += 1
+    return " and ".join(plural(count, what) for what, count in counts.items() if count)

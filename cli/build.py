@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import RecipeError, first_few
-from ..quantities import duration, plural, size, spans
+from ..quantities import duration, folders_and_files, plural, size, spans
 from . import completion
 from .command import json_of
 from .options import (
@@ -44,6 +44,8 @@ RecipeName = Annotated[
         autocompletion=completion.recipes,
     ),
 ]
+MOST_CLASSES = 5
+"""Classes that the summary of a build names."""
 MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
@@ -239,12 +241,31 @@ def _put_build(built: Built, *, as_json: bool) -> None:
     if disk.alone:
         put_notes([_both(disk.alone)])
     if manifest.excluded:
-        put_notes([f"{len(manifest.excluded)} bad images are left out (listed under 'excluded' in manifest.json)"])
+        put_notes([_left_out([one.path for one in manifest.excluded])])
     if (directory / WORK_FOLDER).is_dir():
         put_notes(
             ["An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back."]
         )
-    put_record(record | {"images": f"{written}, {new}", "excluded": None})
+    classes = _classes(len(manifest.classes), [c.name for c in manifest.classes[:MOST_CLASSES]])
+    put_record(record | {"images": f"{written}, {new}", "classes": classes, "excluded": None})
+
+
+def _left_out(paths: Sequence[str]) -> str:
+    """Return the note on what a build left out of its source."""
+    counted = folders_and_files(paths, "image")
+    text = f"{counted} {'is' if len(paths) == 1 else 'are'} left out (listed under 'excluded' in manifest.json)."
+    if "class folder" not in counted:
+        return text
+    return (
+        f"{text} Classes without images keep their labels, so loaders that number the folders they find give other "
+        "labels than the manifest."
+    )
+
+
+def _classes(count: int, first: Sequence[str]) -> str | None:
+    """Return the number of classes and the names of the first few; None where there are no classes."""
+    more = f" and {count - len(first)} more" if count > len(first) else ""
+    return f"{count}: {', '.join(first)}{more}" if count else None
 
 
 def _put_plan(planned: Plan, *, listed: bool) -> None:
@@ -265,6 +286,7 @@ def _put_plan(planned: Plan, *, listed: bool) -> None:
         {
             "Sets": whole if listed else f"{whole} (each of them: --list-sets)",
             "Source": f"{planned.source}, {planned.samples} samples{of_images}",
+            "Classes": _classes(planned.classes, planned.first_classes),
             "Images": f"{planned.images}, {planned.size[0]}x{planned.size[1]}{others}",
             "Size": f"about {size(planned.bytes)} on disk, as {stored}{within}",
             "Time": f"about {duration(max(planned.seconds, 1))} with {speed}",

@@ -10,7 +10,7 @@ from typing import Any
 from ..corruptions.registry import get_corruption
 from ..errors import first_few
 from ..manifests.disk.remote import local_folder
-from ..quantities import plural, size
+from ..quantities import folders_and_files, size
 from ..signatures import showing
 from .estimate import MOST_SAMPLES, estimate
 from .plan.builds import Build
@@ -26,6 +26,8 @@ from .recipes.set_spec import SetSpec
 from .sinks.containers import containers_of
 from .sources.source import Source
 
+FIRST_CLASSES = 5
+"""Classes that a plan names."""
 BASE_MEMORY = 300 << 20
 """A process with everything imported and all kernels loaded."""
 MODEL_MEMORY = 350 << 20
@@ -86,6 +88,10 @@ class Plan:
     """
     stores: Mapping[Store, int] = field(default_factory=dict)
     """What either takes, in bytes."""
+    classes: int = 0
+    """How many classes the source has."""
+    first_classes: tuple[str, ...] = ()
+    """The names of the first few classes, in the order of their labels."""
 
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
@@ -182,8 +188,8 @@ def plan_of(spec: Build) -> Plan:
     notes, unfit = spec.notes(), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (
-            f"{plural(len(unfit), 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. A "
-            "build stops at such files; --skip-bad leaves them out.",
+            f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "
+            "A build stops at such files; --skip-bad leaves them out.",
         )
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
@@ -221,4 +227,6 @@ def plan_of(spec: Build) -> Plan:
         source_images=len(spec.selected),
         store=None if store is None else store.store,
         stores=stores,
+        classes=len(spec.classes),
+        first_classes=tuple(c.name for c in spec.classes[:FIRST_CLASSES]),
     )

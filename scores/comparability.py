@@ -9,6 +9,7 @@ from ..errors import first_few
 from ..manifests.reader import DataSet
 from ..manifests.records.models import Manifest
 from ..published_frost import PUBLISHED_FROST
+from ..quantities import folders_and_files
 from .error_curves import ErrorCurves
 from .evaluation import Evaluation
 from .published import ALEXNET, FIFTEEN, IMAGENET_C, IMAGENET_IMAGES, Benchmark, benchmark, definition, encoding_of
@@ -81,7 +82,7 @@ def _notes(data: DataSet, scored: Collection[str]) -> Iterator[str]:
         yield f"It has {chosen:,} of the {total:,} images of its source."
     if manifest.excluded:
         yield (
-            f"{_number(len(manifest.excluded), 'bad image')} of the source "
+            f"{folders_and_files((one.path for one in manifest.excluded), 'bad image')} of the source "
             f"{'was' if len(manifest.excluded) == 1 else 'were'} left out."
         )
     for problem in manifest.recipe.get("unexpected", []):

@@ -155,6 +155,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     }
     table, side = resolved.table, 0 if own_sizes(preprocessing) else min(sizes[0])
     remarks = (
+        *source.remarks,
         *[f"Images of {side} pixels get the parameters of {table.name}, which are for {table.side}, as they are."]
         * (scale == "none" and side not in (0, table.side) and any(one.stages for one in chosen)),
         *validation_notes(chosen),

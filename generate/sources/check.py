@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
+from ...quantities import folders_and_files
 from ...workers import Workers
 from .source import BadSample, Note, Sample, Source
 
@@ -35,10 +36,15 @@ class Checked:
     """(path or id, reason)"""
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
-        """Raise `SourceError` with every bad image and every note of the listing, if any."""
-        if problems := [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]:
+        """Raise `SourceError` with every bad image and every note of the listing, if any.
+
+        Folders come first, because the list is cut after some lines.
+        """
+        if found := sorted([*notes, *self.bad], key=lambda note: (not note[0].endswith("/"), note)):
+            problems = [f"{path}: {reason}" for path, reason in found]
+            count = folders_and_files((path for path, _ in found), "file")
             raise SourceError(
-                f"{len(problems)} file{'s' * (len(problems) > 1)} of the source cannot be used:\n{listed(problems)}\n"
+                f"{count} of the source cannot be used:\n{listed(problems)}\n"
                 "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the "
                 "manifest)."
             )

@@ -20,7 +20,8 @@ several frames or pages (GIF, TIFF, WebP...)   listed
 32-bit integer or float grey, Lab              listed: their range is not known
 12-bit TIFF, 16-bit TIFF with white as 0       listed: likewise
 empty, text, other formats                     listed
-truncated, damaged as far as Pillow sees it    listed; accepted where only bytes after the last pixel are missing
+truncated, damaged as far as Pillow sees it    listed
+a JPEG without its end marker                  listed, also where all pixels are there
 a side below 8 pixels                          listed: corruptions need 8x8
 above 89,478,485 pixels, or above 512 MiB      listed before a pixel is decoded
 =============================================  ====================================================================
@@ -115,12 +116,35 @@ def _opened(data: bytes) -> Image.Image:
         raise BadSample(_TOO_MANY)
     if min(width, height) < LEAST_SIDE:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
+    if picture.format in ("JPEG", "MPO") and not _has_end(data):
+        raise BadSample(
+            "is truncated, or lacks nothing but the marker that ends a JPEG (FF D9): copy it again from where it came, "
+            "or, if the image is whole, save it again"
+        )
     frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
     if frames != 1:
         raise BadSample(
             f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own"
         )
     return picture
+
+
+def _has_end(data: bytes) -> bool:
+    """Whether an end marker follows the first scan of a JPEG. Embedded previews have end markers of their own.
+
+    Without this check, Pillow's decoder accepts one such file in twelve and refuses the others, depending on the last
+    few bits.
+    """
+    at = 2
+    while data[at : at + 1] == b"\xff":
+        marker = data[at + 1 : at + 2]
+        if marker == b"\xda":
+            return data.find(b"\xff\xd9", at) >= 0
+        if marker == b"\xff" or not marker:  # a fill byte
+            at += 1
+        else:
+            at += 2 + max(int.from_bytes(data[at + 2 : at + 4], "big"), 2)
+    return True  # the header is damaged, which the decoder says better
 
 
 def _eight_bit(picture: Image.Image) -> Image.Image:

@@ -1,9 +1,8 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
 A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the
-first component of an image's path is its class; classes are numbered in the sorted order of their folders (code points
-of the NFC names), as torchvision's ImageFolder does. The list of classes is made before anything is found wrong with an
-image, so no label moves when bad images are left out.
+first component of an image's path is its class, and `class_list` numbers the folders. The list of classes is made before
+anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
 
 A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same
 path in the data set.
@@ -11,11 +10,15 @@ path in the data set.
 
 from __future__ import annotations
 
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...manifests.layout import is_own
+from ...quantities import plural
+from .class_list import number_folders
+from .folder_layouts import notes_on_one_class, refuse_other_layouts
 from .image_listing import KEPT_SUFFIXES, ImageListing, kept_suffix, list_images
 from .labels import (
     find_unfit,
@@ -57,11 +60,16 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
         )
     csv = None if labels is None else Path(labels).expanduser()
     listing = list_classes(path) if csv is None else list_images(path, lambda name: path / name == csv.resolve())
+    if csv is None:
+        refuse_other_layouts(listing)
     if groups is not None:
         listing.groups = read_groups(Path(groups), listing.images)
     if csv is None:
-        return by_class(listing)
-    label_of = read_labels(csv, listing.images)
+        source = by_class(listing)
+        source.remarks += tuple(notes_on_one_class(listing))
+        return source
+    label_of, remarks = read_labels(csv, listing.images)
+    listing.remarks += remarks
     listing.notes += [(image, no_row(csv)) for image in listing.images if image not in label_of]
     return listing.source("folder", label_of, sample_id)
 
@@ -87,12 +95,16 @@ def by_class(listing: ImageListing) -> Source:
         (image, "lies outside the class folders: move it into one, or give labels for all with --labels CSV")
         for image in loose
     ]
-    unfit = find_unfit(listing.folders)
-    listing.notes += [(f"{folder}/", f"{problem} (its images are left out)") for folder, problem in unfit.items()]
-    listing.note_empty_folders()
-    class_of = {image: normal(folder) for image, folder in folder_of.items() if folder not in unfit}
-    names = [normal(folder) for folder in listing.folders if folder not in unfit]
-    return listing.source("folder", class_of, sample_id, names)
+    known = number_folders(listing.folders)
+    images_in = Counter(folder_of.values())
+    listing.notes += [
+        (f"{folder}/", f"{problem} ({plural(images_in[folder], 'image')} in it left out)")
+        for folder, problem in known.unfit.items()
+    ]
+    listing.remarks += known.remarks
+    label_of = {image: known.label_of[folder] for image, folder in folder_of.items() if folder not in known.unfit}
+    source = listing.source("folder", label_of, sample_id, classes=known.classes)
+    return listing.with_empty_folders(source)
 
 
 def open_tree(path: Path, *, images: str | None = None) -> Source:

@@ -5,14 +5,18 @@ What is an image, what is ignored and what cannot be used is decided here for ev
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ...errors import SourceError, listed
 from ...files import open_regular, reason
+from ...manifests.records.models import ClassRecord
 from .decoding import MAX_FILE_BYTES, TOO_LARGE, BadSample
 from .labels import (
     Groups,
@@ -23,7 +27,7 @@ from .labels import (
     shown,
 )
 from .source import MemberPlace, Note, Sample, Source, stored_path
-from .tarred import list_tar, read_place
+from .tarred import leads_out, list_tar, read_place
 
 KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
 """Those that images can keep in a data set, which stores JPEG and PNG."""
@@ -46,8 +50,13 @@ SYSTEM_NAMES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "$recycle
 NO_IMAGE = f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away"
 EMPTY = "is a class folder without an image: put its images in, or remove it (torchvision's ImageFolder refuses it too)"
 SAME = "has the same id as {} (without suffix, and on disks that ignore case or Unicode forms): rename all but one"
-LINK = "is a link to a folder, to what lies outside the source or leads nowhere: put the file itself there"
-NO_FILE = "is a pipe, a device or a socket, or may not be read: remove it, or mend its permissions"
+NO_USABLE = "is a class folder in which no image can be used: see what is said of its files"
+LOOP = "is a link to a folder that contains it, so it has no end: remove it"
+LOST = "is a link that leads nowhere: restore what it leads to, or remove it"
+NO_FILE = "is a pipe, a device or a socket: remove it"
+MAX_VISITS = 100
+"""How often one folder is listed. Links between a few folders can make millions of paths."""
+TOO_MANY = f"is one of more than {MAX_VISITS} paths to one folder: remove the links that are not needed"
 
 
 @dataclass
@@ -65,6 +74,8 @@ class ImageListing:
     places: dict[str, MemberPlace] = field(default_factory=dict)
     """Path -> where its bytes lie in the tar."""
     groups: Groups | None = None
+    remarks: list[str] = field(default_factory=list)
+    """Notes for users about what was listed."""
 
     def add(self, path: str) -> None:
         """Add a file by its name: to images or notes, or, documents, to neither."""
@@ -76,10 +87,15 @@ class ImageListing:
         elif not (stem and suffix in DOCUMENT_SUFFIXES) and name.split(".")[0] not in DOCUMENT_NAMES:
             self.notes.append((path, NO_IMAGE))
 
-    def note_empty_folders(self) -> None:
-        """Note class folders without an image, unless they have a note of their own."""
-        filled = {path.partition("/")[0] for path in (*self.images, *(noted for noted, _ in self.notes)) if "/" in path}
-        self.notes += [(f"{folder}/", EMPTY) for folder in self.folders if folder not in filled]
+    def with_empty_folders(self, source: Source) -> Source:
+        """Return the source with a note for each class folder that has no sample and no note."""
+        noted = {path for path, _ in source.notes}
+        touched = {path.partition("/")[0] for path in noted if not path.endswith("/")}
+        filled = {path.partition("/")[0] for sample in source.samples if "/" in (path := sample.path or "")}
+        empty = [shown(folder) for folder in self.folders if folder not in filled]
+        notes = [(f"{name}/", NO_USABLE if name in touched else EMPTY) for name in empty if f"{name}/" not in noted]
+        source.notes = tuple(sorted((*source.notes, *notes)))
+        return source
 
     def refuse(self, why: str) -> SourceError:
         """Return the error that says why there are no samples, and what was found wrong."""
@@ -92,6 +108,7 @@ class ImageListing:
         labels: Mapping[str, str | int | None],
         identify: Callable[[str], str],
         names: Iterable[str] = (),
+        classes: Sequence[ClassRecord] = (),
     ) -> Source:
         """Return a source of the images that have fit names and groups, by id.
 
@@ -104,6 +121,8 @@ class ImageListing:
             From a path to the sample's id.
         names : iterable of str
             Classes that there are, whether an image has them or not.
+        classes : sequence of ClassRecord
+            The class list that labels which are numbers refer to. By default it follows from the labels.
 
         Raises
         ------
@@ -112,35 +131,38 @@ class ImageListing:
         """
         numbers = [label for label in labels.values() if isinstance(label, int)]
         named = {*names, *(label for label in labels.values() if isinstance(label, str))}
-        classes = numbered_classes(max(numbers)) if numbers else folder_classes(sorted(named))
-        class_of = {c.name: c for c in classes}
+        if not classes:
+            classes = numbered_classes(max(numbers)) if numbers else folder_classes(sorted(named))
+        index_of = {c.name: c.index for c in classes}
+        label_of = {path: index_of[label] if isinstance(label, str) else label for path, label in labels.items()}
         group_of = {} if self.groups is None else self.groups.of
         unfit, ids, places = {}, {}, {}
-        for path, label in labels.items():
+        for path, label in label_of.items():
             if (problem := name_problem(path)) is not None:
                 unfit[path] = problem
             elif self.groups is not None and path not in group_of:
                 unfit[path] = self.groups.missing
             else:
                 ids[path] = identify(path)
-                places[path] = stored_path(ids[path], "" if label is None else class_of[str(label)].folder)
+                places[path] = stored_path(ids[path], "" if label is None else classes[label].folder)
         unfit |= find_equal(places, SAME) | find_equal(ids, SAME)
         self.notes += unfit.items()
         kept = sorted((identity, path) for path, identity in ids.items() if path not in unfit)
         if not kept:
             raise self.refuse("holds no image that can be used")
-        samples = []
-        for index, (identity, path) in enumerate(kept):
-            label = None if labels[path] is None else class_of[str(labels[path])].index
-            samples.append(Sample(index, identity, label, path, group=group_of.get(path), place=self.places.get(path)))
+        samples = [
+            Sample(index, identity, label_of[path], path, group=group_of.get(path), place=self.places.get(path))
+            for index, (identity, path) in enumerate(kept)
+        ]
         return Source(
             scheme,
             tuple(samples),
-            classes,
+            tuple(classes),
             partial(read_image, self.path),
             tuple(sorted((shown(path), problem) for path, problem in self.notes)),
             root=None if self.places else self.path,
             grouping=self.groups and self.groups.kind,
+            remarks=tuple(self.remarks),
         )
 
 
@@ -168,7 +190,7 @@ def list_images(
     Parameters
     ----------
     path : Path
-        Resolved: it has no link in it.
+        The folder, whose links are followed, or the tar, whose links are not.
     skip : callable, optional
         Whether a path that may lie in the folder is no part of it (labels, a devkit).
     around : callable, optional
@@ -178,47 +200,95 @@ def list_images(
     listing = ImageListing(path)
     if path.is_dir():
         _walk(listing, skip)
-        return listing
-    files, listing.notes = list_tar(path)
-    names = sorted(name for name in files if not any(map(ignored, name.split("/"))))
-    images = [name for name in names if name.rpartition(".")[2].lower() in IMAGE_SUFFIXES]
-    tops = {name.partition("/")[0] for name in images}
-    root = f"{tops.pop()}/" if len(tops) == 1 and all(map(around, images)) else ""
-    for name in names:
-        if name.startswith(root):
-            listing.places[name.removeprefix(root)] = files[name]
-            listing.add(name.removeprefix(root))
-    listing.folders = sorted({name.partition("/")[0] for name in listing.images if "/" in name})
+    else:
+        _list_members(listing, skip, around)
+    listing.folders.sort()
+    listing.images.sort()
     return listing
 
 
+def _list_members(listing: ImageListing, skip: Callable[[str], bool], around: Callable[[str], bool]) -> None:
+    """Add what a tar holds. What it would hold if it were unpacked decides what its class folders are."""
+
+    def counts(name: str) -> bool:
+        return leads_out(name) or not (any(map(ignored, name.split("/"))) or skip(name))
+
+    found = list_tar(listing.path)
+    names = sorted(filter(counts, found.files))
+    notes = [(name, problem) for name, problem in found.notes if counts(name)]
+    linked = {name for name in found.links if counts(name) and _may_be_folder(name)}
+    folders = set(filter(counts, found.folders)) | linked
+    tops = {folder.partition("/")[0] for folder in folders}
+    inside = [*names, *(name for name, _ in notes if not leads_out(name))]
+    images = [name for name in inside if _named_as(name, IMAGE_SUFFIXES)]
+    root = f"{tops.pop()}/" if len(tops) == 1 and images and all(map(around, images)) else ""
+    for name in names:
+        if name.startswith(root):
+            listing.places[name.removeprefix(root)] = found.files[name]
+            listing.add(name.removeprefix(root))
+    listing.notes += [(name.removeprefix(root) + "/" * (name in linked), problem) for name, problem in notes]
+    below = (folder.removeprefix(root) for folder in folders if folder.startswith(root))
+    listing.folders = list({folder.partition("/")[0] for folder in below})
+
+
+def _named_as(name: str, suffixes: Sequence[str]) -> bool:
+    stem, _, suffix = name.rpartition("/")[2].lower().rpartition(".")
+    return bool(stem) and suffix in suffixes
+
+
+def _may_be_folder(name: str) -> bool:
+    """Whether a link that cannot be followed may have been made for a class folder, which then keeps its label."""
+    return not _named_as(name, (*IMAGE_SUFFIXES, *DOCUMENT_SUFFIXES))
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
 def _walk(listing: ImageListing, skip: Callable[[str], bool]) -> None:
-    waiting = [""]
+    """Add what a folder holds; links are followed, unless they lead to a folder that contains them."""
+    root = listing.path.resolve()
+    visits: Counter[tuple[int, int]] = Counter()
+    waiting = [("", frozenset(_identity(folder.stat()) for folder in (root, *root.parents)))]
     while waiting:
-        folder = waiting.pop()
+        folder, above = waiting.pop()
         try:
-            names = os.listdir(listing.path / folder)
+            names = sorted(os.listdir(listing.path / folder))
         except OSError as e:
             listing.notes.append((folder or "./", f"cannot be listed ({reason(e)}): mend its permissions"))
             continue
         for name in names:
             path = folder + name
-            file = os.path.join(listing.path, path)
             if ignored(name) or skip(path):
                 continue
-            if os.path.islink(file) and not (
-                os.path.isfile(file) and Path(file).resolve().is_relative_to(listing.path)
-            ):
-                listing.notes.append((path, LINK))
-            elif os.path.isfile(file):
+            try:
+                status = os.stat(os.path.join(listing.path, path))
+            except OSError as e:
+                is_class = not folder and _may_be_folder(name)
+                listing.folders += [path] * is_class
+                listing.notes.append((path + "/" * is_class, _why_lost(e)))
+                continue
+            if stat.S_ISREG(status.st_mode):
                 listing.add(path)
-            elif os.path.isdir(file):
-                waiting.append(f"{path}/")
+            elif stat.S_ISDIR(status.st_mode):
                 listing.folders += [] if folder else [path]
+                identity = _identity(status)
+                visits[identity] += 1
+                if identity in above or visits[identity] > MAX_VISITS:
+                    listing.notes.append((f"{path}/", LOOP if identity in above else TOO_MANY))
+                else:
+                    waiting.append((f"{path}/", above | {identity}))
             else:
                 listing.notes.append((path, NO_FILE))
-    listing.folders.sort()
-    listing.images.sort()
+
+
+def _why_lost(error: OSError) -> str:
+    """Return why what a name leads to cannot be looked at."""
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return LOST
+    if error.errno == errno.ELOOP:
+        return "is a link that leads back to itself: remove it"
+    return f"cannot be looked at ({reason(error)}): change its permissions"
 
 
 def read_image(path: Path, sample: Sample) -> bytes:

@@ -31,7 +31,7 @@ from .source import Source
 from .tarred import named_files, tarfile_like
 
 ARCHIVE = "ILSVRC2012_img_val.tar"
-WNID = re.compile(r"n\d{8}")
+WNID = re.compile(r"n[0-9]{8}")
 META = "meta.mat"
 TRUTH = "ILSVRC2012_validation_ground_truth.txt"
 NAMES = ("ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_devkit_t12")
@@ -83,10 +83,9 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
         )
     if groups is not None:
         listing.groups = read_groups(Path(groups), listing.images)
-    listing.note_empty_folders()
     source = listing.source("imagenet", wnid_of, _stem, {*listing.folders, *(truth or {}).values()})
     source.root = source.root and given
-    return source
+    return listing.with_empty_folders(source)
 
 
 def _stem(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -165,12 +166,16 @@ def read_rows(path: Path, what: str, expected: str) -> list[tuple[int, list[str]
 
 
 def _read_column(
-    path: Path, column: str, images: Sequence[str], judge: Callable[[Sequence[str]], Sequence[str]], expected: str
+    path: Path,
+    column: str,
+    images: Sequence[str],
+    judge: Callable[[Mapping[str, int]], Sequence[str]],
+    expected: str,
 ) -> dict[str, str]:
     """Return a CSV's ``file,<column>`` as a mapping from an image's path on disk.
 
-    Paths are compared in Unicode's normal form C, in which values are returned, too; `judge` says what is wrong with
-    the values, sorted.
+    Paths are compared in Unicode's normal form C, in which values are returned, too. `judge` takes the sorted values,
+    each with the first line that has it, and returns what is wrong with them.
     """
     (_, head), *rows = read_rows(path, f"{column}s", f"a CSV with the columns file,{column}") or [(1, ["nothing"])]
     if head != ["file", column]:
@@ -183,6 +188,7 @@ def _read_column(
     said: dict[str, str] = {}
     problems: list[str] = []
     seen: dict[str, int] = {}
+    first_line: dict[str, int] = {}
     for line, row in rows:
         if len(row) != 2:
             problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
@@ -197,7 +203,8 @@ def _read_column(
             problems.append(f"line {line}: {row[0]!r} has no {column}")
         else:
             said[on_disk[name]] = value
-    problems += judge(sorted(set(said.values())))
+            first_line.setdefault(value, line)
+    problems += judge(dict(sorted(first_line.items())))
     if problems:
         raise SourceError(
             f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
@@ -206,28 +213,70 @@ def _read_column(
     return said
 
 
-def read_labels(path: Path, images: Sequence[str]) -> dict[str, str | int]:
-    """Return a CSV's labels by path on disk: all whole numbers, or all class names.
+def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, str | int], list[str]]:
+    """Read a CSV's labels, which are all whole numbers or all class names.
+
+    Whole numbers may be written with a decimal point (``3.0``), as pandas writes a column that once had an empty cell.
+
+    Returns
+    -------
+    label_of : dict
+        Path on disk -> label.
+    remarks : list of str
+        A note for users where numbers have a decimal point.
 
     Raises
     ------
     SourceError
         Every mistake at once, with its line.
     """
-    label_of = _read_column(path, "label", images, _label_problems, "the label a whole number or a class name")
-    return {file: int(label) if _is_number(label) else label for file, label in label_of.items()}
+    expected = f"the label a whole number from 0 to {MAX_LABEL} (3.0 is read as 3) or a class name"
+    label_of = _read_column(path, "label", images, _label_problems, expected)
+    pointed = next((label for label in label_of.values() if WHOLE.fullmatch(label) and not label.isdigit()), None)
+    remarks = [f"Labels in {path} have a decimal point ({pointed}) and are read as whole numbers."] * bool(pointed)
+    return {file: _whole(label) if WHOLE.fullmatch(label) else label for file, label in label_of.items()}, remarks
 
 
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
+WHOLE = re.compile(r"[0-9]+(\.0*)?")
+"""Labels that are read as numbers."""
+_ANY_NUMBER = re.compile(
+    r"[-+\u2212]?(\d+([.,]\d*)?|[.,]\d+)(e[-+\u2212]?\d+)?|0x[0-9a-f]+|[-+]?(nan|inf|infinity)", re.IGNORECASE
+)
+"""Texts that somebody means as numbers. Sorted as text, they would get labels in an order that nobody means."""
 
 
-def _label_problems(names: Sequence[str]) -> list[str]:
-    numbers, others = list(filter(_is_number, names)), [name for name in names if not _is_number(name)]
-    if numbers and others:
-        return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({others[0]}, ...); use one kind"]
-    large = [name for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
-    return [f"the label {name} is above {MAX_LABEL}" for name in large] + class_problems(others)
+def _whole(label: str) -> int:
+    return int(label.partition(".")[0])
+
+
+def _label_problems(lines: Mapping[str, int]) -> list[str]:
+    whole = [label for label in lines if WHOLE.fullmatch(label)]
+    odd = [label for label in lines if _ANY_NUMBER.fullmatch(label) and not WHOLE.fullmatch(label)]
+    names = [label for label in lines if not _ANY_NUMBER.fullmatch(label)]
+    problems = [f"line {lines[label]}: the label {label[:40]!r} is {_kind(label)}" for label in odd]
+    problems += [
+        f"line {lines[label]}: the label {label[:40]} is above {MAX_LABEL}"
+        for label in whole
+        if len(label) > 40 or _whole(label) > MAX_LABEL
+    ]
+    if names and (numbers := [*whole, *odd]):
+        first, other = min(numbers, key=lines.__getitem__), min(names, key=lines.__getitem__)
+        mixed = f"(line {lines[first]}: {first[:40]!r}) and class names (line {lines[other]}: {other[:40]!r})"
+        return [*problems, f"the labels mix numbers {mixed}; use one kind"]
+    return problems + class_problems(names)
+
+
+def _kind(label: str) -> str:
+    """Return what is wrong with a number that is no label."""
+    if not label.isascii():
+        return "written with other digits or signs than 0 to 9"
+    if "n" in label.lower():
+        return "not a label: a number was missing or could not be computed"
+    if label.startswith("-"):
+        return "negative"
+    if label.startswith("+") or not set(label) <= set("0123456789.,"):
+        return "a number in another notation than 0, 1, 2, ..."
+    return "a fraction, or has a comma"
 
 
 def group_problem(name: str) -> str | None:
@@ -249,7 +298,7 @@ class Groups(NamedTuple):
 def read_groups(path: Path, images: Sequence[str]) -> Groups:
     """Return the groups of a CSV; every mistake is listed."""
 
-    def judge(groups: Sequence[str]) -> list[str]:
+    def judge(groups: Iterable[str]) -> list[str]:
         return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
 
     group_of = _read_column(path.expanduser(), "group", images, judge, "the group a name")
@@ -262,8 +311,11 @@ def no_row(path: Path) -> str:
 
 
 def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LABEL) -> NDArray[np.int64]:
-    """Return labels from 0 to ``high``, or refuse them."""
-    if given.dtype.kind not in "iu" or given.ndim != 1:
+    """Return labels from 0 to ``high``, or refuse them.
+
+    Floats are taken where they are whole numbers, as in a CSV.
+    """
+    if given.dtype.kind not in "iuf" or given.ndim != 1:
         raise SourceError(
             f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an "
             "image."
@@ -273,12 +325,13 @@ def whole_labels(given: NDArray[Any], count: int, where: str, high: int = MAX_LA
             f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two belong together? "
             "Download them again."
         )
-    labels: NDArray[np.int64] = given.astype(np.int64)
-    wrong = np.flatnonzero((labels < 0) | (labels > high))
+    wrong = np.flatnonzero(~((given >= 0) & (given <= high) & (given == np.floor(given))))  # NaN is neither
     if len(wrong):
-        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
+        rows = ", ".join(f"row {i}: {given[i]}" for i in wrong[:5])
+        what = "out of range" if given.dtype.kind != "f" else "out of range or no whole number"
         raise SourceError(
-            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected 0 to {high}. "
+            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} {what} ({rows}); expected 0 to {high}. "
             "Download it again, or make it again."
         )
+    labels: NDArray[np.int64] = given.astype(np.int64)
     return labels

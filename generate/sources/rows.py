@@ -34,6 +34,8 @@ class ImageRows(NamedTuple):
     groups: Sequence[str] = ()
     encoded: bool = False
     """Whether each row is the bytes of an image file."""
+    remark: str | None = None
+    """A note for users, where labels are whole numbers stored as floats."""
 
 
 Rows = tuple[tuple[ClassRecord, ...] | None, list[ImageRows]]
@@ -63,13 +65,15 @@ def row_source(
     classes, tables = rows()
     samples: list[Sample] = []
     rows_of: Counter[str | None] = Counter()
-    for split, _, labels, _, groups, _ in tables:
+    for split, _, labels, _, groups, *_ in tables:
         for row, label in enumerate(labels.tolist()):
             name = f"{split or 'data'}/{rows_of[split] + row:0{width}d}"
             samples.append(Sample(len(samples), name, label, None, split, groups[row] if groups else None))
         rows_of[split] += len(labels)
     held = sum(table.images.nbytes for table in tables if type(table.images) is np.ndarray)
-    return Source(scheme, tuple(samples), classes or (), functools.partial(_load, rows), held_bytes=held)
+    remarks = tuple(table.remark for table in tables if table.remark is not None)
+    load = functools.partial(_load, rows)
+    return Source(scheme, tuple(samples), classes or (), load, held_bytes=held, remarks=remarks)
 
 
 def _load(rows: Callable[[], Rows], sample: Sample) -> bytes | NDArray[np.uint8]:
@@ -99,7 +103,8 @@ def _held_rows(read: Callable[..., Rows], arguments: tuple[Any, ...], stamps: tu
         if not table.encoded:
             refuse_other_images(table.images.dtype, table.images.shape, table.where[0])
         labels = whole_labels(table.labels, len(table.images), table.where[1], high)
-        checked.append(table._replace(labels=labels))
+        remark = f"{table.where[1]} holds {table.labels.dtype}, which is read as whole numbers."
+        checked.append(table._replace(labels=labels, remark=remark if table.labels.dtype.kind == "f" else None))
     return classes or numbered_classes(max(int(table.labels.max()) for table in checked)), checked
 
 

@@ -102,6 +102,8 @@ class Source:
     """Which files are images, where that was given."""
     held_bytes: int = 0
     """What each process that loads samples keeps in memory."""
+    remarks: tuple[str, ...] = ()
+    """Notes for users about classes and labels; nothing is wrong with the source."""
 
     def other_bytes(self) -> int:
         """Return how many bytes `other_files` have."""
@@ -257,6 +259,21 @@ def _unknown(text: str, name: str) -> str:
     return f"{text!r} is not a source.{hint} Known sources:{known}"
 
 
+def path_in_class(sample_id: str, folder: str) -> str:
+    """Return where a sample's image lies in its class folder.
+
+    The class folder's own name in front of an id is left out, also where the folder's number is zero-padded.
+
+    Examples
+    --------
+    >>> path_in_class("n01440764/cat", "n01440764"), path_in_class("7/cat", "007"), path_in_class("cat", "007")
+    ('cat', 'cat', 'cat')
+    """
+    first, slash, rest = sample_id.partition("/")
+    same = first == folder or (first.isascii() and first.isdigit() and first.rjust(len(folder), "0") == folder)
+    return rest if slash and same else sample_id
+
+
 def stored_path(sample_id: str, folder: str) -> str:
     """Return where a sample's image lies below its set: class folder and id.
 
@@ -265,4 +282,4 @@ def stored_path(sample_id: str, folder: str) -> str:
     >>> stored_path("n01440764/cat", "n01440764"), stored_path("astronaut", "00_astronaut")
     ('n01440764/cat', '00_astronaut/astronaut')
     """
-    return f"{folder}/{sample_id.removeprefix(folder + '/')}"
+    return f"{folder}/{path_in_class(sample_id, folder)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import re
 import tarfile
 import zlib
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from ...errors import SourceError
 from ...files import open_regular, reason
@@ -22,6 +21,10 @@ PIECE = 1 << 20
 MOST_BYTES = 1 << 30
 """Bytes of a file that is read whole, and of what a gzipped tar expands to: EMNIST's images have 547 million, all of
 CIFAR 190.
+"""
+MAX_PADDING = 16 << 20
+"""Bytes of zeros after an archive. GNU tar fills up to 10 kB, and a tape's blocks have at most some megabytes. More are
+what a download leaves that reserved its space and was interrupted.
 """
 GZIP = b"\x1f\x8b"
 Stamp = tuple[int, int, int]
@@ -79,42 +82,59 @@ def read_place(path: Path, place: MemberPlace) -> bytes:
     return data
 
 
-def list_tar(path: Path) -> tuple[dict[str, MemberPlace], list[Note]]:
-    """List a tar whose members are read in place, in one pass over its headers.
+class TarListing(NamedTuple):
+    """What a tar holds. Names are without ``.`` and empty components."""
 
-    Returns
-    -------
-    files : dict
-        Path inside the tar, without ``./`` and ``//`` -> where the file's bytes lie.
-    notes : list of (path, reason)
-        What will not be read: names that lead out of the archive, links, devices.
+    files: dict[str, MemberPlace]
+    """Path in the tar -> where the file's bytes lie."""
+    notes: list[Note]
+    """What will not be read: names that lead out of the archive, links, devices."""
+    folders: set[str]
+    """Folders of the first two levels, whether the tar has entries for them or only for what is in them."""
+    links: set[str]
+    """Symbolic links, which may have been made for a file or for a folder."""
+
+
+def list_tar(path: Path) -> TarListing:
+    """List a tar whose members are read in place, in one pass over its headers.
 
     Raises
     ------
     SourceError
         It is no tar, is cut, is damaged, or is gzipped.
     """
-    files: dict[str, MemberPlace] = {}
-    notes: list[Note] = []
+    found = TarListing({}, [], set(), set())
     for member, _ in _members(path, zipped=False):
-        name = re.sub(r"(?:^|(?<=/))\./+|(?<=/)/+", "", member.name)
-        problem = TWICE if name in files else _problem(name, member)
+        parts = [part for part in member.name.split("/") if part not in ("", ".")]
+        name = "/" * member.name.startswith("/") + "/".join(parts)
+        problem = OUTSIDE if leads_out(name) else TWICE if name in found.files else _problem(member)
+        if not leads_out(name):
+            above = parts if member.isdir() else parts[:-1]
+            found.folders.update("/".join(above[:depth]) for depth in range(1, min(len(above), 2) + 1))
         if problem is not None:
-            notes.append((name, problem))
+            found.notes.append((name, problem))
+            if member.issym():
+                found.links.add(name)
         elif not member.isdir():
-            files[name] = MemberPlace(member.offset_data, member.size)
-    return files, notes
+            found.files[name] = MemberPlace(member.offset_data, member.size)
+    return found
+
+
+def leads_out(name: str) -> bool:
+    """Whether a member's name leads out of the folder that an archive is unpacked into."""
+    return name.startswith("/") or ".." in name.split("/")
 
 
 TWICE = "is in the archive twice: make it again, with one of them"
 
 
-def _problem(name: str, member: tarfile.TarInfo) -> str | None:
-    if name.startswith("/") or ".." in name.split("/"):
-        return (
-            "has a name that leads out of the archive: nothing is read under it; make the archive again with plain "
-            "relative names"
-        )
+OUTSIDE = (
+    "has a name that leads out of the archive: nothing is read under it; make the archive again with plain relative "
+    "names"
+)
+
+
+def _problem(member: tarfile.TarInfo) -> str | None:
     if not (member.isreg() or member.isdir()) or member.sparse is not None:
         return "is a link, a device, a pipe or another thing that is no plain file: put the file itself there"
     return TOO_LARGE if member.size > MAX_FILE_BYTES else None
@@ -148,7 +168,10 @@ def named_files(path: Path, wanted: Container[str], *places: str) -> tuple[list[
 
 
 def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
-    """Yield the headers of a tar, with the archive, which may be read in between."""
+    """Yield the headers of a tar, with the archive, which may be read in between.
+
+    Archives that follow the first one (``cat a.tar b.tar``) are read too, as ``tar --ignore-zeros`` reads them.
+    """
     if not tarfile_like(path):
         raise SourceError(f"{path} is not a tar archive. Expected a .tar or .tar.gz as it was downloaded.")
     with _opened(path) as (archive, is_zipped):
@@ -158,12 +181,43 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
                 f"do not shrink). Decompress it first: gunzip {path.name}"
             )
         most = MOST_BYTES if is_zipped else path.stat().st_size
-        for member in tar_members(archive):
-            if member.offset_data + member.size > most:  # which would be expanded, or held in memory
-                lie = f"expands to more than {most:,} bytes" if is_zipped else f"is cut: {member.name} ends beyond it"
-                raise SourceError(f"{path} {lie}. Download it again.")
-            yield member, archive
+        start: int | None = 0
+        while start is not None:
+            archive.seek(start)
+            for member in tar_members(archive):
+                if member.offset_data + member.size > most:  # which would be expanded, or held in memory
+                    lie = (
+                        f"expands to more than {most:,} bytes" if is_zipped else f"is cut: {member.name} ends beyond it"
+                    )
+                    raise SourceError(f"{path} {lie}. Download it again.")
+                yield member, archive
+            start = _next_archive(archive, path)
         archive.seek(most)  # of a gzipped file the end is read here, where its checksums are compared
+
+
+def _next_archive(archive: BinaryIO, path: Path) -> int | None:
+    """Return where the archive after an end mark begins, or None where only zeros follow the mark."""
+    end = archive.tell()
+    for at in range(end, end + MAX_PADDING, PIECE):
+        data = archive.read(PIECE)
+        if begin := data.lstrip(b"\0"):
+            start = at + (len(data) - len(begin)) // tarfile.BLOCKSIZE * tarfile.BLOCKSIZE
+            archive.seek(start)
+            block = archive.read(tarfile.BLOCKSIZE)
+            try:
+                tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            except tarfile.HeaderError:
+                raise SourceError(
+                    f"{path} has bytes after its end, from byte {start:,} on, which are not another archive. It may be "
+                    f"damaged: download it again. If it is whole, cut it off: head -c {end} FILE > NEW."
+                ) from None
+            return start
+        if len(data) < PIECE:
+            return None
+    raise SourceError(
+        f"{path} has more than {MAX_PADDING >> 20} MiB of zeros after byte {end:,}, as an interrupted download has. "
+        "Download it again."
+    )
 
 
 def tarfile_like(path: Path) -> bool:

@@ -42,7 +42,20 @@ def class_notes(
             "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
             "the labels that loaders find by listing will then differ from the manifest's."
         )
-    return numbering_notes(rows)
+    return [*_padding_notes(contents), *numbering_notes(rows)]
+
+
+def _padding_notes(contents: ViewContents) -> list[str]:
+    """Return a note where class folders have zero-padded names that differ from the folders of the source."""
+    for sample in contents.samples:
+        one = contents.classes[sample.class_index]
+        padded = one.folder != one.name and one.folder == one.name.rjust(len(one.folder), "0")
+        if padded and sample.id.startswith(f"{one.name}/"):
+            return [
+                f"Class folders have zero-padded names: class {one.name} is in folder {one.folder}. Loaders that sort "
+                "the names as text then find the labels of the manifest."
+            ]
+    return []
 
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:

@@ -23,7 +23,7 @@ from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
 from ..sources.image_listing import kept_suffix
-from ..sources.source import Sample
+from ..sources.source import Sample, path_in_class
 from .class_folders import class_notes, with_every_class
 from .contents import ViewContents, ViewOptions, ViewSet, refuse
 from .layouts import LAYOUTS, Layout, Text, get_layout
@@ -228,7 +228,7 @@ class View:
         return {
             **images.words,
             "class": folder,
-            "image": sample.id.removeprefix(f"{folder}/"),
+            "image": path_in_class(sample.id, folder),
             "id": sample.id,
             "label": sample.label,
             "index": index,

@@ -42,8 +42,8 @@ def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
     TarError, ValueError or RecursionError: it is no tar, is cut, or is damaged.
     """
     headers = _Headers(file)
+    before, count = file.tell(), 0
     with tarfile.open(fileobj=cast(IO[bytes], headers), mode="r:", encoding="utf-8") as tar:
-        before = count = 0
         while (member := tar.next()) is not None:
             if tar.offset <= before:  # a size may be negative, and the listing would go round for ever
                 raise tarfile.ReadError(f"a header leads back to byte {tar.offset:,}")

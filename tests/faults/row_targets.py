@@ -41,11 +41,11 @@ class TarFolder(Target):
         path = self.put("x.tar", data)
         source = open_source(f"folder:{path}")
         held = {}
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, ignore_zeros=True) as archive:
             for member in archive:
                 if member.isreg():
                     held.setdefault(member.name.removeprefix("./"), archive.extractfile(member).read())  # type: ignore[union-attr]
-        files, _ = list_tar(path)
+        files = list_tar(path).files
         assert all(".." not in name.split("/") and not name.startswith("/") for name in files)
         good = 0
         for sample in source.samples:

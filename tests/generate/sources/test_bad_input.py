@@ -67,7 +67,7 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
         "bad/\\xff.jpg": "has a name that is not UTF-8: rename it",
         "bad/pipe.jpg": "a pipe",
         "bad/gone.jpg": "leads nowhere",
-        "bad/zeros.jpg": "outside the source",
+        "bad/zeros.jpg": "a pipe, a device",
         "empty/": "class folder without an image",
     }
     source, good, problems = listed(tmp_path)
@@ -75,7 +75,8 @@ def test_everything_at_once_is_listed_at_once(tmp_path):
     assert {path: bool(re.search(said.get(path, "^$"), why)) for path, why in problems.items()} == dict.fromkeys(
         said, True
     )
-    with pytest.raises(SourceError, match=f"^{len(said)} files of the source cannot be used(.|\n)*--skip-bad") as error:
+    counted = f"^1 class folder and {len(said) - 1} files of the source cannot be used:\n  empty/: (.|\n)*--skip-bad"
+    with pytest.raises(SourceError, match=counted) as error:
         check(source, source.samples).raise_for_bad(source.notes)
     assert all(f"  {path}: " in str(error.value) for path in said)
     # left out or not, no label moves
@@ -95,26 +96,51 @@ def test_what_is_ignored_and_what_belongs_to_a_class(tmp_path):
     assert copy.load(Sample(0, "a/1", 0, "a/1.jpg")).sha256 == source.fingerprint(source.samples[0])
 
 
-def test_links_are_followed_inside_the_source_alone(tmp_path):
+def test_links_are_followed_as_torchvision_follows_them(tmp_path):
+    """Subsets are made of links, and so is Hugging Face's cache; a class may be on a second disk."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     put(root, "a/1.jpg", "b/1.jpg")
-    put(outside, "c/2.jpg")
+    put(outside, "c/2.jpg", "blobs/0123")
+    os.mkfifo(outside / "pipe")
     for link, target in {
         "a/inside.jpg": "../b/1.jpg",
+        "a/again.jpg": "../b/1.jpg",
         "a/out.jpg": outside / "c/2.jpg",
-        "a/up.jpg": "../../outside/c/2.jpg",
-        "linked": outside / "c",
-        "loop": root,
+        "a/blob.jpg": "../../outside/blobs/0123",
+        "c": outside / "c",
+        "d": "../outside/c",
+        # what cannot be followed
+        "a/loop": "..",
         "b/self.jpg": "self.jpg",
+        "b/pipe.jpg": outside / "pipe",
+        "e": root,
+        "f": tmp_path / "gone",
+        "g": tmp_path,
+        "h.jpg": "nowhere.jpg",
     }.items():
         (root / link).symlink_to(target)
     (tmp_path / "alias").symlink_to(root)  # the folder itself may be reached through a link
     for path in (root, tmp_path / "alias"):
         source, good, problems = listed(path)
-        assert good == ["a/1", "a/inside", "b/1"]
-        assert sorted(problems) == ["a/out.jpg", "a/up.jpg", "b/self.jpg", "linked", "loop"]
-        assert all("link" in reason for reason in problems.values())
-        assert [c.name for c in source.classes] == ["a", "b"]
+        assert good == ["a/1", "a/again", "a/blob", "a/inside", "a/out", "b/1", "c/2", "d/2"]
+        assert problems.keys() == {"a/loop/", "b/self.jpg", "b/pipe.jpg", "e/", "f/", "g/", "h.jpg"}
+        assert all("link" in problems[path] for path in problems if path != "b/pipe.jpg")
+        assert all("has no end" in problems[path] for path in ("a/loop/", "e/", "g/"))
+        assert all("leads nowhere" in problems[path] for path in ("f/", "h.jpg"))
+        assert "leads back to itself" in problems["b/self.jpg"]
+        assert [c.name for c in source.classes] == ["a", "b", "c", "d", "e", "f", "g"]
+        assert [s.label for s in source.samples] == [0, 0, 0, 0, 0, 1, 2, 3]
+
+
+def test_folders_that_link_to_each_other_are_listed_in_finite_time(tmp_path):
+    names = [f"c{i}" for i in range(12)]
+    put(tmp_path, *(f"{name}/1.jpg" for name in names))
+    for name in names:
+        for other in names:
+            (tmp_path / name / f"to-{other}").symlink_to(f"../{other}")
+    source = open_source(f"folder:{tmp_path}")
+    assert [s.label for s in source.samples if s.id.count("/") == 1] == list(range(12))
+    assert any("more than 100 paths to one folder" in reason for _, reason in source.notes)
 
 
 def test_files_and_folders_that_cannot_be_read():

@@ -103,6 +103,33 @@ def test_what_is_listed(monkeypatch):
         decode(BOMB)
 
 
+def test_a_jpeg_without_its_end_marker_is_refused():
+    """Pillow's decoder takes some of them, depending on the last bits."""
+    preview = Image.Exif()
+    preview[0x0201] = 0
+    pictures = [Image.fromarray(np.full((16, 16, 3), i, np.uint8)) for i in range(0, 256, 5)]
+    pictures += [Image.fromarray(RGB[:height, :width]) for height, width in ((30, 40), (8, 8), (17, 33))]
+    for i, picture in enumerate(pictures):
+        for progressive in (False, True):
+            data = encoded(picture, "JPEG", progressive=progressive, exif=preview)
+            assert data.endswith(b"\xff\xd9")
+            expected = decode(data)
+            for cut in (data[:-1], data[:-2], data[:-2] + bytes(64)):
+                with pytest.raises(BadSample, match="lacks nothing but the marker that ends a JPEG"):
+                    decode(cut)
+            # what follows the end marker changes nothing, whichever bytes it has
+            for more in (b"\n", bytes(512), b"\xff\xda" * 9):
+                same(data + more, expected, i)
+
+
+def test_an_embedded_preview_does_not_end_its_image():
+    preview = encoded(Image.fromarray(GREY), "JPEG")
+    whole = encoded(Image.fromarray(RGB), "JPEG", exif=b"Exif\0\0" + preview)
+    same(whole, decode(encoded(Image.fromarray(RGB), "JPEG")))
+    with pytest.raises(BadSample, match="the marker that ends a JPEG"):
+        decode(whole[:-2])
+
+
 def test_a_truncated_image_is_never_half_an_image(monkeypatch):
     """Cut anywhere, it is listed, or all of its pixels are there."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done

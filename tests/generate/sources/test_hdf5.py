@@ -158,3 +158,14 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     with h5py.File(second, "r+") as f:
         f["index"][0] = 12
     a.refuses(f"hdf5:{second}", "does not belong to the build in ")
+
+
+def test_labels_may_be_floats_of_whole_numbers(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["images"], file["labels"] = IMAGES, LABELS.astype(np.float64)
+    source = open_source(f"hdf5:{tmp_path / 'x.h5'}")
+    assert [s.label for s in source.samples] == LABELS.tolist()
+    assert source.remarks == (f"{tmp_path / 'x.h5'}: labels holds float64, which is read as whole numbers.",)
+    with h5py.File(tmp_path / "x.h5", "r+") as file:
+        file["labels"][3] = 0.5
+    a.refuses(f"hdf5:{tmp_path / 'x.h5'}", r"has 1 label out of range or no whole number \(row 3: 0\.5\)")

@@ -152,5 +152,7 @@ def test_paths_that_are_something_else(root):
 def test_an_image_that_lies_in_two_folders_is_said(root):
     a.write(root / "folders", {"n99999999/ILSVRC2012_val_00000001.JPEG": b"x"})
     source = open_source(f"imagenet:{root / 'folders'}")
-    assert ["has the same id as" in reason for _, reason in source.notes] == [True, True]
+    first, folder, second = source.notes
+    assert all("has the same id as" in reason for _, reason in (first, second))
+    assert folder == ("n99999999/", "is a class folder in which no image can be used: see what is said of its files")
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]

@@ -33,6 +33,13 @@ def test_rows_are_samples(tmp_path):
         assert len(pickle.dumps(source)) < 5000
 
 
+def test_whole_numbers_may_be_floats_as_in_a_csv(tmp_path):
+    source = open_source(write(tmp_path, IMAGES, LABELS.astype(np.float32)))
+    assert a.facts(source) == EXPECTED
+    assert source.remarks == (f"{tmp_path / 'y.npy'} holds float32, which is read as whole numbers.",)
+    assert open_source(write(tmp_path)).remarks == ()
+
+
 def test_what_is_refused(tmp_path):
     for images, labels, said in (
         (IMAGES / 255, LABELS, "holds float64; expected uint8"),
@@ -42,7 +49,10 @@ def test_what_is_refused(tmp_path):
         (IMAGES[:0], LABELS[:0], r"has the shape \(0, 32, 32, 3\)"),
         (IMAGES, LABELS[:-1], "has 11 labels for 12 images"),
         (IMAGES[:-1], LABELS, "has 12 labels for 11 images"),
-        (IMAGES, LABELS.astype(float), "holds float64 of shape"),
+        (IMAGES, LABELS + 0.5, r"has 12 labels out of range or no whole number \(row 0: "),
+        (IMAGES, np.where(np.isin(LABELS, LABELS[3]), np.nan, LABELS), r"no whole number \(.*row 3: nan"),
+        (IMAGES, LABELS - 100.0, "out of range or no whole number"),
+        (IMAGES, LABELS.astype(complex), "holds complex128 of shape"),
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),
     ):

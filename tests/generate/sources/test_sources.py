@@ -155,7 +155,6 @@ def test_labels_in_a_csv(tmp_path):
     assert [(s.id, s.label) for s in source.samples] == [("1", 0), ("2", 1), ("3", 0)]
     assert [c.name for c in source.classes] == ["dog", "tabby, cat"]
     assert source.notes == (("unlabelled.png", "has no row in labels.csv: add one, or leave the image out"),)
-    assert labelled(put(tmp_path / "minus", "0.png"), "file,label\n0.png,-1\n").classes[0].name == "-1"
     # images that would be stored under one name
     for given, expected in ((("a/b/1", "a"), "a/b/1"), (("ab/1", "a"), "a/ab/1"), (("1", "00_x"), "00_x/1")):
         assert stored_path(*given) == expected
@@ -165,6 +164,51 @@ def test_labels_in_a_csv(tmp_path):
     (root / "labels.dat").write_text("file,label\n1.png,0\n")
     source = open_source(f"folder:{root}", labels=root / "labels.dat")
     assert [path for path, _ in source.notes] == ["2.png", "3.png", "unlabelled.png"]
+
+
+def test_numbers_with_a_decimal_point_are_whole_numbers(tmp_path):
+    root = put(tmp_path / "x", *(f"{i}.png" for i in range(12)))
+    for form in ("{}.0", "{}.", "{}.000", "00{}.0"):
+        source = labelled(root, "file,label\n" + "".join(f"{i}.png,{form.format(i)}\n" for i in range(12)))
+        assert {int(s.id): s.label for s in source.samples} == {i: i for i in range(12)}
+        assert [c.name for c in source.classes] == [str(i) for i in range(12)]
+        (remark,) = source.remarks
+        assert f"have a decimal point ({form.format(0)}) and are read as whole numbers" in remark
+    mixed = labelled(root, "file,label\n0.png,10\n1.png,2.0\n")
+    assert [s.label for s in mixed.samples] == [10, 2]
+    assert labelled(root, "file,label\n0.png,10\n1.png,2\n").remarks == ()
+
+
+def test_other_numbers_are_no_labels(tmp_path):
+    root, csv = put(tmp_path / "x", "0.png", "1.png", "2.png"), tmp_path / "labels.csv"
+    for label, said in {
+        "1.5": "is a fraction, or has a comma",
+        '"1,5"': "is a fraction, or has a comma",
+        ".5": "is a fraction",
+        "-1": "is negative",
+        "-1.0": "is negative",
+        "1e1": "is a number in another notation",
+        "1E+01": "is a number in another notation",
+        "+1": "is a number in another notation",
+        "0x10": "is a number in another notation",
+        "nan": "is not a label",
+        "NaN": "is not a label",
+        "-inf": "is not a label",
+        "٣": "is written with other digits",
+        "\u22121": "is written with other digits or signs",
+        "100000.0": "is above 99999",
+    }.items():
+        for other, mixes in (("2", False), ("2.0", False), ("cat", True)):
+            csv.write_text(f"file,label\n0.png,{other}\n1.png,{label}\n2.png,{label}\n", encoding="utf-8")
+            text = a.refuses(
+                f"folder:{root}", "a whole number from 0 to 99999 .3.0 is read as 3. or a class name", labels=csv
+            )
+            assert re.search(f"line 3: the label .* {said}", text)
+            assert ("the labels mix numbers (line 3: " in text) == mixes
+    # names that have digits in them
+    for names in (("1st", "10th", "2nd"), ("0-2", "3-10", "3-9"), ("v1.2.3", "1_1", "none")):
+        csv.write_text("file,label\n" + "".join(f"{i}.png,{name}\n" for i, name in enumerate(names)))
+        assert [c.name for c in open_source(f"folder:{root}", labels=csv).classes] == sorted(names)
 
 
 def test_mistakes_of_a_csv(tmp_path):
@@ -177,7 +221,7 @@ def test_mistakes_of_a_csv(tmp_path):
             "line 4: there is no image 'none.png'",
             "line 5: '1.png' has no label",
             "line 6: has 1 columns",
-            r"mix whole numbers \(3, ...\) and class names",
+            r"the labels mix numbers \(line 7: '3'\) and class names \(line 2: 'cat'\); use one kind",
         ),
         (
             "file,label\n0.png,cat\n1.png,Cat\n2.png,../up\n3.png,.hid\n4.png,a\\b\n",

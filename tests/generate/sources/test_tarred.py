@@ -67,7 +67,7 @@ def test_what_is_unsafe_is_said_and_stops_a_build(tmp_path):
 
 def test_a_tar_that_is_cut_or_damaged(tmp_path):
     whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
-    offsets = [p.offset for p in list_tar(tmp_path / "x.tar")[0].values()]
+    offsets = [p.offset for p in list_tar(tmp_path / "x.tar").files.values()]
     end = offsets[-1] + -(-len(PICTURES["ant/2.jpg"]) // 512) * 512
     flipped = bytearray(whole)
     flipped[offsets[4] - 512 + 3] ^= 1
@@ -81,6 +81,73 @@ def test_a_tar_that_is_cut_or_damaged(tmp_path):
     ]:
         (tmp_path / "bad.tar").write_bytes(data)
         a.refuses(f"folder:{tmp_path / 'bad.tar'}", said)
+
+
+def joined(tmp_path, *files, between=b""):
+    """Return the bytes of tars put together, as ``cat a.tar b.tar`` puts them."""
+    tars = [a.tar(tmp_path / "part.tar", some, format=tarfile.GNU_FORMAT).read_bytes() for some in files]
+    return between.join(tars)
+
+
+def test_tars_that_were_put_together_are_read_to_the_end(tmp_path):
+    parts = [{n: d for n, d in PICTURES.items() if n.startswith(name)} for name in ("cat", "dog", "ant")]
+    expected = a.facts(open_source(f"folder:{a.write(tmp_path / 'photos', PICTURES)}"))
+    path = tmp_path / "both.tar"
+    for between in (b"", bytes(512), bytes(3 << 20)):
+        path.write_bytes(joined(tmp_path, *parts, between=between))
+        assert a.facts(open_source(f"folder:{path}")) == expected
+    path.write_bytes(joined(tmp_path, PICTURES, parts[0]))
+    twice = open_source(f"folder:{path}").notes
+    assert [(name, "twice" in why) for name, why in twice] == [(name, True) for name in sorted(parts[0])]
+    # likewise in the other archives that are read
+    names = sorted(a.val_images())
+    images = [{n: d for n, d in a.val_images().items() if (n in names[:3]) == first} for first in (True, False)]
+    a.tar(tmp_path / "ILSVRC2012_devkit_t12.tar.gz", a.devkit(), "w:gz")
+    (tmp_path / "ILSVRC2012_img_val.tar").write_bytes(joined(tmp_path, *images))
+    assert len(open_source(f"imagenet:{tmp_path}").samples) == 7
+    rows = a.crops(5)
+    ten = a.ten_python(rows)
+    meta = {name: data for name, data in ten.items() if name.endswith("meta")}
+    rest = {name: data for name, data in ten.items() if name not in meta}
+    for name, data in (
+        ("c.tar", joined(tmp_path, meta, rest)),
+        ("c.tar.gz", a.zipped(joined(tmp_path, meta, rest))),
+        ("d.tar.gz", a.zipped(joined(tmp_path, meta)) + a.zipped(joined(tmp_path, rest))),
+    ):
+        (tmp_path / name).write_bytes(data)
+        source = open_source(f"cifar10:{tmp_path / name}")
+        assert [s.label for s in source.samples] == rows[1].tolist()
+
+
+def test_what_follows_a_tar(tmp_path):
+    whole = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.GNU_FORMAT).read_bytes()
+    (tmp_path / "filled.tar").write_bytes(whole + bytes(1 << 20) + bytes(100))
+    assert len(open_source(f"folder:{tmp_path / 'filled.tar'}").samples) == 9
+    cut = joined(tmp_path, PICTURES, {"elk/0.jpg": bytes(5000)})[: len(whole) + 3000]
+    for data, said in (
+        (whole + b"<html>", "has bytes after its end, from byte .* which are not another archive"),
+        (whole + bytes(5000) + b"x" * 5000, "has bytes after its end, from byte"),
+        (cut, "is cut"),
+    ):
+        (tmp_path / "bad.tar").write_bytes(data)
+        a.refuses(f"folder:{tmp_path / 'bad.tar'}", said)
+    with (tmp_path / "bad.tar").open("wb") as file:  # space that a download reserved
+        file.write(whole)
+        file.truncate(1 << 40)
+    a.refuses(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
+    (tmp_path / "x.tar.gz").write_bytes(a.zipped(whole + bytes(17 << 20)))
+    with pytest.raises(SourceError, match="has more than 16 MiB of zeros"):
+        named_files(tmp_path / "x.tar.gz", ())
+
+
+def test_a_second_tar_whose_header_leads_back_ends_the_listing(tmp_path):
+    first = a.tar(tmp_path / "x.tar", PICTURES, format=tarfile.USTAR_FORMAT).read_bytes()
+    for size in (-1024, -len(first), -len(first) - 512):
+        second = bytearray(a.tar(tmp_path / "x.tar", {"b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes())
+        second[124:136], second[148:156] = size.to_bytes(12, "big", signed=True), b" " * 8
+        second[148:156] = b"%06o\0 " % sum(second[:512])
+        (tmp_path / "x.tar").write_bytes(first + second)
+        a.refuses(f"folder:{tmp_path / 'x.tar'}", "damaged: a header leads back to byte")
 
 
 def test_headers_that_lie_about_sizes(tmp_path):

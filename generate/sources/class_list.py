@@ -1,0 +1,126 @@
+"""The class list of a source that has one folder for each class.
+
+Labels follow from the names of the folders alone. A folder whose images cannot be used keeps its label, so the labels
+of all other classes are the same with and without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import quote
+
+from ...manifests.records.models import ClassRecord
+from .labels import find_equal, find_unfit, name_problem, normal
+
+NUMBER = re.compile(r"[0-9]+")
+SAME_NUMBER = "is the same number as {}: rename one"
+MAX_ESCAPED = 200
+"""Characters of an escaped class name. Escaping makes a name up to three times longer."""
+
+
+@dataclass(frozen=True)
+class ClassList:
+    """Class folders in the order of their labels."""
+
+    classes: tuple[ClassRecord, ...]
+    label_of: Mapping[str, int]
+    """Folder on disk -> label, for all folders."""
+    unfit: Mapping[str, str]
+    """Folder on disk -> why its images cannot be stored under its name."""
+    remarks: tuple[str, ...]
+    """Notes for users about the order of the labels."""
+
+
+def number_folders(folders: Sequence[str]) -> ClassList:
+    """Return the classes of class folders, which are all kept.
+
+    Folders are sorted by the code points of their NFC names, as torchvision's ImageFolder sorts them. Folders whose
+    names are all whole numbers are sorted as numbers, and their images are stored in folders with zero-padded names,
+    so that both orders agree there.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        Names of all first-level folders on disk.
+
+    Examples
+    --------
+    >>> [(c.name, c.folder) for c in number_folders(["10", "9", "8"]).classes]
+    [('8', '08'), ('9', '09'), ('10', '10')]
+    >>> [(c.name, c.folder) for c in number_folders(["cat", "a\\tb"]).classes]
+    [('a%09b', '.class-0'), ('cat', 'cat')]
+    """
+    unfit = find_unfit(folders)
+    by_text = sorted(folders, key=lambda folder: (normal(folder), folder))
+    numeric = bool(folders) and all(map(NUMBER.fullmatch, folders))
+    ordered = by_text
+    if numeric:
+        ordered = sorted(folders, key=lambda folder: (int(folder), folder))
+        unfit = find_equal({folder: str(int(folder)) for folder in folders}, SAME_NUMBER) | unfit
+    width = max((len(folder) for folder in folders if folder not in unfit), default=0) if numeric else 0
+    names = _names(ordered)
+    classes = tuple(
+        # no class folder has a name with a dot in front, so the folder of a class without images is its own
+        ClassRecord(index=i, name=name, folder=f".class-{i}" if folder in unfit else name.rjust(width, "0"))
+        for i, (folder, name) in enumerate(zip(ordered, names, strict=True))
+    )
+    label_of = {folder: i for i, folder in enumerate(ordered)}
+    remarks = _of_numbers(ordered, by_text, classes) if numeric else _of_some_numbers(by_text)
+    return ClassList(classes, label_of, unfit, tuple(remarks))
+
+
+def _names(folders: Sequence[str]) -> list[str]:
+    """Return names that can be stored and printed, each of one folder."""
+    counts = Counter(map(normal, folders))
+    names = []
+    for folder in folders:
+        name = normal(folder)
+        if name_problem(folder) is not None or (counts[name] > 1 and folder != name):
+            name = quote(os.fsencode(folder), safe=" ")
+            if len(name) > MAX_ESCAPED:
+                name = f"{name[:MAX_ESCAPED]}~{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+        names.append(name)
+    return names
+
+
+def _of_numbers(ordered: Sequence[str], by_text: Sequence[str], classes: Sequence[ClassRecord]) -> list[str]:
+    """Return the note on folders sorted as numbers, or none where names, numbers and labels all agree."""
+    moved = [folder for folder, other in zip(ordered, by_text, strict=True) if folder != other]
+    shifted = [folder for i, folder in enumerate(ordered) if int(folder) != i]
+    if not moved and not shifted:
+        return []
+    label_of = {folder: i for i, folder in enumerate(ordered)}
+    example = (shifted or moved)[-1]
+    label = label_of[example]
+    said = [f"The class folders are numbers, so they are sorted as numbers: folder {example} has label {label}."]
+    if shifted:
+        said.append("The numbers are not 0, 1, 2, ... without gaps, so labels are positions in that order.")
+    if moved:
+        padded = next((c.folder for c in classes if c.folder != c.name and NUMBER.fullmatch(c.folder)), "01")
+        said.append(
+            f"torchvision's ImageFolder sorts the names of the source as text and gives {example} the label "
+            f"{by_text.index(example)}. Images are stored in folders with zero-padded names ({padded}), for which both "
+            "orders are the same."
+        )
+    return [" ".join(said)]
+
+
+def _of_some_numbers(by_text: Sequence[str]) -> list[str]:
+    """Return the note on folders that are not all numbers and sort as text, where numbers then change places."""
+    numbers = [folder for folder in by_text if NUMBER.fullmatch(folder)]
+    if numbers == sorted(numbers, key=int):
+        return []
+    early = next(folder for folder, after in pairwise(numbers) if int(folder) > int(after))
+    late = numbers[numbers.index(early) + 1]
+    other = next(folder for folder in by_text if not NUMBER.fullmatch(folder))
+    return [
+        f"Not all class folders are numbers ({normal(other)!r} is not), so all are sorted as text, as torchvision's "
+        f"ImageFolder does: folder {early} has label {by_text.index(early)}, and folder {late} has label "
+        f"{by_text.index(late)}."
+    ]

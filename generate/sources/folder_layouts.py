@@ -1,0 +1,90 @@
+"""Folders that look like class folders but are not: splits, and Tiny ImageNet's validation images.
+
+Read as class folders, they would give every image a wrong label.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from ...errors import SourceError, first_few
+from ...quantities import plural
+from .image_listing import ImageListing
+from .labels import normal, shown
+
+SPLIT = re.compile(
+    r"(train|training|val|valid|validation|test|testing|dev|development|eval|evaluation|holdout)"
+    r"([-_ ]?(set|split|data|images|[0-9]+))*",
+    re.IGNORECASE,
+)
+"""Names of folders that hold a part of a dataset."""
+PREFERRED = ("val", "valid", "validation", "test", "testing")
+TINY = "val_annotations.txt"
+"""The file of labels in Tiny ImageNet's folder ``val``, whose images are all in ``val/images``."""
+
+
+def refuse_other_layouts(listing: ImageListing) -> None:
+    """Raise `SourceError` where the first-level folders are not classes."""
+    path = listing.path
+    filled = sorted({image.partition("/")[0] for image in listing.images if "/" in image})
+    if filled == ["images"] and TINY in listing.files:
+        raise SourceError(f"{path} has the layout of Tiny ImageNet's folder val: {_tiny(listing, 'images/')}")
+    if path.is_dir() and not filled and (path.parent / TINY).is_file():
+        raise SourceError(f"{path} has the images of Tiny ImageNet's folder val: {_tiny(listing, '')}")
+    above, splits = "", _splits([image for image in listing.images if "/" in image])
+    if len(splits) == 1 and len(listing.folders) > 1:
+        splits = []  # a class that is called test, among others without images
+    if not splits and len(filled) == 1:
+        above = f"{filled[0]}/"
+        inside = [image.removeprefix(above) for image in listing.images if image.startswith(above)]
+        splits = _splits(inside)
+        if len(splits) == 1 and not all(image.count("/") >= 2 for image in inside):
+            splits = []  # a class with a folder test
+    if splits:
+        chosen = next((name for word in PREFERRED for name in splits if name.casefold() == word), splits[0])
+        what = "extract it, and give" if path.is_file() else "give"
+        place = f"{path.name.partition('.')[0]}/..." if path.is_file() else str(path)
+        raise SourceError(
+            f"{path} has no class folders: {'its folder' if len(splits) == 1 else 'its folders'} "
+            f"{first_few([above + name for name in splits])} {'is a split' if len(splits) == 1 else 'are splits'} of a "
+            f"dataset. To build from one of them, {what} its folder: folder:{place}/{above}{chosen}. If these folders "
+            "are classes, give the labels with --labels CSV."
+        )
+
+
+def _splits(images: list[str]) -> list[str]:
+    """Return the first folders of images, if all are called as splits are and no image is outside of them."""
+    names = {image.rpartition("/")[0].partition("/")[0] for image in images}
+    return sorted(names) if names and all(map(SPLIT.fullmatch, names)) else []
+
+
+def _tiny(listing: ImageListing, folder: str) -> str:
+    """Return how to make a CSV of labels from Tiny ImageNet's annotations, as the end of a message."""
+    path = listing.path
+    if path.is_file():
+        return (
+            f"its images are in one folder, and {TINY} says their classes. Extract the archive and give the extracted "
+            "folder: the message then says how to give the labels."
+        )
+    annotations = shlex.quote(str((path if folder else path.parent) / TINY))
+    source = shlex.quote(f"folder:{path}?labels=labels.csv")
+    return (
+        f"its images are in one folder, and {TINY} says their classes. Write these as a CSV of labels, and give it:\n"
+        f'  (echo file,label; awk \'{{print "{folder}" $1 "," $2}}\' {annotations}) > labels.csv\n'
+        f"  corruptset build tiny-imagenet-c --source {source}"
+    )
+
+
+def notes_on_one_class(listing: ImageListing) -> Iterator[str]:
+    """Yield a note where there is one class folder, which may be no class."""
+    if len(listing.folders) != 1:
+        return
+    (name,) = listing.folders
+    below = {image.split("/")[1] for image in listing.images if image.count("/") >= 2}
+    text = f"The source has one class folder, {shown(normal(name))}, so every image has the label 0."
+    if len(below) > 1 and all(image.count("/") >= 2 for image in listing.images):
+        yield f"{text} It has {plural(len(below), 'folder')}. If these are the classes, give that folder as the source."
+    else:
+        yield f"{text} If it is not a class, give the labels with --labels CSV."
