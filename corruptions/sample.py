@@ -48,7 +48,7 @@ def _sample_with_fill(image, left, top, nw, ne, sw, se, fill, to, out):  # type:
 
 
 @inner
-def sample(image, xs, ys, weights, border, fill, out):  # type: ignore[no-untyped-def]
+def sample(image, points, count, weights, border, fill, out):  # type: ignore[no-untyped-def]
     """Interpolate an image bilinearly at points (x, y), where pixel centres have whole coordinates.
 
     A sample is ``((upper left + upper right) + lower left) + lower right``, each pixel times its weight. Products and
@@ -59,39 +59,44 @@ def sample(image, xs, ys, weights, border, fill, out):  # type: ignore[no-untype
     ----------
     image : (H, W, C) ndarray
         C is 1 or 3.
-    xs, ys : (n,) ndarray of float64
-        Afterwards they hold the coordinates of the upper left neighbours.
-    weights : (4, n or more) ndarray of float32 or float64
+    points : (3, n) ndarray of float64
+        The coordinates x and y, and room for one more number per point.
+    count : int
+        How many points are sampled.
+    weights : (4, n) ndarray of float32 or float64
         Room for the weights.
     border : int
         What the neighbours outside of the image are, see `border`.
     fill : float
         The value outside if the border is CONSTANT. It has the type of `weights`.
-    out : (n * C,) ndarray
+    out : (count * C or more,) ndarray
     """
     height, width, channels = image.shape
     flat = image.reshape(height * width * channels)
     step, line = np.uint64(channels), np.uint64(width * channels)
-    right, bottom = np.int64(width - 1), np.int64(height - 1)
+    step_x, step_y = np.float64(channels), np.float64(width * channels)
+    right, bottom = np.float64(width - 1), np.float64(height - 1)
+    xs, ys, at = points[0], points[1], points[2]
     nw, ne, sw, se = weights[0], weights[1], weights[2], weights[3]
     # LLVM vectorises this loop. The second one reads from anywhere in the image.
-    for p in range(np.uint64(xs.size)):
+    for p in range(np.uint64(count)):
         x, y = np.floor(xs[p]), np.floor(ys[p])
         u, v = xs[p] - x, ys[p] - y
         nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-        xs[p], ys[p] = x, y
-    for p in range(np.uint64(xs.size)):
-        left, top = np.int64(xs[p]), np.int64(ys[p])
+        outside = (x < 0.0) | (x >= right) | (y < 0.0) | (y >= bottom)
+        at[p] = -1.0 if outside else y * step_y + x * step_x
+    for p in range(np.uint64(count)):
         i, j, k, m = nw[p], ne[p], sw[p], se[p]
         to = p * step
-        if (left < 0) | (left >= right) | (top < 0) | (top >= bottom):
+        if at[p] >= 0.0:
+            a = np.uint64(np.int64(at[p]))
+            b, c, d = a + step, a + line, a + line + step
+        else:
+            left, top = np.int64(np.floor(xs[p])), np.int64(np.floor(ys[p]))
             if border == CONSTANT:
                 _sample_with_fill(image, left, top, i, j, k, m, fill, to, out)
                 continue
             a, b, c, d = _neighbours(left, top, height, width, channels, border)
-        else:
-            a = np.uint64(top) * line + np.uint64(left) * step
-            b, c, d = a + step, a + line, a + line + step
         if channels == 3:
             # All three before the first is written, so that nothing has to be read again
             red = _weighted(flat, a, b, c, d, i, j, k, m)

@@ -63,7 +63,7 @@ def _near(x):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _affine_places(m, top, bottom, across_x, across_y, xs, ys):  # type: ignore[no-untyped-def]
+def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[no-untyped-def]
     """Write the coordinates at which the rows from `top` up to `bottom` are read.
 
     As in OpenCV, they are multiples of 1/1024 pixel, rounded to 1/32.
@@ -73,20 +73,20 @@ def _affine_places(m, top, bottom, across_x, across_y, xs, ys):  # type: ignore[
         start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
         start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
         first = (y - top) * width
-        line_x, line_y = xs[first : first + width], ys[first : first + width]
+        line_x, line_y = places[0, first : first + width], places[1, first : first + width]
         for x in range(np.uint64(width)):
             line_x[x] = np.float64((start_x + across_x[x]) >> 5) * 0.03125
             line_y[x] = np.float64((start_y + across_y[x]) >> 5) * 0.03125
 
 
 @inlined
-def _displaced_places(moves_x, moves_y, top, bottom, border, xs, ys):  # type: ignore[no-untyped-def]
+def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: ignore[no-untyped-def]
     """Write the coordinates of the pixels of the rows from `top` up to `bottom`, each with its own move added."""
     height, width = moves_x.shape
     for y in range(top, bottom):
         first = (y - top) * width
         move_x, move_y = moves_x[y], moves_y[y]
-        line_x, line_y = xs[first : first + width], ys[first : first + width]
+        line_x, line_y = places[0, first : first + width], places[1, first : first + width]
         for x in range(np.uint64(width)):
             at_x, at_y = np.float64(np.int64(x)) + move_x[x], np.float64(y) + move_y[x]
             # MNIST-C's second step is black beyond the outermost centres, without a transition of one pixel.
@@ -108,7 +108,7 @@ def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: 
     band = rows_at_once(height, width)
     units, warped = np.empty((height, width, channels), np.float32), np.empty((height, width, channels), np.float64)
     across_x, across_y = np.empty(width, np.int64), np.empty(width, np.int64)
-    xs, ys = np.empty(band * width, np.float64), np.empty(band * width, np.float64)
+    places = np.empty((3, band * width), np.float64)
     single, double = np.empty((4, band * width), np.float32), np.empty((4, band * width), np.float64)
     sums = np.empty(band * n, np.float64)
     flat_units, flat_warped = units.reshape(-1), warped.reshape(-1)
@@ -124,14 +124,14 @@ def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: 
         for top in range(0, height, band):
             bottom = min(top + band, height)
             size = (bottom - top) * width
-            _affine_places(m, top, bottom, across_x, across_y, xs, ys)
+            _affine_places(m, top, bottom, across_x, across_y, places)
             target = flat_warped[top * n : bottom * n]
-            sample(units, xs[:size], ys[:size], single, reflected, np.float32(0.0), target)
+            sample(units, places, size, single, reflected, np.float32(0.0), target)
         for top in range(0, height, band):
             bottom = min(top + band, height)
             size = (bottom - top) * width
-            _displaced_places(moves_x[i], moves_y[i], top, bottom, displaced, xs, ys)
-            sample(warped, xs[:size], ys[:size], double, displaced, 0.0, sums)
+            _displaced_places(moves_x[i], moves_y[i], top, bottom, displaced, places)
+            sample(warped, places, size, double, displaced, 0.0, sums)
             levels = out[i, top:bottom].reshape(size * channels)
             for p in range(np.uint64(levels.size)):
                 level = min(np.float32(sums[p]), np.float32(1.0)) * np.float32(255.0) + half

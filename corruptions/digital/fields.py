@@ -121,6 +121,15 @@ def _narrow(noise, weights, factor, fields):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _add_samples(work, weights):  # type: ignore[no-untyped-def]
+    """Add a row's samples to the cosine sums of the first row."""
+    for i in range(np.uint64(_STRIP)):
+        value = work[i + np.uint64(2 * _SUMS)]
+        for m in range(_TERMS):
+            work[i + np.uint64(m * _STRIP)] += weights[m] * value
+
+
+@inlined
 def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
     """Add up a row's cosine sums, and replace those of the row before by those of the next row.
 
@@ -156,10 +165,9 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
             work[i] = 0.0
         for y in range(rows):
             line = x[y, left : left + size]
-            for m in range(_TERMS):
-                weight, sums = first[y, m], work[m * _STRIP : m * _STRIP + size]
-                for i in range(size):
-                    sums[i] += weight * line[i]
+            for i in range(size):
+                far[i] = line[i]
+            _add_samples(work, first[y])
         # Reflected samples are symmetric about the edge, and so are the sums.
         for i in range(_SUMS):
             work[_SUMS + i] = work[i]

@@ -19,8 +19,7 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
     """
     count, height, width, channels = images.shape
     band = rows_at_once(height, width)
-    at_x, at_y = np.empty(band * width, np.float64), np.empty(band * width, np.float64)
-    xs, ys = np.empty(band * width, np.float64), np.empty(band * width, np.float64)
+    places = np.empty((3, band * width), np.float64)
     weights = np.empty((4, band * width), np.float64)
     sums = np.empty(band * width * channels, np.float64)
     centre_x, centre_y = 0.5 * (width - 1), 0.5 * (height - 1)
@@ -35,13 +34,11 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
                 r = np.sqrt(dx * dx + dy * dy) * unit
                 factor = ((cubic * r + quadratic) * r + linear) * r + rest
                 p = (y - top) * width + x
-                at_x[p] = min(max(dx * factor + centre_x, 0.0), width - 1.0)
-                at_y[p] = min(max(dy * factor + centre_y, 0.0), height - 1.0)
+                places[0, p] = min(max(dx * factor + centre_x, 0.0), width - 1.0)
+                places[1, p] = min(max(dy * factor + centre_y, 0.0), height - 1.0)
         size = (bottom - top) * width
         for n in range(count):
-            for p in range(np.uint64(size)):
-                xs[p], ys[p] = at_x[p], at_y[p]
-            sample(images[n], xs[:size], ys[:size], weights, EDGE, 0.0, sums)
+            sample(images[n], places, size, weights, EDGE, 0.0, sums)
             target = out[n, top:bottom].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
                 target[p] = np.uint8(np.int32(sums[p] * 257.0 + 0.5) // np.int32(257))

@@ -43,7 +43,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     """Read between four pixels. What lies outside is mixed in like any other pixel."""
     rows, columns, channels = out.shape[1:]
     band = rows_at_once(rows, columns)
-    xs, ys = np.empty(band * columns, np.float64), np.empty(band * columns, np.float64)
+    places = np.empty((3, band * columns), np.float64)
     weights = np.empty((4, band * columns), np.float64)
     sums = np.empty(band * columns * channels, np.float64)
     for n in range(out.shape[0]):
@@ -54,11 +54,11 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
             size = (bottom - top) * columns
             for y in range(top, bottom):
                 first = (y - top) * columns
-                line_x, line_y = xs[first : first + columns], ys[first : first + columns]
+                line_x, line_y = places[0, first : first + columns], places[1, first : first + columns]
                 for x in range(np.uint64(columns)):
                     at = np.float64(np.int64(x))
                     line_x[x], line_y[x] = a * at + b * y + c, d * at + e * y + f
-            sample(images[n], xs[:size], ys[:size], weights, CONSTANT, fill, sums)
+            sample(images[n], places, size, weights, CONSTANT, fill, sums)
             target = out[n, top:bottom].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
                 target[p] = np.uint8(np.int32(np.rint(sums[p])))
