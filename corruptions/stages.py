@@ -5,6 +5,7 @@ A corruption with resolved parameters, its place in a chain, its key, its applic
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ Coupling = Literal["independent", "severity"]
 SCALES = ("none", "side")
 COUPLINGS = ("independent", "severity")
 LEAST_SIDE = 8
+_LARGEST = 2**32
+"""Values in an image. Some kernels compute positions in 32 bits."""
 MOST_STAGES = 16
 """Of a chain: the keys take work that grows with the square of its length, and a walk keeps a batch for each stage."""
 
@@ -252,6 +255,12 @@ def check_images(images: Any) -> Images:
         raise ImageError(
             f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least "
             f"{LEAST_SIDE}x{LEAST_SIDE}."
+        )
+    if math.prod(batch.shape[1:]) >= _LARGEST:
+        raise ImageError(
+            f"The image is {'x'.join(map(str, batch.shape[1:]))} (height x width x channels), which is "
+            f"{math.prod(batch.shape[1:]):,} values; corruptions take fewer than {_LARGEST:,}. "
+            "Corrupt a smaller image, or parts of this one."
         )
     # A read-only or strided array would make numba compile every kernel anew.
     return batch if batch.flags.carray else np.array(batch, order="C")

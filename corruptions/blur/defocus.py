@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
+from ..border import REFLECT, border_index
 from ..kernels import inlined, kernel
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
@@ -15,17 +16,6 @@ GREATEST_RADIUS = 500.0
 """Sums over the disk are kept in 32-bit integers."""
 _TIE = 1e-9
 """Levels: a flat area whose kernel sums to 1 keeps its value whatever the last bit of a sum is."""
-
-
-@inlined
-def _mirror(i, n):  # type: ignore[no-untyped-def]
-    """Return the index within 0..n-1 that `i` is mirrored to.
-
-    The edge itself is not repeated (OpenCV's REFLECT_101).
-    """
-    period = 2 * (n - 1)
-    i = abs(i) % period
-    return i if i < n else period - i
 
 
 @inlined
@@ -75,8 +65,8 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
     for j in range(n):
         out[j] = a1[j] - a0[j]
     for d in range(1, runs.size):
-        a = prefix[_mirror(y - d, height) % depth]
-        b = prefix[_mirror(y + d, height) % depth]
+        a = prefix[border_index(y - d, height, REFLECT) % depth]
+        b = prefix[border_index(y + d, height, REFLECT) % depth]
         o = (pad + runs[d] + 1) * channels
         a1 = a[o : o + n]
         b1 = b[o : o + n]
@@ -99,12 +89,12 @@ def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def
     if y == 0:
         middle[:] = 0
         for d in range(-run, run + 1):
-            row = image[_mirror(d, height)].reshape(-1)
+            row = image[border_index(d, height, REFLECT)].reshape(-1)
             for j in range(np.uint64(middle.size)):
                 middle[j] += np.int32(row[j])
     else:
-        enters = image[_mirror(y + run, height)].reshape(-1)
-        leaves = image[_mirror(y - 1 - run, height)].reshape(-1)
+        enters = image[border_index(y + run, height, REFLECT)].reshape(-1)
+        leaves = image[border_index(y - 1 - run, height, REFLECT)].reshape(-1)
         for j in range(np.uint64(middle.size)):
             middle[j] += np.int32(enters[j]) - np.int32(leaves[j])
     for x in range(pad // channels):
@@ -146,8 +136,8 @@ def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # ty
     depth = prefix.shape[0]
     for t in range(folded.shape[0]):
         distance, half, weight = np.int64(folded[t, 0]), runs[np.int64(folded[t, 1])], folded[t, 2]
-        a = prefix[_mirror(y - distance, height) % depth]
-        b = prefix[_mirror(y + distance, height) % depth]
+        a = prefix[border_index(y - distance, height, REFLECT) % depth]
+        b = prefix[border_index(y + distance, height, REFLECT) % depth]
         o = (pad + half + 1) * channels
         a1 = a[o : o + n]
         b1 = b[o : o + n]
@@ -166,8 +156,8 @@ def _gaussian_rows(ring, y, height, taps, out):  # type: ignore[no-untyped-def]
     for j in range(out.size):
         out[j] = taps[0] * centre[j]
     for d in range(1, taps.size):
-        a = ring[_mirror(y - d, height) % depth]
-        b = ring[_mirror(y + d, height) % depth]
+        a = ring[border_index(y - d, height, REFLECT) % depth]
+        b = ring[border_index(y + d, height, REFLECT) % depth]
         tap = taps[d]
         for j in range(out.size):
             out[j] += tap * np.float64(a[j] + b[j])
@@ -182,7 +172,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     pad = runs.size - 1 + p
     columns = np.empty(width + 2 * pad, np.int64)
     for x in range(columns.size):
-        columns[x] = _mirror(x - pad, width)
+        columns[x] = border_index(x - pad, width, REFLECT)
     # rows y - p - pad .. y + p + pad are in reach of row y, and mirroring finds no others
     prefix = np.empty((min(2 * (pad + p) + 1, height), (columns.size + 1) * channels), np.int32)
     disks = np.empty((2 * p + 1, n), np.int32)
@@ -218,7 +208,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
             else:
                 total[:] = 0.0
             for x in range(p):
-                left, right = _mirror(x - p, width), _mirror(width + x, width)
+                left, right = border_index(x - p, width, REFLECT), border_index(width + x, width, REFLECT)
                 for c in range(channels):
                     across[x * channels + c] = inner[left * channels + c]
                     across[(p + width + x) * channels + c] = inner[right * channels + c]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...references import HENDRYCKS_2019
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
-from ..separable import AXES, gaussian_filter
+from ..gaussian_filter import AXES, gaussian_filter
 
 
 @corruption(

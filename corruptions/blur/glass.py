@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
+from ..gaussian_filter import AXES, gaussian_filter
 from ..kernels import inner, kernel
 from ..levels import ROUNDING, half
 from ..random.philox import fill_words
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
-from ..separable import AXES, gaussian_filter
 
 DELTAS = np.int64(0)
 """The stream of the displacements: word e belongs to displacement e, in scan order."""

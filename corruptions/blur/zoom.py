@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
-from ..lanes import RUN, stretch
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
+from .stretch import RUN, stretch
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
+from ..border import CONSTANT, REFLECT, SYMMETRIC
 from ..kernels import inlined, kernel
-from ..lanes import mix
 from ..levels import ROUNDING, half
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
-from .displacement import displace
+from ..sample import rows_at_once, sample
 from .fields import smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
 _STEPS = 1024.0
 _HALF_STEP = 16
-_AT_ONCE = 512
-"""About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
+_OUTSIDE = -2.0
+"""A coordinate whose neighbours are all outside of the image."""
 
 
 @inlined
@@ -57,126 +57,85 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _fold(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an int32 index once about the centres of the outermost pixels.
-
-    That is dcb|abcd|cba. An index further out stays outside.
-    """
-    once = np.int32(-i) if i < 0 else i
-    return once if once < n else np.int32(np.int32(2) * n - np.int32(2) - once)
-
-
-@kernel
-def _corners(ix, iy, height, width, channels, near, at):  # type: ignore[no-untyped-def]
-    """Turn upper left pixels into where all four begin in a flat image.
-
-    Both are rows of `at`; the first int32, then uint32.
-
-    Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates
-    that were reflected already.
-    """
-    # Slices and 32 bits throughout: so LLVM vectorises. Nearly every band has pixels at an edge, so all are folded.
-    a, b, c, d = at[0], at[1], at[2], at[3]
-    wide, high = np.int32(width), np.int32(height)
-    step = np.uint32(channels)
-    line = np.uint32(np.uint32(wide) * step)
-    right, bottom = np.int32(wide - np.int32(1)), np.int32(high - np.int32(1))
-    touched, far = np.int32(0), np.int32(1)
-    columns, rows = ix, iy
-    while far != 0:
-        far = np.int32(0)
-        for x in range(np.uint64(ix.size)):
-            left, top = columns[x], rows[x]
-            touched |= np.int32((left < 0) | (top < 0) | (left >= right) | (top >= bottom))
-            x0, y0 = _fold(left, wide), _fold(top, high)
-            x1, y1 = _fold(np.int32(left + np.int32(1)), wide), _fold(np.int32(top + np.int32(1)), high)
-            far |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
-            upper, lower = np.uint32(np.uint32(y0) * line), np.uint32(np.uint32(y1) * line)
-            before, behind = np.uint32(np.uint32(x0) * step), np.uint32(np.uint32(x1) * step)
-            a[x] = np.uint32(upper + before)
-            b[x] = np.uint32(upper + behind)
-            c[x] = np.uint32(lower + before)
-            d[x] = np.uint32(lower + behind)
-        if far != 0:
-            # So far out that one reflection does not do: bring the coordinates near first.
-            columns, rows = near[0], near[1]
-            for x in range(ix.size):
-                columns[x] = (ix[x] + width - 1) % (2 * width - 2) - width + 1
-                rows[x] = (iy[x] + height - 1) % (2 * height - 2) - height + 1
-    return touched == 0
-
-
-@inlined
 def _near(x):  # type: ignore[no-untyped-def]
     """Return a coordinate that fits an integer."""
     return min(max(x, -_FAR), _FAR)
 
 
+@inlined
+def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[no-untyped-def]
+    """Write the coordinates at which the rows from `top` up to `bottom` are read.
+
+    As in OpenCV, they are multiples of 1/1024 pixel, rounded to 1/32.
+    """
+    width = across_x.size
+    for y in range(top, bottom):
+        start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
+        start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
+        first = (y - top) * width
+        line_x, line_y = places[0, first : first + width], places[1, first : first + width]
+        for x in range(np.uint64(width)):
+            line_x[x] = np.float64((start_x + across_x[x]) >> 5) * 0.03125
+            line_y[x] = np.float64((start_y + across_y[x]) >> 5) * 0.03125
+
+
+@inlined
+def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: ignore[no-untyped-def]
+    """Write the coordinates of the pixels of the rows from `top` up to `bottom`, each with its own move added."""
+    height, width = moves_x.shape
+    for y in range(top, bottom):
+        first = (y - top) * width
+        move_x, move_y = moves_x[y], moves_y[y]
+        line_x, line_y = places[0, first : first + width], places[1, first : first + width]
+        for x in range(np.uint64(width)):
+            at_x, at_y = np.float64(np.int64(x)) + move_x[x], np.float64(y) + move_y[x]
+            # MNIST-C's second step is black beyond the outermost centres, without a transition of one pixel.
+            beyond = (at_x < 0.0) | (at_x > width - 1) | (at_y < 0.0) | (at_y > height - 1)
+            line_x[x] = _OUTSIDE if border == CONSTANT and beyond else at_x
+            line_y[x] = at_y
+
+
 @kernel
-def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-def]
-    """Sample each image at its affine map of the grid, bilinearly.
+def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
+    """Sample each image at its affine map of the grid, and the result at the grid plus its moves.
 
-    It is reflected about the outermost centres, or black outside.
+    The affine step works in single precision on values from 0 to 1, as published, and the second one in doubles.
 
-    Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2),
-    `warped` float32 (N, H * W * C and more), 0..1.
+    `images` and `out` are uint8 (N, H, W, C), `points` float64 (N, 3, 2), moves float32 (N, H, W).
     """
     count, height, width, channels = images.shape
-    plain = np.empty(height * width * channels + 1, np.float32)
-    across_x = np.empty(width, np.int64)
-    across_y = np.empty(width, np.int64)
-    band = min(max(_AT_ONCE // width, 1), height)
-    sx = np.empty(band * width, np.int64)
-    sy = np.empty(band * width, np.int64)
-    ix = np.empty(band * width, np.int32)
-    iy = np.empty(band * width, np.int32)
-    weights = np.empty((4, band * width), np.float32)
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    near = np.empty((2, band * width), np.int32)
-    at = np.empty((4, band * width), np.uint32)
-    unit = np.float32(1.0)
+    n = width * channels
+    band = rows_at_once(height, width)
+    units, warped = np.empty((height, width, channels), np.float32), np.empty((height, width, channels), np.float64)
+    across_x, across_y = np.empty(width, np.int64), np.empty(width, np.int64)
+    places = np.empty((3, band * width), np.float64)
+    single, double = np.empty((4, band * width), np.float32), np.empty((4, band * width), np.float64)
+    sums = np.empty(band * n, np.float64)
+    flat_units, flat_warped = units.reshape(-1), warped.reshape(-1)
+    reflected, displaced = (CONSTANT, CONSTANT) if black else (REFLECT, SYMMETRIC)
     for i in range(count):
         source = images[i].reshape(-1)
         for p in range(np.uint64(source.size)):
-            plain[p] = over_255(source[p])
-        points = offsets[i]
-        m = _affine_inverse(points, affine, height, width)
+            flat_units[p] = over_255(source[p])
+        m = _affine_inverse(points[i], affine, height, width)
         for x in range(width):
             across_x[x] = np.int64(np.rint(_near(m[0] * x * _STEPS)))
             across_y[x] = np.int64(np.rint(_near(m[3] * x * _STEPS)))
         for top in range(0, height, band):
             bottom = min(top + band, height)
             size = (bottom - top) * width
-            for y in range(top, bottom):
-                start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
-                start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
-                line_x, line_y = (
-                    sx[(y - top) * width : (y - top + 1) * width],
-                    sy[(y - top) * width : (y - top + 1) * width],
-                )
-                for x in range(np.uint64(width)):
-                    line_x[x] = (start_x + across_x[x]) >> 5
-                    line_y[x] = (start_y + across_y[x]) >> 5
-            for p in range(np.uint64(size)):
-                ix[p] = sx[p] >> 5
-                iy[p] = sy[p] >> 5
-                u = np.float32(np.int32(sx[p] & 31)) * np.float32(0.03125)
-                v = np.float32(np.int32(sy[p] & 31)) * np.float32(0.03125)
-                w0[p], w1[p], w2[p], w3[p] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = _corners(ix[:size], iy[:size], height, width, channels, near, at)
-            if black and not inside:
-                for p in range(size):
-                    for k in range(4):
-                        column, row = ix[p] + (k & 1), iy[p] + (k >> 1)
-                        if column < 0 or row < 0 or column >= width or row >= height:
-                            weights[k, p] = 0.0
-            a, b, c, d, target = at[0], at[1], at[2], at[3], warped[i, top * width * channels :]
-            for p in range(np.uint64(size)):
-                q, r, s, t = np.uint64(a[p]), np.uint64(b[p]), np.uint64(c[p]), np.uint64(d[p])
-                if channels == 3:
-                    mix(plain, q, r, s, t, w0[p], w1[p], w2[p], w3[p], target, np.uint64(3) * p)
-                else:
-                    target[p] = ((plain[q] * w0[p] + plain[r] * w1[p]) + plain[s] * w2[p]) + plain[t] * w3[p]
+            _affine_places(m, top, bottom, across_x, across_y, places)
+            target = flat_warped[top * n : bottom * n]
+            sample(units, places, size, single, reflected, np.float32(0.0), target)
+        for top in range(0, height, band):
+            bottom = min(top + band, height)
+            size = (bottom - top) * width
+            _displaced_places(moves_x[i], moves_y[i], top, bottom, displaced, places)
+            sample(warped, places, size, double, displaced, 0.0, sums)
+            levels = out[i, top:bottom].reshape(size * channels)
+            for p in range(np.uint64(levels.size)):
+                level = min(np.float32(sums[p]), np.float32(1.0)) * np.float32(255.0) + half
+                levels[p] = np.uint8(np.int32(level))
 
 
 def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
@@ -242,9 +201,7 @@ def elastic_transform(
     Analysis.
     """
     kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
-    black, out = border == "black", np.empty_like(images)
-    warped = np.empty((len(images), images[0].size + 2), np.float32)
-    _warp(images, points, float(affine), black, warped)
-    moves = (smooth(field, kit, float(alpha)) for field in (field_x, field_y))
-    displace(warped, *moves, black, np.float32(half(rounding)), out)
+    moves_x, moves_y = (smooth(field, kit, float(alpha)) for field in (field_x, field_y))
+    out = np.empty_like(images)
+    _move(images, points, float(affine), moves_x, moves_y, border == "black", np.float32(half(rounding)), out)
     return out

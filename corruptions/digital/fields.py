@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exact_exp, sine_cosine
-from ..kernels import inlined, inner, kernel
-from ..lanes import RUN, SUMS, TERMS, cosines_down, weigh_outwards, weigh_two_outwards
-from ..separable import band_rows, half_gaussian
+from ..border import SYMMETRIC, border_index, pad_row
+from ..correlate import band_rows, correlate
+from ..gaussian_filter import half_gaussian
+from ..kernels import inlined, kernel
 
 _TRUNCATE = 3.0
 _DIRECT = 24
@@ -30,6 +31,11 @@ _HALF_PERIOD = 4.0
 the cut.
 """
 _ROOT_TWO_PI = 2.5066282746310002
+_TERMS = 8
+"""Cosines of the series, an even number, because they are added in pairs."""
+_STRIP = 32
+"""Columns that are filtered together, so that their running sums stay in the first-level cache."""
+_SUMS = _TERMS * _STRIP
 
 
 class Smoother(NamedTuple):
@@ -79,45 +85,12 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
         total += 2.0 * exact_exp(-0.5 * i * i / (sigma * sigma))
     total += 1.0
     peak = _ROOT_TWO_PI / (2.0 * _HALF_PERIOD) / total
-    half = [exact_exp(-0.5 * (m * math.pi / _HALF_PERIOD) ** 2) * (1.0 if m == 0 else 2.0) * peak for m in range(TERMS)]
+    half = [
+        exact_exp(-0.5 * (m * math.pi / _HALF_PERIOD) ** 2) * (1.0 if m == 0 else 2.0) * peak for m in range(_TERMS)
+    ]
     amplitudes = np.array(half)
     steps, down = _series(sigma, radius, amplitudes, height)
     return Smoother(radius, np.zeros(0), steps, down, _series(sigma, radius, amplitudes, width)[1])
-
-
-@inlined
-def reflected(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an index about the outer edges (cba|abcd|dcb)."""
-    once = -1 - i if i < 0 else i
-    once = once if once < n else 2 * n - 1 - once
-    if once >= 0:  # nearly always, and cheaper than a division
-        return once
-    i = i % (2 * n)
-    return i if i < n else 2 * n - 1 - i
-
-
-@inner
-def _narrow_rows(tall, weights, factor, rows, down, both, fields):  # type: ignore[no-untyped-def]
-    """Filter rows weight by weight, the nearest first, and multiply them.
-
-    `tall` has `radius` rows more at either end, and `down` room for two rows with so many values.
-    """
-    width = fields.shape[1]
-    radius = weights.size - 1
-    wide = down.size // 2
-    for y in range(0, rows, 2):
-        for x in range(0, width, SUMS):
-            to = radius + x
-            weigh_two_outwards(tall, (radius + y) * width + x, width, weights, radius, down, to, wide + to)
-        for k in range(min(2, rows - y)):
-            line, target = down[k * wide : (k + 1) * wide], fields[y + k]
-            for x in range(radius):
-                line[x] = line[radius + reflected(x - radius, width)]
-                line[radius + width + x] = line[radius + reflected(width + x, width)]
-            for x in range(0, width, SUMS):
-                weigh_outwards(line, radius + x, 1, weights, radius, both, x, x)
-            for x in range(width):
-                target[x] = np.float32(both[x] * factor)
 
 
 @kernel
@@ -126,17 +99,52 @@ def _narrow(noise, weights, factor, fields):  # type: ignore[no-untyped-def]
     count, height, width = noise.shape
     radius = weights.size - 1
     band = band_rows(height, radius)
-    tall = np.empty((band + 2 * radius + 1) * width + SUMS, np.float64)
-    down = np.empty(2 * (width + 2 * radius + SUMS), np.float64)
-    both = np.empty(width + SUMS, np.float64)
+    tall = np.empty((band + 2 * radius) * width, np.float64)
+    line = np.empty(width + 2 * radius, np.float64)
+    down = line[radius : radius + width]
+    both = np.empty(width, np.float64)
     for i in range(count):
         for top in range(0, height, band):
             rows = min(band, height - top)
-            for k in range(rows + 2 * radius + 1):
-                source, line = noise[i, reflected(top + k - radius, height)], tall[k * width : (k + 1) * width]
+            for k in range(rows + 2 * radius):
+                source = noise[i, border_index(top + k - radius, height, SYMMETRIC)]
+                row = tall[k * width : (k + 1) * width]
                 for x in range(width):
-                    line[x] = source[x]
-            _narrow_rows(tall, weights, factor, rows, down, both, fields[i, top : top + rows])
+                    row[x] = source[x]
+            for y in range(rows):
+                correlate(tall, (radius + y) * width, width, weights, False, down)
+                pad_row(line, radius, 1, SYMMETRIC)
+                correlate(line, radius, 1, weights, False, both)
+                target = fields[i, top + y]
+                for x in range(width):
+                    target[x] = np.float32(both[x] * factor)
+
+
+@inlined
+def _add_samples(work, weights):  # type: ignore[no-untyped-def]
+    """Add a row's samples to the cosine sums of the first row."""
+    for i in range(np.uint64(_STRIP)):
+        value = work[i + np.uint64(2 * _SUMS)]
+        for m in range(_TERMS):
+            work[i + np.uint64(m * _STRIP)] += weights[m] * value
+
+
+@inlined
+def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
+    """Add up a row's cosine sums, and replace those of the row before by those of the next row.
+
+    All is in one flat array at constant distances, so that LLVM sees that nothing overlaps and vectorises the loop.
+    """
+    for i in range(np.uint64(_STRIP)):
+        far, near = work[i + np.uint64(2 * _SUMS)], work[i + np.uint64(2 * _SUMS + _STRIP)]
+        total = 0.0
+        for m in range(0, _TERMS, 2):
+            a, b = work[now + i + np.uint64(m * _STRIP)], work[now + i + np.uint64((m + 1) * _STRIP)]
+            total = a + b if m == 0 else total + (a + b)
+            c, d = other + i + np.uint64(m * _STRIP), other + i + np.uint64((m + 1) * _STRIP)
+            work[c] = steps[m, 0] * a - work[c] + (steps[m, 1] * far - steps[m, 2] * near)
+            work[d] = steps[m + 1, 0] * b - work[d] + (steps[m + 1, 1] * far - steps[m + 1, 2] * near)
+        work[i + np.uint64(2 * _SUMS + 2 * _STRIP)] = total
 
 
 @kernel
@@ -146,24 +154,37 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
     The result, times a factor, goes into `out` (W, H).
     """
     rows, columns = x.shape
-    below, above = np.empty(rows + 1, np.int64), np.empty(rows + 1, np.int64)
-    for y in range(rows + 1):
-        below[y] = reflected(y + radius, rows) * columns
-        above[y] = reflected(y - radius - 1, rows) * columns
-    for left in range(0, columns, RUN):
-        at = min(left, columns - RUN)
-        cosines_down(
-            x.reshape(-1),
-            at,
-            columns,
-            rows,
-            below,
-            above,
-            steps.reshape(-1),
-            first.reshape(-1),
-            factor,
-            out.reshape(-1),
-        )
+    size = min(_STRIP, columns)
+    # The sums of a row and of the row before it, the samples that enter and leave, and the sums of all cosines
+    work = np.zeros(2 * _SUMS + 3 * _STRIP, np.float64)
+    far, near = work[2 * _SUMS : 2 * _SUMS + _STRIP], work[2 * _SUMS + _STRIP : 2 * _SUMS + 2 * _STRIP]
+    total = work[2 * _SUMS + 2 * _STRIP :]
+    for start in range(0, columns, _STRIP):
+        left = min(start, columns - size)
+        for i in range(_SUMS):
+            work[i] = 0.0
+        for y in range(rows):
+            line = x[y, left : left + size]
+            for i in range(size):
+                far[i] = line[i]
+            _add_samples(work, first[y])
+        # Reflected samples are symmetric about the edge, and so are the sums.
+        for i in range(_SUMS):
+            work[_SUMS + i] = work[i]
+        for y in range(rows):
+            far_below = x[border_index(y + 1 + radius, rows, SYMMETRIC), left : left + size]
+            far_above = x[border_index(y - 1 - radius, rows, SYMMETRIC), left : left + size]
+            below = x[border_index(y + radius, rows, SYMMETRIC), left : left + size]
+            above = x[border_index(y - radius, rows, SYMMETRIC), left : left + size]
+            for i in range(size):
+                far[i] = far_below[i] + far_above[i]
+                near[i] = below[i] + above[i]
+            if y % 2 == 0:
+                _next_row(work, np.uint64(0), np.uint64(_SUMS), steps)
+            else:
+                _next_row(work, np.uint64(_SUMS), np.uint64(0), steps)
+            for i in range(size):
+                out[left + i, y] = total[i] * factor
 
 
 def smooth(noise: NDArray[np.float64], kit: Smoother, factor: float) -> NDArray[np.float32]:

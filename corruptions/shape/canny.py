@@ -8,9 +8,11 @@ import numpy as np
 
 from ...errors import ParameterError
 from ...references import MU_2019
+from ..border import CONSTANT, pad_row
+from ..correlate import correlate
+from ..gaussian_filter import half_gaussian
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, corruption
-from ..separable import half_gaussian, weigh
 
 _EPSILON = 2.0**-52
 
@@ -35,23 +37,21 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _smooth(image, weights, framed, down, across):  # type: ignore[no-untyped-def]
-    """Filter in place; outside are zeros, as in the frame of `framed`.
+def _smooth(image, weights, tall, line):  # type: ignore[no-untyped-def]
+    """Filter in place; outside are zeros, as in the first and last rows of the flat `tall`.
 
     On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last
     bit.
     """
     height, width = image.shape
     radius = weights.size - 1
-    wide = width + 2 * radius
     for y in range(height):
         for x in range(width):
-            framed[(y + radius) * wide + radius + x] = image[y, x]
-    weigh(framed, radius * wide, wide, weights, True, down)
-    weigh(down, radius, 1, weights, True, across)
+            tall[(y + radius) * width + x] = image[y, x]
     for y in range(height):
-        for x in range(width):
-            image[y, x] = across[y * wide + x]
+        correlate(tall, (y + radius) * width, width, weights, True, line[radius : radius + width])
+        pad_row(line, radius, 1, CONSTANT)
+        correlate(line, radius, 1, weights, True, image[y])
 
 
 @inlined
@@ -92,13 +92,11 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     radius = weights.size - 1
-    wide = width + 2 * radius
-    framed = np.zeros((height + 2 * radius) * wide, np.float64)
-    down_sums = np.empty(height * wide, np.float64)
-    sums = np.empty(height * wide - 2 * radius, np.float64)
+    tall = np.zeros((height + 2 * radius) * width, np.float64)
+    line = np.empty(width + 2 * radius, np.float64)
     smooth = np.empty((height, width), np.float64)
     inside = np.ones((height, width), np.float64)
-    _smooth(inside, weights, framed, down_sums, sums)
+    _smooth(inside, weights, tall, line)
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
@@ -107,7 +105,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     queue = np.empty(height * width, np.int64)
     for n in range(count):
         _luma(images[n], smooth)
-        _smooth(smooth, weights, framed, down_sums, sums)
+        _smooth(smooth, weights, tall, line)
         # pixels outside do not count
         for y in range(height):
             for x in range(width):

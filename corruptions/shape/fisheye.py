@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...references import HENDRYCKS_2018
+from ..border import EDGE
 from ..kernels import kernel
 from ..registry import Images, Keys, Parameter, corruption
-from .warp import weighted_sums
-
-_AT_ONCE = 512
-"""About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
+from ..sample import rows_at_once, sample
 
 
 @kernel
@@ -20,18 +18,10 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
     Beyond the edge lies the edge's own pixel.
     """
     count, height, width, channels = images.shape
-    line = width * channels
-    band = min(max(_AT_ONCE // width, 1), height)
-    at = np.empty(band * width, np.uint64)
-    nw = np.empty(band * width, np.float64)
-    ne = np.empty(band * width, np.float64)
-    sw = np.empty(band * width, np.float64)
-    se = np.empty(band * width, np.float64)
-    sums = np.empty(band * line + 1, np.float64)
-    plain = np.empty(images.size + 1, np.uint8)  # room for `weighted_sums`
-    source = images.reshape(-1)
-    for p in range(np.uint64(source.size)):
-        plain[p] = source[p]
+    band = rows_at_once(height, width)
+    places = np.empty((3, band * width), np.float64)
+    weights = np.empty((4, band * width), np.float64)
+    sums = np.empty(band * width * channels, np.float64)
     centre_x, centre_y = 0.5 * (width - 1), 0.5 * (height - 1)
     unit = 2.0 / min(height, width)
     rest = 1.0 - cubic - quadratic - linear
@@ -43,16 +33,12 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
                 dx = x - centre_x
                 r = np.sqrt(dx * dx + dy * dy) * unit
                 factor = ((cubic * r + quadratic) * r + linear) * r + rest
-                sx = min(max(dx * factor + centre_x, 0.0), width - 1.0)
-                sy = min(max(dy * factor + centre_y, 0.0), height - 1.0)
-                left, upper = min(np.int64(sx), width - 2), min(np.int64(sy), height - 2)
-                u, v = sx - left, sy - upper
                 p = (y - top) * width + x
-                at[p] = np.uint64(upper * line + left * channels)
-                nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
+                places[0, p] = min(max(dx * factor + centre_x, 0.0), width - 1.0)
+                places[1, p] = min(max(dy * factor + centre_y, 0.0), height - 1.0)
         size = (bottom - top) * width
         for n in range(count):
-            weighted_sums(plain[n * height * line :], at, np.uint64(line), nw, ne, sw, se, channels, size, sums)
+            sample(images[n], places, size, weights, EDGE, 0.0, sums)
             target = out[n, top:bottom].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
                 target[p] = np.uint8(np.int32(sums[p] * 257.0 + 0.5) // np.int32(257))

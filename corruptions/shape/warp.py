@@ -12,36 +12,17 @@ from decimal import ROUND_CEILING, Context, localcontext
 import numpy as np
 
 from ..arithmetic import decimal_sine_cosine
+from ..border import CONSTANT
 from ..kernels import inlined, kernel
-from ..lanes import mix
 from ..registry import Floats, Images, Wholes
+from ..sample import rows_at_once, sample
 
 _AT_LEAST = 3  # pixels mixed at once on the way back: what it takes to shrink by up to a half; a canvas has more
 RESIZES = ("area", "bilinear", "nearest")
 INTERPOLATIONS = ("bilinear", "nearest")
-_AT_ONCE = 512
-"""About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 _1 = np.uint64(1)
 _2 = np.uint64(2)
 _3 = np.uint64(3)
-
-
-@inlined
-def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels.
-
-    They are those at `at`, the next ones, and both a line below. Of three channels, `framed` and `out` have room for
-    one value more.
-    """
-    if channels == 3:
-        for p in range(np.uint64(count)):
-            a, b = at[p], at[p] + line
-            mix(framed, a, a + _3, b, b + _3, nw[p], ne[p], sw[p], se[p], out, _3 * p)
-    else:
-        for p in range(np.uint64(count)):
-            a = at[p]
-            b = a + line
-            out[p] = ((framed[a] * nw[p] + framed[a + _1] * ne[p]) + framed[b] * sw[p]) + framed[b + _1] * se[p]
 
 
 @inlined
@@ -59,45 +40,26 @@ def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
 
 @kernel
 def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
-    """Read between four pixels. What lies outside is mixed in like any other pixel.
-
-    An image gets a frame of it, two wide.
-    """
-    height, width, channels = images.shape[1:]
-    rows, columns = out.shape[1:3]
-    line = (width + 4) * channels
-    framed = np.full((height + 4) * line + 1, fill, np.uint8)
-    band = min(max(_AT_ONCE // columns, 1), rows)
-    across = np.empty(band * columns, np.float64)
-    down = np.empty(band * columns, np.float64)
-    for p in range(band * columns):
-        across[p], down[p] = p % columns, p // columns
-    at = np.empty(band * columns, np.uint64)
-    nw = np.empty(band * columns, np.float64)
-    ne = np.empty(band * columns, np.float64)
-    sw = np.empty(band * columns, np.float64)
-    se = np.empty(band * columns, np.float64)
-    sums = np.empty(band * columns * channels + 1, np.float64)
-    right, below = np.float64(width), np.float64(height)
+    """Read between four pixels. What lies outside is mixed in like any other pixel."""
+    rows, columns, channels = out.shape[1:]
+    band = rows_at_once(rows, columns)
+    places = np.empty((3, band * columns), np.float64)
+    weights = np.empty((4, band * columns), np.float64)
+    sums = np.empty(band * columns * channels, np.float64)
     for n in range(out.shape[0]):
-        start = _put_in_frame(images[n], framed, line)
         a, b, c = maps[n, 0], maps[n, 1], maps[n, 2]
         d, e, f = maps[n, 3], maps[n, 4], maps[n, 5]
         for top in range(0, rows, band):
-            size = (min(top + band, rows) - top) * columns
-            first = np.float64(top)
-            for p in range(np.uint64(size)):
-                x, y = across[p], first + down[p]
-                sx = a * x + b * y + c
-                sy = d * x + e * y + f
-                fx, fy = np.floor(sx), np.floor(sy)
-                u, v = sx - fx, sy - fy
-                left = np.int64(np.int32(min(max(fx, -2.0), right)))
-                upper = np.int64(np.int32(min(max(fy, -2.0), below)))
-                at[p] = np.uint64(start + upper * line + left * channels)
-                nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            weighted_sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, size, sums)
-            target = out[n, top : top + size // columns].reshape(size * channels)
+            bottom = min(top + band, rows)
+            size = (bottom - top) * columns
+            for y in range(top, bottom):
+                first = (y - top) * columns
+                line_x, line_y = places[0, first : first + columns], places[1, first : first + columns]
+                for x in range(np.uint64(columns)):
+                    at = np.float64(np.int64(x))
+                    line_x[x], line_y[x] = a * at + b * y + c, d * at + e * y + f
+            sample(images[n], places, size, weights, CONSTANT, fill, sums)
+            target = out[n, top:bottom].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
                 target[p] = np.uint8(np.int32(np.rint(sums[p])))
 
@@ -179,7 +141,7 @@ def warp(
         maps[:, 3 * row + 2] = (cx, cy)[row] - matrices[:, row, 0] * x - matrices[:, row, 1] * y
         if shifts is not None:
             maps[:, 3 * row + 2] += shifts[:, row]
-    _mix(images, out, maps, np.uint8(fill))
+    _mix(images, out, maps, float(fill))
     return out
 
 

@@ -6,11 +6,13 @@ import numpy as np
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
+from ..border import EDGE, border_index, pad_row
+from ..correlate import band_rows, correlate
+from ..gaussian_filter import half_gaussian
 from ..kernels import inlined, kernel
 from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
 from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corruption
-from ..separable import band_rows, block_rows, half_gaussian, weigh
 from .water import deepen
 
 NORMALS_STREAM = 0
@@ -37,47 +39,40 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
     """
     count, height, width = layers.shape
     radius = weights.size - 1
-    wide = width + 2 * radius
     band = band_rows(height, radius)
-    tall = np.empty((band + 2 * radius) * wide, np.float64)
-    block = block_rows(wide)
-    down = np.empty(block * wide, np.float64)
-    both = np.empty(block * wide, np.float64)
+    tall = np.empty((band + 2 * radius) * width, np.float64)
+    line = np.empty(width + 2 * radius, np.float64)
+    down = line[radius : radius + width]
+    smooth = np.empty(width, np.float64)
     faintest = np.float32(threshold)
     for i in range(count):
         for top in range(0, height, band):
             rows = min(band, height - top)
             for k in range(rows + 2 * radius):
-                source, line = layers[i, min(max(top + k - radius, 0), height - 1)], tall[k * wide : (k + 1) * wide]
-                middle = line[radius : radius + width]
+                source = layers[i, border_index(top + k - radius, height, EDGE)]
+                row = tall[k * width : (k + 1) * width]
                 for x in range(width):
-                    middle[x] = source[x]
-                for x in range(radius):
-                    line[x] = source[0]
-                    line[radius + width + x] = source[width - 1]
-            for first in range(0, rows, block):
-                last = min(first + block, rows)
-                size = (last - first) * wide
-                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
+                    row[x] = source[x]
+            for y in range(rows):
+                correlate(tall, (radius + y) * width, width, weights, True, down)
                 if kind == _SPLASH:
                     # The published filter keeps its result between the two directions in single precision.
-                    for p in range(size):
-                        down[p] = np.float64(np.float32(down[p]))
-                weigh(down, radius, 1, weights, True, both[: size - 2 * radius])
-                for y in range(first, last):
-                    smooth = both[(y - first) * wide : (y - first) * wide + width]
-                    liquid, strength = liquids[i, top + y], strengths[i, top + y]
                     for x in range(width):
-                        value = smooth[x]
-                        if kind == _SPLASH:
-                            strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
-                        elif kind == _MUDDY:
-                            liquid[x] = np.uint8(value > threshold)
-                        else:
-                            # The published cast keeps the low eight bits of what exceeds 255.
-                            liquid[x] = (
-                                np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
-                            )
+                        down[x] = np.float64(np.float32(down[x]))
+                pad_row(line, radius, 1, EDGE)
+                correlate(line, radius, 1, weights, True, smooth)
+                liquid, strength = liquids[i, top + y], strengths[i, top + y]
+                for x in range(width):
+                    value = smooth[x]
+                    if kind == _SPLASH:
+                        strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
+                    elif kind == _MUDDY:
+                        liquid[x] = np.uint8(value > threshold)
+                    else:
+                        # The published cast keeps the low eight bits of what exceeds 255.
+                        liquid[x] = (
+                            np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
+                        )
 
 
 @inlined

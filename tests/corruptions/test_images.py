@@ -124,3 +124,11 @@ def test_what_was_given_is_named():
         ):
             with pytest.raises(ImageError, match=f"(?s){says}"):
                 call(image)
+
+
+def test_an_image_whose_values_do_not_fit_32_bits_is_refused_before_it_is_copied():
+    for shape in ((2**16, 2**16), (40_000, 40_000, 3), (2, 40_000, 40_000, 3)):
+        image = np.broadcast_to(np.uint8(7), shape)
+        for name in ("elastic_transform", "rotate"):
+            with pytest.raises(ImageError, match=r"fewer than 4,294,967,296\. Corrupt a smaller image"):
+                corruptset.corrupt(image, name, severity=1)

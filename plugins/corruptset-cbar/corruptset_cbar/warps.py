@@ -7,10 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from corruptset.corruptions.border import SYMMETRIC, border_index
+from corruptset.corruptions.correlate import correlate
+from corruptset.corruptions.gaussian_filter import half_gaussian
 from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.registry import Shape
-from corruptset.corruptions.separable import half_gaussian, weigh
 
 from .declare import array, cbar, fixed, number, side, uniform, whole
 from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine, single_sine_cosine
@@ -181,12 +183,6 @@ def _light(time, size, out):  # type: ignore[no-untyped-def]
             line[x] = min(c * c, 1.0)
 
 
-@inlined
-def _inside(i, size):  # type: ignore[no-untyped-def]
-    """Return a place, reflected about the edges where it is beyond them."""
-    return min(max(i, -1 - i), 2 * size - 1 - i)
-
-
 @cbar(
     "CausticRefraction",
     {
@@ -224,9 +220,11 @@ def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[
         _light(times[n], sizes[n], pool)
         for y in range(rough.shape[0]):
             for x in range(wide):
-                rough[y, x] = pool[_inside(y - margin, height), _inside(x - margin, width)]
-        weigh(rough.reshape(-1), margin * wide, wide, _SOFTENING, False, smooth)
-        weigh(smooth, margin, 1, _SOFTENING, False, within)
+                rough[y, x] = pool[
+                    border_index(y - margin, height, SYMMETRIC), border_index(x - margin, width, SYMMETRIC)
+                ]
+        correlate(rough.reshape(-1), margin * wide, wide, _SOFTENING, False, smooth)
+        correlate(smooth, margin, 1, _SOFTENING, False, within)
         for y in range(height):
             field[y + 1, 0] = field[y + 1, width + 1] = 0.0
         for y in range(height):
