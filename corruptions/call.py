@@ -29,6 +29,7 @@ from .stages import (
     absent,
     apply_stage,
     chain_keys,
+    check_revision,
     parse_chain,
     resolve_number,
     resolve_stage,
@@ -256,6 +257,7 @@ def _stage(
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
     """Return the stage of a list's item, or none at severity or level 0."""
     if isinstance(item, Stage):
+        check_revision(get_corruption(item.corruption), item.revision)
         return (item,)
     if isinstance(item, str) and "+" not in item and item != "clean":
         return parse_chain(item, table)
@@ -266,6 +268,8 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         and isinstance(name := item.get("corruption"), str)
         and isinstance(parameters := item.get("parameters") or {}, Mapping)
     ):
+        if (revision := item.get("revision")) is not None:
+            check_revision(get_corruption(name), revision)
         severity = item.get("severity")
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
         if severity is not None and parameters and parameters == table.row(name, severity).parameters:

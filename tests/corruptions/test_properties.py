@@ -219,5 +219,9 @@ def a_stage_is_applied_step_by_step(name):
             more = {} if level is None else {"level": level}
             steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
         np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
+        if declared.gradual:  # no step is left
+            same = apply_stage(now, stage, key, ids, side=32, done=stage.level, resources=resources)
+            assert not np.shares_memory(same, now)
+            assert not declared.gradual.accumulates or np.array_equal(same, now)
         assert declared.deterministic or len(set(steps)) == len(steps)
     np.testing.assert_array_equal(images, before)
