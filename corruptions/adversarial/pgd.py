@@ -146,7 +146,7 @@ def iterates(
     draws=(
         Draw(
             "start",
-            "(H, W, C) offsets in grey levels from the clean image to where the steps begin",
+            "(H, W, C) offsets in grey levels from the clean image to where the steps begin; 0 without random_start",
             _draw_start,
             lambda shape, _: shape,
             np.float32,
@@ -155,7 +155,6 @@ def iterates(
         ),
     ),
     resources={"surrogate": None, "labels": None},
-    deterministic=True,
 )
 def pgd(
     images: Images,

@@ -14,6 +14,7 @@ from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ModelError, ParameterError
+from corruptset.generate.page.known import known_corruption
 from pictures import numbers, painted
 
 
@@ -106,6 +107,19 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
         want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
         assert np.mean(out[i] != want) < 0.001  # float32 may fall on the other side of a half
     assert len({one.tobytes() for one in out}) == 3
+
+
+def test_pgd_says_that_it_can_draw_its_start():
+    """Only what is asked for draws: keys and seeds leave a set without a random start as it is."""
+    shown, known = corruptset.show("pgd"), known_corruption("pgd")
+    assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
+    assert known.drawn.startswith("start ((H, W, C) offsets")
+    images, table = batch(), shipped("cifar")
+    plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
+    assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
+    assert drawn.parameters == {**plain.parameters, "random_start": True}
+    keyed = [corruptset.corrupt(images, "pgd-3", key=numbers(3), seed=seed, **given(images)) for seed in (0, 1)]
+    assert len({one.tobytes() for one in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
 
 
 def test_model_gradient_moves_every_value_a_grey_level_at_a_time():
