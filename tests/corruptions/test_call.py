@@ -89,9 +89,9 @@ def test_a_stage_of_another_revision_is_refused_in_every_form():
         stage = replace(now, revision=other)
         written = {"corruption": "frost", "revision": other, "severity": 2}
         for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
-            for call_it in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
-                with pytest.raises(ParameterError, match=f"frost has revision 2 in .* asks for revision {other}, whose"):
-                    call_it(asked)
+            for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
+                with pytest.raises(ParameterError, match=f"frost has revision 2 .* asks for revision {other},"):
+                    make(asked)
 
 
 # --- what is remembered ---------------------------------------------------------------------------------------------
