@@ -36,7 +36,7 @@ from .stages import (
 )
 
 if TYPE_CHECKING:
-    from .models.surrogate import Surrogate
+    from .models.protocol import Model
 
 Image = TypeVar("Image")
 """An array, a PIL image or a tensor: what comes in is what comes out."""
@@ -54,7 +54,7 @@ def corrupt(
     coupling: Coupling = "independent",
     seed: int = 0,
     key: str | Sequence[str] | None = None,
-    surrogate: str | Path | Surrogate | None = None,
+    surrogate: str | Path | Model | None = None,
     label: int | None = None,
     labels: Sequence[int] | Wholes | None = None,
     **parameters: Any,
@@ -93,9 +93,10 @@ def corrupt(
         pixels are its key (``blake3:`` and the hash, as in a data set's records). So different images get different
         noise, in a loop as in a batch, and the same image always gets the same: give equal images different keys where
         they are to differ.
-    surrogate : str, path or Surrogate, optional
-        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, or what
-        `load_surrogate` returns, which saves loading it at each call.
+    surrogate : str, path or model, optional
+        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, what
+        `load_surrogate` returns, which saves loading it at each call, or an object with the methods ``logits`` and
+        ``gradient`` (docs/models.md).
     label : int, optional
         The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels`
         of a batch.
@@ -317,7 +318,7 @@ def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[
             f"{' and '.join(given)} can be given only with a corruption that follows a model: {', '.join(needing)}."
         )
     if surrogate is not None:
-        from .models.surrogate import given_surrogate
+        from .models.surrogate import given_model
 
-        given["surrogate"] = given_surrogate(surrogate)
+        given["surrogate"] = given_model(surrogate)
     return given

@@ -320,8 +320,8 @@ def apply_stage(
     if missing := [name for name, default in declared.resources.items() if default is None and name not in extra]:
         raise ParameterError(
             f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
-            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or what "
-            "load_surrogate() returns) and label= (or labels=, one for each image); a build takes --surrogate "
+            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or a "
+            "model) and label= (or labels=, one for each image); a build takes --surrogate "
             "FILE.toml, and has the labels of its source."
         )
     if not len(images):

@@ -109,6 +109,30 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
     assert len({one.tobytes() for one in out}) == 3
 
 
+def test_any_object_with_logits_and_a_gradient_is_a_model():
+    """Its arrays may be read-only or of another type of floats; a gradient of another shape is refused."""
+
+    class Other(Linear):
+        def gradient(self, images, labels):
+            gradient = super().gradient(images, labels).astype(np.float64)
+            gradient.setflags(write=False)
+            return gradient
+
+    class Flat(Linear):
+        def gradient(self, images, labels):
+            return super().gradient(images, labels).mean(axis=3)
+
+    images = batch()
+    for name in ("pgd-3", "model_gradient-02"):
+        want = corruptset.corrupt(images, name, **given(images))
+        other = corruptset.corrupt(images, name, **given(images, surrogate=Other(12, 9, 3)))
+        np.testing.assert_array_equal(other, want)
+        with pytest.raises(
+            ModelError, match=r"has the shape \(3, 12, 9\); expected that of the images, \(3, 12, 9, 3\)"
+        ):
+            corruptset.corrupt(images, name, **given(images, surrogate=Flat(12, 9, 3)))
+
+
 def test_pgd_says_that_it_can_draw_its_start():
     """Only what is asked for draws: keys and seeds leave a set without a random start as it is."""
     shown, known = corruptset.show("pgd"), known_corruption("pgd")
