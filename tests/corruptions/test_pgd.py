@@ -6,12 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from doc_pages import ROOT, blocks
 from surrogates import NORMAL, Linear, digits, labels_of, linear, seeded, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
 from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.keys import Keys, sample_keys
+from corruptset.corruptions.models.protocol import Model
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ModelError, ParameterError
 from corruptset.generate.page.known import known_corruption
@@ -131,6 +133,20 @@ def test_any_object_with_logits_and_a_gradient_is_a_model():
             ModelError, match=r"has the shape \(3, 12, 9\); expected that of the images, \(3, 12, 9, 3\)"
         ):
             corruptset.corrupt(images, name, **given(images, surrogate=Flat(12, 9, 3)))
+
+
+def test_the_model_on_the_page_follows_the_protocol():
+    """docs/models.md: its logits and its gradient are those of the stand-in with the same weights."""
+    image, known = painted(12, 9), linear(12, 9, 3)
+    (code,) = (text for kind, text in blocks(ROOT / "docs/models.md") if text.startswith("import numpy"))
+    names = {"corruptset": corruptset, "image": image}
+    exec(code, names)
+    assert 0 < np.abs(names["perturbed"].astype(int) - image).max() <= 4
+    own, images, labels = names["Linear"](known.weights), batch(), np.array([0, 3, 9])
+    assert own.logits(images).argmax(axis=1).tolist() == known.logits(images).argmax(axis=1).tolist()
+    pixels = images.astype(np.float32)
+    np.testing.assert_allclose(own.gradient(pixels, labels), known.gradient(pixels, labels), rtol=1e-4, atol=1e-9)
+    assert isinstance(own, Model)
 
 
 def test_pgd_says_that_it_can_draw_its_start():
