@@ -73,8 +73,9 @@ class _StandIn:
     def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
         return np.zeros((len(images), 2), np.float32)
 
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-        return (labels[:, None, None, None] * 10 + 100 - images).astype(np.float32)
+    def gradient(self, images: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+        gradient: NDArray[np.float32] = (labels[:, None, None, None] * 10 + 100 - images).astype(np.float32)
+        return gradient
 
 
 def check_corruption(
