@@ -1,8 +1,8 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same
-as callables for data pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one
+`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` (the same as a
+callable for data loaders), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one
 picture under every set), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets),
 `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source), `page`
 (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and `fetch` (releases on the
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .corruptions.models.surrogate import load_surrogate as load_surrogate
     from .corruptions.plugins import load_plugin as load_plugin
     from .corruptions.transforms import Corrupt as Corrupt
-    from .corruptions.transforms import RandomCorrupt as RandomCorrupt
     from .generate.build import build as build
     from .generate.catalogue import names as names
     from .generate.catalogue import recipes as recipes
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corrupt": "corruptions.transforms",
-    "RandomCorrupt": "corruptions.transforms",
     "abandon": "generate.commit.abandon",
     "check_corruption": "generate.contract",
     "corrupt": "corruptions.call",

@@ -83,61 +83,67 @@ class Calibration:
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 
 
-class CalibrationFile(Mapping[str, Rows]):
-    """The rows of a table file by corruption.
+class ShippedTable(Mapping[str, Rows]):
+    """The rows of a shipped calibration, by corruption. They are not checked here, because a test checks them.
 
-    The rows of a corruption are checked when they are first used. So a mistake in them does not affect other
-    corruptions, and only corruptions that are used are imported. Plugins can add rows to the calibration `beside`.
+    The rows of a corruption are read when they are asked for, so that no other module is imported. Plugins may bring
+    rows for the same calibration in files of their own.
     """
 
-    def __init__(self, text: str, where: str, beside: str | None = None) -> None:
-        self._where, self._beside = where, beside
-        self.entries = parse_toml(text, where)
-        self.name, self.side = self.entries.pop("name", None), self.entries.pop("side", None)
-        self.sources = self.entries.pop("sources", {})
-        self._checked: dict[str, Rows] = {}
+    def __init__(self, calibration: str) -> None:
+        self._calibration = calibration
+        self._entries = parse_toml(_shipped_text(calibration), f"The shipped table {calibration}.toml")
+        self._entries.pop("name")
+        self.side, self._sources = self._entries.pop("side"), self._entries.pop("sources")
+        self._rows: dict[str, Rows] = {}
 
     def __getitem__(self, corruption: str) -> Rows:
-        if corruption not in self._checked:
-            if corruption not in self.entries:
-                return _plugin_table(corruption, self._beside)[corruption]
-            rows, problems = self.read(corruption)
-            if problems:
-                raise RecipeError(mistakes(self._where, problems))
-            self._checked[corruption] = rows
-        return self._checked[corruption]
+        if corruption not in self._entries:
+            return _plugin_table(corruption, self._calibration)[corruption]
+        if corruption not in self._rows:
+            entries = self._entries[corruption]
+            self._rows[corruption] = {entry["severity"]: _row(corruption, entry, self._sources) for entry in entries}
+        return self._rows[corruption]
 
     def __contains__(self, corruption: object) -> bool:
-        return corruption in self.entries or corruption in _plugin_table(corruption, self._beside)
+        return corruption in self._entries or corruption in _plugin_table(corruption, self._calibration)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.entries
-        yield from (name for name in corruption_names() if name not in self.entries and name in self)
+        yield from self._entries
+        yield from (name for name in corruption_names() if name not in self._entries and name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def read(self, corruption: str) -> tuple[Rows, list[str]]:
-        """Return the rows of a corruption, and a list of all mistakes in them."""
-        entries, rows, problems = self.entries[corruption], dict[int, Row](), list[str]()
-        if not is_corruption(corruption):
-            return rows, [f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}"]
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            return rows, [f"[[{corruption}]]: expected rows, each a table [[{corruption}]]"]
-        for number, entry in enumerate(entries, 1):
-            severity = entry.get("severity")
-            row, wrong = _read_row(corruption, entry, self.sources)
-            if type(severity) is not int or severity not in SEVERITIES:
-                wrong = [f"severity is {severity!r}; expected 1, 2, 3, 4 or 5"]
-            elif severity in rows:
-                wrong.append(f"severity {severity} is given twice")
-            rows[severity] = row
-            problems += [f"[[{corruption}]] row {number}: {problem}" for problem in wrong]
-        return rows, problems
+
+def _row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) -> Row:
+    """Return an entry of a shipped table as a row."""
+    declared = get_corruption(corruption)
+    values = {p.name: p.kind(entry[p.name]) for p in declared.parameters if p.name in entry}
+    return Row(declared.without_defaults(values), sources[entry["source"]])
 
 
-def _read_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Row, list[str]]:
-    """Return an entry of a table as a row, and a list of all mistakes in it."""
+def _checked_rows(corruption: str, entries: Any, sources: Mapping[str, str]) -> tuple[Rows, list[str]]:
+    """Return the rows of a corruption in a user's table that can be read, and every problem with them."""
+    rows, problems = dict[int, Row](), list[str]()
+    if not is_corruption(corruption):
+        return rows, [f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}"]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return rows, [f"[[{corruption}]]: expected rows, each a table [[{corruption}]]"]
+    for number, entry in enumerate(entries, 1):
+        severity = entry.get("severity")
+        row, wrong = _checked_row(corruption, entry, sources)
+        if type(severity) is not int or severity not in SEVERITIES:
+            wrong = [f"severity is {severity!r}; expected 1, 2, 3, 4 or 5"]
+        elif severity in rows:
+            wrong.append(f"severity {severity} is given twice")
+        rows[severity] = row
+        problems += [f"[[{corruption}]] row {number}: {problem}" for problem in wrong]
+    return rows, problems
+
+
+def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Row, list[str]]:
+    """Return an entry of a user's table as a row, and every problem with it."""
     declared = get_corruption(corruption)
     known = {p.name: p for p in declared.parameters}
     source, problems, values = entry.get("source"), list[str](), {}
@@ -170,7 +176,7 @@ def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows
 def _table_of(declared: Corruption, calibration: str) -> Mapping[str, Rows]:
     file = getattr(sys.modules[declared.module], "__file__", None)  # a notebook has none
     path = Path(file or "").parent / declared.tables / f"{calibration}.toml"
-    return CalibrationFile(read_text(path), str(path)) if file and path.is_file() else {}
+    return parse_table(read_text(path), str(path)).rows if file and path.is_file() else {}
 
 
 def parse_table(text: str, where: str) -> Calibration:
@@ -183,19 +189,23 @@ def parse_table(text: str, where: str) -> Calibration:
     RecipeError
         The table has mistakes. The message lists all of them.
     """
-    table = CalibrationFile(text, where)
-    name, side, problems = table.name, table.side, list[str]()
+    entries, problems, rows = parse_toml(text, where), list[str](), dict[str, Rows]()
+    name, side, sources = (
+        entries.pop(key, default) for key, default in (("name", None), ("side", None), ("sources", {}))
+    )
     if not isinstance(name, str) or not name:
         problems.append(f"name is {name!r}; expected the calibration's name")
     if type(side) is not int or not 8 <= side <= 65536:
         problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
-    if not isinstance(table.sources, dict) or not all(isinstance(text, str) for text in table.sources.values()):
+    if not isinstance(sources, dict) or not all(isinstance(text, str) for text in sources.values()):
         problems.append("[sources] should map short names to citations")
-        table.sources = {}
-    problems += [problem for corruption in table.entries for problem in table.read(corruption)[1]]
+        sources = {}
+    for corruption, given in entries.items():
+        rows[corruption], wrong = _checked_rows(corruption, given, sources)
+        problems += wrong
     if problems:
         raise RecipeError(mistakes(where, problems))
-    return Calibration(name, side, table)
+    return Calibration(name, side, rows)
 
 
 def calibration_names() -> list[str]:
@@ -207,7 +217,7 @@ def calibration_names() -> list[str]:
 def shipped(name: str) -> Calibration:
     """Return a calibration of this package or of an installed add-on."""
     if name in SHIPPED:
-        table = CalibrationFile(_shipped_text(name), f"The shipped table {name}.toml", beside=name)
+        table = ShippedTable(name)
         return Calibration(name, table.side, table)
     known = calibration_names()
     if name not in known:
@@ -270,11 +280,8 @@ def check_ladder(name: object) -> str:
 
 @functools.cache
 def ladder(name: str) -> Mapping[str, Row]:
-    """Return the parameters of all gradual degradations in a shipped ladder."""
-    where = f"The shipped table ladder_{name}.toml"
-    table = parse_toml(_shipped_text(f"ladder_{check_ladder(name)}"), where)
+    """Return the parameters of every gradual degradation, from a shipped ladder."""
+    file = f"ladder_{check_ladder(name)}"
+    table = parse_toml(_shipped_text(file), f"The shipped table {file}.toml")
     sources = table.pop("sources")
-    read = {corruption: _read_row(corruption, entry, sources) for corruption, entry in table.items()}
-    if problems := [f"[{corruption}]: {problem}" for corruption, (_, wrong) in read.items() for problem in wrong]:
-        raise RecipeError(mistakes(where, problems))
-    return {corruption: row for corruption, (row, _) in read.items()}
+    return {corruption: _row(corruption, entry, sources) for corruption, entry in table.items()}

@@ -29,13 +29,14 @@ from .stages import (
     absent,
     apply_stage,
     chain_keys,
+    check_revision,
     parse_chain,
     resolve_number,
     resolve_stage,
 )
 
 if TYPE_CHECKING:
-    from .models.surrogate import Surrogate
+    from .models.protocol import Model
 
 Image = TypeVar("Image")
 """An array, a PIL image or a tensor: what comes in is what comes out."""
@@ -53,7 +54,7 @@ def corrupt(
     coupling: Coupling = "independent",
     seed: int = 0,
     key: str | Sequence[str] | None = None,
-    surrogate: str | Path | Surrogate | None = None,
+    surrogate: str | Path | Model | None = None,
     label: int | None = None,
     labels: Sequence[int] | Wholes | None = None,
     **parameters: Any,
@@ -92,9 +93,10 @@ def corrupt(
         pixels are its key (``blake3:`` and the hash, as in a data set's records). So different images get different
         noise, in a loop as in a batch, and the same image always gets the same: give equal images different keys where
         they are to differ.
-    surrogate : str, path or Surrogate, optional
-        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, or what
-        `load_surrogate` returns, which saves loading it at each call.
+    surrogate : str, path or model, optional
+        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, what
+        `load_surrogate` returns, which saves loading it at each call, or an object with the methods ``logits`` and
+        ``gradient`` (docs/models.md).
     label : int, optional
         The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels`
         of a batch.
@@ -160,8 +162,8 @@ class ResolvedChain:
 
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
         """Return the keys of images: of their ids, or else of their own pixels."""
-        # pgd draws where it is given random_start; a hash of 150 kB takes longer than many a kernel
-        if not self.needs_model and all(get_corruption(stage.corruption).deterministic for stage, _, _ in self.links):
+        # hashing an image of 150 kB takes longer than many kernels
+        if all(get_corruption(stage.corruption).deterministic for stage, _, _ in self.links):
             return np.zeros(len(images), np.uint64)
         return pixel_keys(images) if ids is None else sample_keys(ids)
 
@@ -259,6 +261,7 @@ def _stage(
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
     """Return the stage of a list's item, or none at severity or level 0."""
     if isinstance(item, Stage):
+        check_revision(get_corruption(item.corruption), item.revision)
         return (item,)
     if isinstance(item, str) and "+" not in item and item != "clean":
         return parse_chain(item, table)
@@ -269,6 +272,8 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         and isinstance(name := item.get("corruption"), str)
         and isinstance(parameters := item.get("parameters") or {}, Mapping)
     ):
+        if (revision := item.get("revision")) is not None:
+            check_revision(get_corruption(name), revision)
         severity = item.get("severity")
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
         if severity is not None and parameters and parameters == table.row(name, severity).parameters:
@@ -316,7 +321,7 @@ def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[
             f"{' and '.join(given)} can be given only with a corruption that follows a model: {', '.join(needing)}."
         )
     if surrogate is not None:
-        from .models.surrogate import given_surrogate
+        from .models.surrogate import given_model
 
-        given["surrogate"] = given_surrogate(surrogate)
+        given["surrogate"] = given_model(surrogate)
     return given

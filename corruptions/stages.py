@@ -266,6 +266,16 @@ def check_images(images: Any) -> Images:
     return batch if batch.flags.carray else np.array(batch, order="C")
 
 
+def check_revision(declared: Corruption, revision: int) -> None:
+    """Raise `ParameterError` unless this release has the revision of a corruption that a stage asks for."""
+    if revision != declared.revision:
+        raise ParameterError(
+            f"{declared.name} has revision {declared.revision} in this release of corruptset, and the stage asks for "
+            f"revision {revision}, whose pixels differ. Use the release that the stage was written with, or leave the "
+            "revision out."
+        )
+
+
 def apply_stage(
     images: Images,
     stage: Stage,
@@ -299,14 +309,11 @@ def apply_stage(
 
     Returns
     -------
-    (N, H', W', C) ndarray of uint8, never the input array itself
+    (N, H', W', C) ndarray of uint8
+        It never shares memory with the input.
     """
     declared = get_corruption(stage.corruption)
-    if declared.revision != stage.revision:
-        raise ParameterError(
-            f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision "
-            f"{stage.revision}: its bytes differ. Use the release of corruptset that made it."
-        )
+    check_revision(declared, stage.revision)
     shape = images.shape[1:]
     values = scaled_parameters(declared, stage.parameters, shape[:2], scale, side)
     extra = {name: value for name, value in (resources or {}).items() if name in declared.resources}
@@ -322,14 +329,16 @@ def apply_stage(
     if missing := [name for name, default in declared.resources.items() if default is None and name not in extra]:
         raise ParameterError(
             f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} "
-            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or what "
-            "load_surrogate() returns) and label= (or labels=, one for each image); a build takes --surrogate "
+            f"{'are' if missing[1:] else 'is'} missing. corrupt() takes surrogate= (a model file, or a "
+            "model) and label= (or labels=, one for each image); a build takes --surrogate "
             "FILE.toml, and has the labels of its source."
         )
     if not len(images):
         return images.copy()
+    out = images
     if declared.gradual is None or stage.level is None:
-        return declared.apply(images, values, key, sample_keys, **extra)
-    for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
-        images = declared.apply(images, values, key, sample_keys, level=level, **extra)
-    return images
+        out = declared.apply(images, values, key, sample_keys, **extra)
+    else:
+        for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
+            out = declared.apply(out, values, key, sample_keys, level=level, **extra)
+    return out.copy() if np.may_share_memory(out, images) else out

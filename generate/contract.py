@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from pathlib import Path
@@ -69,13 +68,14 @@ class CorruptionCheck:
 
 
 class _StandIn:
-    """In place of a model: a gradient that follows from each image alone."""
+    """A model whose gradient depends only on each image and its label."""
 
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[None, NDArray[np.float32]]:
-        return None, (labels[:, None, None, None] * 10 + 100 - images).astype(np.float32)
+    def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
+        return np.zeros((len(images), 2), np.float32)
 
-    def running(self) -> Any:
-        return nullcontext()
+    def gradient(self, images: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+        gradient: NDArray[np.float32] = (labels[:, None, None, None] * 10 + 100 - images).astype(np.float32)
+        return gradient
 
 
 def check_corruption(

@@ -157,11 +157,17 @@ def predict(
 
 
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
-    from ..corruptions.models.surrogate import given_surrogate
+    if not isinstance(model, (str, Path)):
+        if not hasattr(model, "record"):
+            raise ModelError(
+                f"The model is a {type(model).__name__}; expected a model file (docs/models.md says how it is "
+                "written), or what load_surrogate returns."
+            )
+        return model
+    from ..corruptions.models.surrogate import load_surrogate
 
-    loaded = given_surrogate(model, device=device, batch=batch)
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return loaded if loaded is model else replace(loaded, threads=processors)
+    return replace(load_surrogate(model, device=device, batch=batch), threads=processors)
 
 
 def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:

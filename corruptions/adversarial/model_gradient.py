@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...references import SWINGLER_2022
+from ..models.protocol import Model, loss_gradient
 from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
-
-if TYPE_CHECKING:
-    from ..models.surrogate import Surrogate
 
 
 @corruption(
@@ -22,15 +18,13 @@ if TYPE_CHECKING:
         lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"
     ),
 )
-def model_gradient(
-    images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: Wholes
-) -> Images:
+def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surrogate: Model, labels: Wholes) -> Images:
     """Move every value by whole grey levels against a model's label, once a level.
 
     Each moves along the sign of the gradient that makes the model less sure of the label.
 
     That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its
-    sign is the gradient's of p itself, and it does not underflow. `surrogate` (a `models.surrogate.Surrogate`) is the
+    sign is the gradient's of p itself, and it does not underflow. `surrogate` (a `models.protocol.Model`) is the
     model, `labels` ((N,) int64) are the true classes. A value whose gradient is exactly 0 stays.
 
     Raises
@@ -47,6 +41,6 @@ def model_gradient(
 
     Bytes depend on the machine: docs/models.md says how far.
     """
-    _, gradient = surrogate.gradient(images.astype(np.float32), labels)
+    gradient = loss_gradient(surrogate, images.astype(np.float32), labels)
     signs = np.sign(gradient).astype(np.int16)
     return np.clip(images + np.int16(step) * signs, 0, 255).astype(np.uint8)

@@ -6,17 +6,14 @@ Steps that raise a model's loss, kept in a ball around the clean image.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...references import MADRY_2018
+from ..models.protocol import Model, loss_gradient
 from ..random.philox import fill_uniforms
 from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, choice, corruption
-
-if TYPE_CHECKING:
-    from ..models.surrogate import Surrogate
 
 Pixels = NDArray[np.float32]
 """(N, H, W, C) in 0..255."""
@@ -91,7 +88,7 @@ def iterates(
     ball: Ball,
     images: Pixels,
     labels: Wholes,
-    surrogate: Surrogate,
+    surrogate: Model,
     *,
     step: float,
     steps: int,
@@ -104,8 +101,7 @@ def iterates(
     """
     length = np.float32(-step if targeted else step)
     for _ in range(steps):
-        _, gradient = surrogate.gradient(images, labels)
-        move = direction(gradient, norm)
+        move = direction(loss_gradient(surrogate, images, labels), norm)
         move *= length
         images += move
         yield ball.projected(images)
@@ -146,7 +142,7 @@ def iterates(
     draws=(
         Draw(
             "start",
-            "(H, W, C) offsets in grey levels from the clean image to where the steps begin",
+            "(H, W, C) offsets in grey levels from the clean image to where the steps begin; 0 without random_start",
             _draw_start,
             lambda shape, _: shape,
             np.float32,
@@ -155,7 +151,6 @@ def iterates(
         ),
     ),
     resources={"surrogate": None, "labels": None},
-    deterministic=True,
 )
 def pgd(
     images: Images,
@@ -168,14 +163,14 @@ def pgd(
     random_start: bool = False,
     targeted: bool = False,
     start: Pixels,
-    surrogate: Surrogate,
+    surrogate: Model,
     labels: Wholes,
 ) -> Images:
     """Follow the gradient of a model's cross-entropy in steps, within eps of the image.
 
     After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the
     end values are rounded, and none is further than `eps` from the clean image's. `surrogate` (a
-    `models.surrogate.Surrogate`) is the model, `labels` ((N,) int64) are the classes that images are moved away from.
+    `models.protocol.Model`) is the model, `labels` ((N,) int64) are the classes that images are moved away from.
 
     Raises
     ------
@@ -196,7 +191,6 @@ def pgd(
     """
     ball = Ball(images, eps, norm)
     moved = ball.projected(images + start)
-    with surrogate.running():
-        for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
-            pass
+    for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
+        pass
     return ball.rounded(moved)

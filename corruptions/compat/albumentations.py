@@ -1,4 +1,4 @@
-"""`ImageTransform`: a `Corrupt` or `RandomCorrupt` as a step of an albumentations pipeline."""
+"""`ImageTransform`: a `Corrupt` as a step of an albumentations pipeline."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ def _image_transform() -> type:
 
         Parameters
         ----------
-        transform : Corrupt or RandomCorrupt
-            Draws from the image's pixels; or from ``key=`` where the pipeline is called with one beside ``image=``.
+        transform : Corrupt
+            Its random draws follow from the image's pixels, or from ``key=`` if the pipeline is called with one next to
+            ``image=``.
         p : float
-            The share of images that albumentations hands over, drawn by its own generator, which depends on what it
-            drew before. At 1, the default, what becomes of an image follows from the image alone: give `RandomCorrupt`
-            a `p` instead.
+            The share of images that are corrupted. albumentations draws them with its own generator.
 
         Examples
         --------
         ::
 
-            A.Compose([ImageTransform(corruptset.RandomCorrupt(["fog", "snow"])), A.HorizontalFlip()])
+            A.Compose([ImageTransform(corruptset.Corrupt("fog", severity=3)), A.HorizontalFlip()])
         """
 
         class InitSchema(ImageOnlyTransform.InitSchema):  # type: ignore[misc]

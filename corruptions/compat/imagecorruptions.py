@@ -1,9 +1,8 @@
 """The two functions of the package imagecorruptions (Michaelis et al. 2019).
 
-They have its signature, its names and its kinds of errors.
-
-Code that was written for it changes its import. What differs: an image always becomes the same (its pixels key its
-random draws, and numpy's global generator is neither read nor changed), and frost has textures of our own.
+They have its signatures and its names, so that code written for it has only to change its import. Three things differ:
+an image always becomes the same, because its pixels key its random draws and numpy's global generator is neither read
+nor changed; frost has other textures; and mistakes raise corruptset's errors.
 """
 
 from __future__ import annotations
@@ -36,24 +35,6 @@ _SUBSETS = {
 _LEAST_SIDE = 32
 
 
-class NoImage(ImageError, AttributeError):
-    """Something that imagecorruptions takes for no image, and raises an AttributeError for."""
-
-
-class NoSeverity(ParameterError, AttributeError):
-    """A severity that is none of 1 to 5."""
-
-
-class NoName(UnknownCorruption, KeyError):
-    """A corruption's name that imagecorruptions does not know."""
-
-    __str__ = Exception.__str__  # a KeyError would show its message between quotation marks
-
-
-class NoNumber(ParameterError, IndexError):
-    """A corruption's number that is too large."""
-
-
 def get_corruption_names(subset: str = "common") -> list[str]:
     """Return the names of corruptions, in imagecorruptions' order.
 
@@ -64,7 +45,7 @@ def get_corruption_names(subset: str = "common") -> list[str]:
     Raises
     ------
     ParameterError
-        A ValueError: there is no such subset.
+        The subset is unknown.
 
     Examples
     --------
@@ -103,12 +84,10 @@ def corrupt(
 
     Raises
     ------
-    NoImage, NoSeverity
-        AttributeErrors: the image or the severity is not as above.
-    NoName, NoNumber
-        A KeyError, an IndexError: there is no such corruption.
+    ImageError, UnknownCorruption
+        The image or the name is not as above.
     ParameterError
-        A ValueError: neither name nor number is given.
+        The severity or the number is not as above, or neither a name nor a number is given.
 
     Examples
     --------
@@ -117,11 +96,11 @@ def corrupt(
     """
     colour = _colour(image)
     if severity not in (1, 2, 3, 4, 5):
-        raise NoSeverity(f"severity is {severity!r}; expected a whole number from 1 to 5.")
+        raise ParameterError(f"severity is {severity!r}; expected a whole number from 1 to 5.")
     names = _SUBSETS["all"]
     if corruption_name is not None:
         if corruption_name not in names:
-            raise NoName(
+            raise UnknownCorruption(
                 f"There is no corruption {corruption_name!r}.{suggest(str(corruption_name), names)} Known: "
                 f"{', '.join(names)}."
             )
@@ -132,7 +111,7 @@ def corrupt(
         try:
             name = names[corruption_number]
         except IndexError:
-            raise NoNumber(f"corruption_number is {corruption_number}; expected 0 to {len(names) - 1}.") from None
+            raise ParameterError(f"corruption_number is {corruption_number}; expected 0 to {len(names) - 1}.") from None
     if name == "elastic_transform":
         return corrupt_image(colour, name, **_elastic(int(severity), *colour.shape[:2]))
     return corrupt_image(colour, name, severity=int(severity), calibration="imagenet")
@@ -150,14 +129,11 @@ def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
 
 def _colour(image: Any) -> NDArray[np.uint8]:
     """Return an image that imagecorruptions takes, with three channels."""
-    try:
-        check_images(image)
-    except ImageError as e:
-        raise NoImage(str(e)) from None
+    check_images(image)
     if image.ndim == 4:
-        raise NoImage(no_image(image.shape))
+        raise ImageError(no_image(image.shape))
     if min(image.shape[:2]) < _LEAST_SIDE:
-        raise NoImage(
+        raise ImageError(
             f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions takes "
             f"{_LEAST_SIDE}x{_LEAST_SIDE} on."
         )

@@ -1,4 +1,4 @@
-"""Models that a user brings, read from a file and checked.
+"""Models that a user brings: the protocol that they follow, and an adapter for PyTorch.
 
-They are asked for outputs and gradients. PyTorch is imported when one is.
+PyTorch is imported when a model is loaded.
 """

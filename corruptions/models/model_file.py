@@ -1,7 +1,4 @@
-"""The TOML file that describes a model.
-
-It says what makes the model, what it takes, and what its outputs mean.
-"""
+"""The TOML file that describes a PyTorch model: its factory and weights, its input and its outputs."""
 
 from __future__ import annotations
 
@@ -22,117 +19,106 @@ _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w
 
 
 class _Table(BaseModel):
-    """Base of what stands in a model file: strict about keys, immutable."""
-
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def _height_and_width(value: Any) -> Any:
-    """Read ``size = 224`` as a square."""
     return (value, value) if type(value) is int else value
 
 
-def _a_value_a_channel(value: Any) -> Any:
-    """Read ``mean = 0.5`` as the mean of the one channel."""
+def _value_of_one_channel(value: Any) -> Any:
     return (value,) if type(value) in (int, float) else value
 
 
+Name = Annotated[str, Field(min_length=1)]
 Side = Annotated[int, Field(strict=True, ge=8, le=65536)]
-ChannelValues = Annotated[tuple[float, ...], BeforeValidator(_a_value_a_channel), Field(min_length=1, max_length=3)]
-Divisors = Annotated[
-    tuple[Annotated[float, Field(gt=0)], ...],
-    BeforeValidator(_a_value_a_channel),
-    Field(min_length=1, max_length=3),
-]
+PerChannel = (BeforeValidator(_value_of_one_channel), Field(min_length=1, max_length=3))
 
 
 class ModelInput(_Table):
-    """``input``: the images that a model takes.
-
-    Pixels are divided by 255; then `mean` is subtracted, and `std` divides.
-    """
+    """``input``: the images that a model takes. Pixels are divided by 255, `mean` is subtracted, and `std` divides."""
 
     size: Annotated[tuple[Side, Side], BeforeValidator(_height_and_width)]
-    """(height, width)"""
-    mean: ChannelValues
-    """In the model's order of channels."""
-    std: Divisors
+    """Height and width; ``224`` is a square."""
+    mean: Annotated[tuple[float, ...], *PerChannel]
+    """A value per channel, in the model's order of channels."""
+    std: Annotated[tuple[Annotated[float, Field(gt=0)], ...], *PerChannel]
     channels: Literal["rgb", "bgr", "grey"] = "rgb"
 
     @model_validator(mode="after")
-    def _a_mean_and_std_for_each_channel(self) -> ModelInput:
+    def _check_channels(self) -> ModelInput:
         count = 1 if self.channels == "grey" else 3
         for key in ("mean", "std"):
-            got = len(getattr(self, key))
-            if got != count:
+            given = len(getattr(self, key))
+            if given != count:
                 raise ValueError(
-                    f"{key} has {got} value{'s' * (got != 1)}; {self.channels} has {count} channel{'s' * (count != 1)}"
+                    f"{key} has {given} value{'s' * (given != 1)}; {self.channels} has {count} "
+                    f"channel{'s' * (count != 1)}"
                 )
         if any(abs(mean) > 1 for mean in self.mean):
             raise ValueError("mean is beyond -1..1; pixels are divided by 255 first: divide mean and std by 255")
         return self
 
 
-def _a_factory(value: str) -> str:
+def _check_factory(value: str) -> str:
     if not _FACTORY.fullmatch(value):
         raise ValueError(f"is {value!r}; expected 'module:callable', such as 'torchvision.models:resnet50'")
     return value
 
 
-def _plain_values(value: dict[str, Any]) -> dict[str, Any]:
+def _check_arguments(value: dict[str, Any]) -> dict[str, Any]:
     try:
         canonical(value)
     except (TypeError, ValueError) as e:
-        raise ValueError(f"stands in the manifest, and JSON cannot have it: {e}") from None
+        raise ValueError(f"cannot be written into the manifest, which is JSON: {e}") from None
     return value
 
 
 class ModelFile(_Table):
-    """A model as its file has it."""
+    """The contents of a model file. Paths are relative to it."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    factory: Annotated[str, AfterValidator(_a_factory)] | None = None
+    factory: Annotated[str, AfterValidator(_check_factory)] | None = None
     """``module:callable``, which returns a `torch.nn.Module`."""
-    program: Annotated[str, Field(min_length=1)] | None = None
-    """A ``.pt2`` file, in place of factory and weights; its path is relative to this file's."""
-    trust: Annotated[bool, Field(strict=True)] = False
-    """That a program's code may run."""
-    arguments: Annotated[dict[str, Any], AfterValidator(_plain_values)] = {}
+    arguments: Annotated[dict[str, Any], AfterValidator(_check_arguments)] = {}
     """Keyword arguments of the factory."""
-    weights: Annotated[str, Field(min_length=1)] | None = None
-    """``.safetensors``, ``.pt`` or ``.pth``; the path is relative to this file's."""
+    weights: Name | None = None
+    """The state dict: a ``.safetensors``, ``.pt`` or ``.pth`` file."""
+    program: Name | None = None
+    """A ``.pt2`` file of `torch.export.save`, which takes the place of factory and weights."""
+    trust: Annotated[bool, Field(strict=True)] = False
+    """Whether the code in the program may run."""
     input: ModelInput
     outputs: Literal["logits", "probabilities"] = "logits"
-    classes: Annotated[str, Field(min_length=1)] = "index"
-    """``index``: the outputs are in the data set's class order; or a file with the class folder of each output, a line
-    each.
-    """
+    classes: Name = "index"
+    """``index`` if the outputs are in the dataset's class order, or a file with the class folder of each output."""
     least_accuracy: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """On the clean images that the model is shown; below it the model is refused."""
+    """The accuracy on the clean images that the model is shown, below which it is refused."""
 
     @model_validator(mode="after")
-    def _one_way_to_make_it(self) -> ModelFile:
+    def _check_source(self) -> ModelFile:
         if (self.factory is None) == (self.program is None):
             both = "factory and program" if self.factory else "neither factory nor program"
             raise ValueError(
                 f"has {both}; expected one of them: factory = 'module:callable' with weights, or program = 'model.pt2'"
             )
-        if self.program is not None and (self.weights is not None or self.arguments):
-            raise ValueError(
-                "has a program and weights or arguments; a program holds its weights and takes no arguments"
-            )
-        if self.program is not None and not self.program.endswith(".pt2"):
-            raise ValueError(f"program is {self.program!r}; expected a .pt2 file, as torch.export.save writes it")
-        if self.program is not None and not self.trust:
-            raise ValueError(
-                "a program is code, and loading it can do anything that you can do: write trust = true if you know "
-                "where it comes from"
-            )
-        if self.factory is not None and self.weights is None:
+        if self.program is not None:
+            if self.weights is not None or self.arguments:
+                raise ValueError(
+                    "has a program and weights or arguments; a program holds its weights and takes no arguments"
+                )
+            if not self.program.endswith(".pt2"):
+                raise ValueError(f"program is {self.program!r}; expected a .pt2 file, as torch.export.save writes it")
+            if not self.trust:
+                raise ValueError(
+                    "a program is code, and loading it can do anything that you can do: write trust = true if you know "
+                    "where it comes from"
+                )
+        elif self.weights is None:
             raise ValueError(
                 "weights is missing: the file of the factory's state dict (.safetensors, or .pt of torch.save)"
             )
-        if self.weights is not None and not self.weights.endswith(WEIGHT_SUFFIXES):
+        elif not self.weights.endswith(WEIGHT_SUFFIXES):
             raise ValueError(
                 f"weights is {self.weights!r}; expected a file that ends in one of {', '.join(WEIGHT_SUFFIXES)}"
             )
@@ -140,43 +126,35 @@ class ModelFile(_Table):
 
     @property
     def weights_name(self) -> str:
-        """The file that is hashed: the weights, or the program."""
+        """The file that is hashed, which holds the weights or the program."""
         return self.weights or self.program or ""
 
     @property
     def channels(self) -> int:
-        """1 for grey, 3 for colour."""
+        """1 for grey and 3 for colour."""
         return len(self.input.mean)
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read a model file.
-
-    Raises
-    ------
-    ModelError
-        It cannot be read, is not TOML, or has mistakes: all of them, each with its key.
-    """
+    """Read a model file, or raise `ModelError` that lists every mistake with its key."""
     where = f"The model file {path}"
     try:
-        values = parse_toml(read_text(path), where)
+        return ModelFile.model_validate(parse_toml(read_text(path), where))
     except OSError as e:
         raise ModelError(f"{where} cannot be read: {reason(e)}.{unread_settings(where)}") from None
     except RecipeError as e:
         raise ModelError(str(e)) from None
-    try:
-        return ModelFile.model_validate(values)
     except ValidationError as e:
         raise ModelError(mistakes(where, mistake_lines(e, ModelFile))) from None
 
 
 def class_folders(path: Path) -> tuple[str, ...]:
-    """Read the class folder of each output, a line each; or raise `ModelError`."""
+    """Read a file with the class folder of each output, one per line, or raise `ModelError`."""
     try:
         lines = [line.strip() for line in read_text(path).split("\n")]
     except OSError as e:
         raise ModelError(f"The file of class folders {path} cannot be read: {reason(e)}.") from None
-    folders = tuple(lines[:-1] if lines and not lines[-1] else lines)
+    folders = tuple(lines if lines[-1] else lines[:-1])
     wrong = [repr(folder) for folder, count in Counter(folders).items() if not folder or count > 1]
     if wrong or not folders:
         has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"

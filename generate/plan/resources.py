@@ -10,7 +10,7 @@ from typing import Any
 from ...corruptions.models.surrogate import load_surrogate
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, scaled_parameters
-from ...corruptions.weather.textures import TextureSet, differences, load_textures
+from ...corruptions.weather.textures import TextureSet, load_textures
 from ...errors import BuildError, first_few, listed
 from ...manifests.records.models import ClassRecord
 from ..recipes.set_spec import SetSpec
@@ -64,8 +64,13 @@ def load_resources(
 
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:
-    """Return how textures differ from the published ones, where sets use them."""
-    return differences(textures) if textures is not None and _textured(sets) else []
+    """Return a note where sets use other textures than the published ones."""
+    if textures is None or textures.published or not _textured(sets):
+        return []
+    return [
+        "The frost textures are not the published ones: results on frost are not those on the published sets "
+        "(docs/frost.md)."
+    ]
 
 
 def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iterable[tuple[int, int]]) -> None:

@@ -87,10 +87,6 @@ def make_part(job: Job, part: Part, made: Callable[[int], object] = lambda image
     }
     finished: dict[str, Future[PartSet]] = {}
     with ExitStack() as stack:
-        if any(spec.needs_surrogate for spec in specs):
-            # PyTorch's settings are held over the whole part: to make them for each image costs more than a small
-            # network does.
-            stack.enter_context(build.maker.resources["surrogate"].running())
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
         stack.callback(thread.shutdown, cancel_futures=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,21 @@ def test_fractional_severities_are_one_stage_in_all_spellings_and_0_is_absent():
     for text in ("fog-2.125", "fog-.5", "fog-2.", "fog-2pp5", "fog-2,5", "black_lines-2.5", "fogg-0"):
         with pytest.raises(CorruptsetError):
             parse_chain(text, TABLE)
+
+
+def test_a_stage_of_another_revision_is_refused_in_every_form():
+    (now,) = parse_chain("frost/2", get_calibration("cifar"))
+    options = {"calibration": "cifar", "key": "a"}
+    want = corruptset.corrupt(IMAGE, "frost", severity=2, **options)
+    for stage in (now, now.as_json(), {"corruption": "frost", "revision": None, "severity": 2}):
+        np.testing.assert_array_equal(corruptset.corrupt(IMAGE, [stage], **options), want)
+    for other in (1, 3):
+        stage = replace(now, revision=other)
+        written = {"corruption": "frost", "revision": other, "severity": 2}
+        for asked in (stage, stage.as_json(), written, written | {"severity": 0}):
+            for make in (lambda s: corruptset.corrupt(IMAGE, [s], **options), lambda s: corruptset.Corrupt([s])):
+                with pytest.raises(ParameterError, match=f"frost has revision 2 .* asks for revision {other},"):
+                    make(asked)
 
 
 # --- what is remembered ---------------------------------------------------------------------------------------------

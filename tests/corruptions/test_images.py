@@ -119,7 +119,7 @@ def test_what_was_given_is_named():
     ):
         for call in (
             lambda i: corruptset.corrupt(i, "fog", severity=1),
-            corruptset.RandomCorrupt("fog"),
+            corruptset.Corrupt("fog", severity=1),
             imagecorruptions.corrupt,
         ):
             with pytest.raises(ImageError, match=f"(?s){says}"):

@@ -6,14 +6,17 @@ import re
 
 import numpy as np
 import pytest
+from doc_pages import ROOT, blocks
 from surrogates import NORMAL, Linear, digits, labels_of, linear, seeded, write_model
 
 import corruptset
 from corruptset.corruptions.adversarial.pgd import Ball, iterates
 from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.keys import Keys, sample_keys
+from corruptset.corruptions.models.protocol import Model
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ModelError, ParameterError
+from corruptset.generate.page.known import known_corruption
 from pictures import numbers, painted
 
 
@@ -106,6 +109,57 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
         want = corruptset.corrupt(images, "pgd", start=start.astype(np.float32), **row, **given(images))[i]
         assert np.mean(out[i] != want) < 0.001  # float32 may fall on the other side of a half
     assert len({one.tobytes() for one in out}) == 3
+
+
+def test_any_object_with_logits_and_a_gradient_is_a_model():
+    """Its arrays may be read-only or of another type of floats; a gradient of another shape is refused."""
+
+    class Other(Linear):
+        def gradient(self, images, labels):
+            gradient = super().gradient(images, labels).astype(np.float64)
+            gradient.setflags(write=False)
+            return gradient
+
+    class Flat(Linear):
+        def gradient(self, images, labels):
+            return super().gradient(images, labels).mean(axis=3)
+
+    images = batch()
+    for name in ("pgd-3", "model_gradient-02"):
+        want = corruptset.corrupt(images, name, **given(images))
+        other = corruptset.corrupt(images, name, **given(images, surrogate=Other(12, 9, 3)))
+        np.testing.assert_array_equal(other, want)
+        with pytest.raises(
+            ModelError, match=r"has the shape \(3, 12, 9\); expected that of the images, \(3, 12, 9, 3\)"
+        ):
+            corruptset.corrupt(images, name, **given(images, surrogate=Flat(12, 9, 3)))
+
+
+def test_the_model_on_the_page_follows_the_protocol():
+    """docs/models.md: its logits and its gradient are those of the stand-in with the same weights."""
+    image, known = painted(12, 9), linear(12, 9, 3)
+    (code,) = (text for kind, text in blocks(ROOT / "docs/models.md") if text.startswith("import numpy"))
+    names = {"corruptset": corruptset, "image": image}
+    exec(code, names)
+    assert 0 < np.abs(names["perturbed"].astype(int) - image).max() <= 4
+    own, images, labels = names["Linear"](known.weights), batch(), np.array([0, 3, 9])
+    assert own.logits(images).argmax(axis=1).tolist() == known.logits(images).argmax(axis=1).tolist()
+    pixels = images.astype(np.float32)
+    np.testing.assert_allclose(own.gradient(pixels, labels), known.gradient(pixels, labels), rtol=1e-4, atol=1e-9)
+    assert isinstance(own, Model)
+
+
+def test_pgd_says_that_it_can_draw_its_start():
+    """Only what is asked for draws: keys and seeds leave a set without a random start as it is."""
+    shown, known = corruptset.show("pgd"), known_corruption("pgd")
+    assert (shown["deterministic"], [*shown["draws"]]) == (False, ["start"])
+    assert known.drawn.startswith("start ((H, W, C) offsets")
+    images, table = batch(), shipped("cifar")
+    plain, drawn = (resolve_stage("pgd", table, severity=3, parameters=p) for p in ({}, {"random_start": True}))
+    assert plain.as_json() == resolve_stage("pgd", table, severity=3).as_json()
+    assert drawn.parameters == {**plain.parameters, "random_start": True}
+    keyed = [corruptset.corrupt(images, "pgd-3", key=numbers(3), seed=seed, **given(images)) for seed in (0, 1)]
+    assert len({one.tobytes() for one in (*keyed, corruptset.corrupt(images, "pgd-3", **given(images)))}) == 1
 
 
 def test_model_gradient_moves_every_value_a_grey_level_at_a_time():

@@ -129,7 +129,7 @@ def key_and_seed_matter_only_where_something_is_drawn(name):
     ids, drawn, options = (
         [str(number) for number in range(16)],
         not get_corruption(name).deterministic,
-        strengths(name)[0],
+        strengths(name)[0] | ({"random_start": True} if name == "pgd" else {}),  # without it pgd draws nothing
     )
     outs = corrupt(images, name, key=ids, **options)
     assert (len({out.tobytes() for out in outs}) > 1) == drawn
@@ -219,5 +219,9 @@ def a_stage_is_applied_step_by_step(name):
             more = {} if level is None else {"level": level}
             steps.append(declared.apply(images, stage.parameters, key, ids, **resources, **more).tobytes())
         np.testing.assert_array_equal(now, corrupt(images, name, seed=7, key=["x", "y"], **options))
+        if declared.gradual:  # no step is left
+            same = apply_stage(now, stage, key, ids, side=32, done=stage.level, resources=resources)
+            assert not np.shares_memory(same, now)
+            assert not declared.gradual.accumulates or np.array_equal(same, now)
         assert declared.deterministic or len(set(steps)) == len(steps)
     np.testing.assert_array_equal(images, before)

@@ -72,8 +72,9 @@ def test_the_right_hand_columns_run_and_the_command_line_takes_its_lines():
     assert len(ROWS) >= 10
     assert sum("open(DIR)" in row for row in ROWS) == 3
     for code in [row for row in ROWS if "open(" not in row and not row.startswith("image, label")]:
-        picture, augment = Image.fromarray(PHOTO), corruptset.RandomCorrupt("fog", p=1.0)
+        picture, augment = Image.fromarray(PHOTO), corruptset.Corrupt("fog", severity=2)
         names = {"np": np, "corruptset": corruptset, "image": PHOTO, "picture": picture, "small": SMALL}
+        names["rng"] = np.random.default_rng(1)
         made = run(f"made = {code}", augment=augment, images=np.stack([PHOTO] * 2), **names)["made"]
         assert isinstance(made(picture) if callable(made) else made, (np.ndarray, Image.Image)), code
     commands = re.findall(r"`corruptset ((?:build|export) [^`]*)`", TEXT)

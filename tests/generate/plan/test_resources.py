@@ -6,8 +6,7 @@ tests/generate/test_surrogate_builds.py has real ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,14 +67,9 @@ class Tilt:
             raise ModelError(f"{len(images)} images, labels {sorted(set(labels.tolist()))}")
         return 1.0
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        yield
-
-    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[Any]:
         assert self.folders == ("a", "b", "c")
-        signs = [self.signs(image.shape, label) for image, label in zip(images, labels, strict=True)]
-        return np.zeros(len(images), np.float32), np.stack(signs)
+        return np.stack([self.signs(image.shape, label) for image, label in zip(images, labels, strict=True)])
 
     def signs(self, shape: tuple[int, ...], label: int) -> NDArray[np.float32]:
         signs = np.where(np.arange(shape[0])[:, None, None] % 4 == label, 1, -1) * np.ones(shape, np.float32)
