@@ -14,6 +14,9 @@ from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
 from ..sources.check import Checked
+from ..sources.decoding import UNREAD_SUFFIXES
+from ..sources.image_listing import IMAGE_SUFFIXES
+from ..sources.mask_images import folder_counts
 from ..sources.source import Source
 from ..views.contents import unexpected
 from ..views.layouts import get_layout
@@ -121,6 +124,24 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
 def notes_on_annotations(spec: Build) -> tuple[str, ...]:
     """Return what a user of boxes and masks should know of a build."""
     notes, source = [], spec.source
+    if source.scheme == "tree":
+        suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}
+        names = [sample.path or sample.id for sample in source.samples]
+        notes.append(f"Files of the source that count as images: {len(names):,}, in {folder_counts(names)}.")
+        notes += source.remarks
+        copied = [path for path, suffix in suffixes.items() if suffix in IMAGE_SUFFIXES]
+        if copied:
+            notes.append(
+                f"Files with the suffix of an image that --images {source.pattern!r} does not match: {len(copied):,}, "
+                f"in {folder_counts(copied)}. They are copied unchanged."
+            )
+        unread = [path for path, suffix in suffixes.items() if suffix in UNREAD_SUFFIXES]
+        if unread:
+            formats = ", ".join(sorted({UNREAD_SUFFIXES[suffixes[path]] for path in unread}))
+            notes.append(
+                f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They are "
+                "copied unchanged; to corrupt them, convert them to PNG or JPEG first."
+            )
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
     if source.other_files:

@@ -141,7 +141,7 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     assert source.classes == tuple(data.classes)
     for sample in reversed(source.samples):
         assert np.array_equal(source.load(sample).image, images[8 + sample.index])
-        assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3)
+        assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3, False)
     encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
     expected = corruptset.open(whole.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)

@@ -49,7 +49,7 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
     few = {name: data for name, data in files().items() if "t10k" in name}
     source = open_source(f"mnist:{a.write(tmp_path / 'few', few)}")
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), str(i)) for i in range(10)]
-    assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1)
+    assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1, False)
     a.refuses(f"mnist:{tmp_path / 'few'}", r"has no files of train labels \(it has test", split="train")
 
 
