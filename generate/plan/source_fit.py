@@ -139,8 +139,8 @@ def notes_on_annotations(spec: Build) -> tuple[str, ...]:
         if unread:
             formats = ", ".join(sorted({UNREAD_SUFFIXES[suffixes[path]] for path in unread}))
             notes.append(
-                f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They are "
-                "copied unchanged; to corrupt them, convert them to PNG or JPEG first."
+                f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They "
+                "are copied unchanged; to corrupt them, convert them to PNG or JPEG first."
             )
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")

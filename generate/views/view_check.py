@@ -23,7 +23,7 @@ from ...errors import CorruptsetError
 from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
 from ...manifests.images.arrays import ArrayFile
-from ...manifests.images.pictures import NotAPicture, decode
+from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
 from ...manifests.layout import MANIFEST
 from ...manifests.manifest_file import MANIFEST_CAP
 from ...manifests.reader import DataSet
@@ -42,6 +42,8 @@ from .texts import members, texts
 from .view import SetSlice, View
 
 VIEW = "VIEW.json"
+HEAD = 16
+"""Bytes of an image file that tell its format."""
 
 
 class FolderRecord(Record):
@@ -153,6 +155,8 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
             problem = _folder_problem(root, entry, images)
         else:
             problem = hash_problem(root, entry)
+            if entry.path.endswith(".tar"):
+                report.add(_member_problems(root / entry.path, entry.path))
         if problem is None:
             report.add([], Counter(bytes=entry.bytes, images=len(images)))
         else:
@@ -171,9 +175,25 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
     if found == record:
-        return None
+        wrong = (Problem(path, "decode", said) for path in sorted(sizes) if (said := _format_problem(root, path)))
+        return next(wrong, None)
     detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
     return Problem(record.path, "hash", detail)
+
+
+def _format_problem(root: Path, path: str) -> str | None:
+    """Return what is wrong with an image file whose bytes and suffix are of two formats."""
+    with suppress(OSError), (root / path).open("rb") as file:
+        return format_problem(path, file.read(HEAD))
+    return None
+
+
+def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
+    """Yield the members of a tar whose bytes and suffix are of two formats, as far as it can be read."""
+    with suppress(OSError, BadArchive):
+        for member in read_members(tar):
+            if (said := format_problem(member.name, member.head(HEAD))) is not None:
+                yield Problem(f"{path}:{member.name}", "decode", said)
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -287,9 +307,12 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")
         return
     if isinstance(data, bytes):
+        if (said := format_problem(where, data[:HEAD])) is not None:
+            yield Problem(where, "decode", said)
+            return
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
             return
-        if not lossless:
+        if not lossless and named_format(where) != "png":
             yield Problem(where, "hash", f"has {sha256}, the build's is {row.files[0].sha256}")
             return
         try:
