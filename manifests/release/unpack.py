@@ -117,7 +117,6 @@ def unpack(
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
-    root.mkdir(parents=True, exist_ok=True)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
     with locked(root / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below

@@ -165,7 +165,9 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
         properties.set_chunk(IMAGES.shape)
         properties.set_filter(305, h5py.h5z.FLAG_OPTIONAL)
         space = h5py.h5s.create_simple(IMAGES.shape)
-        h5py.h5d.create(file.id, b"images", h5py.h5t.STD_U8LE, space, properties).write_direct_chunk((0,) * 4, b"x" * 99)
+        h5py.h5d.create(file.id, b"images", h5py.h5t.STD_U8LE, space, properties).write_direct_chunk(
+            (0,) * 4, b"x" * 99
+        )
         file["labels"] = LABELS
     a.refuses(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
 
