@@ -8,6 +8,7 @@ image is held to the build's records, and every other file is made again.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -30,6 +31,7 @@ from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, sha256_pieces
 from ...manifests.records.fields import Blake3, Count, SafePath, Sha256
+from ...manifests.records.foreign_names import form_advice, is_system_file
 from ...manifests.records.models import FileRecord, Record
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable
@@ -143,7 +145,8 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     files = {f.path: f.bytes for f in record.files}
     inside: dict[str, dict[str, int]] = {f.path: {} for f in record.folders}
     for path in listing.files.keys() - files.keys():
-        if (owner := next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)) is not None:
+        owner = next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)
+        if owner is not None and not is_system_file(path):
             inside[owner][path] = listing.files[path]
     report.add(file_problems(listing, files, sizes=True, known={VIEW}.union(*inside.values())))
     entries: list[FolderRecord | FileRecord] = [*record.folders]
@@ -161,7 +164,7 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
             report.add([], Counter(bytes=entry.bytes, images=len(images)))
         else:
             report.add([problem])
-    report.problems = sorted(set(report.problems))
+    report.finish()
     return report
 
 
@@ -171,12 +174,19 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
         kind = "missing" if count < record.images else "unexpected"
         return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
     try:
-        found = folder_record(record.path, ((path, sha256_file(root / path), size) for path, size in sizes.items()))
+        rows = [(path, sha256_file(root / path), size) for path, size in sizes.items()]
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
+    found = folder_record(record.path, rows)
     if found == record:
         wrong = (Problem(path, "decode", said) for path in sorted(sizes) if (said := _format_problem(root, path)))
         return next(wrong, None)
+    for form in ("NFC", "NFD"):
+        names = [(unicodedata.normalize(form, path), sha256, size) for path, sha256, size in rows]
+        if folder_record(record.path, names) == record:
+            changed = next(name for (name, *_), path in zip(names, sizes, strict=True) if name != path)
+            detail = f"its images have names in another Unicode form than the record, such as {changed}. "
+            return Problem(record.path, "unicode", detail + form_advice(changed))
     detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
     return Problem(record.path, "hash", detail)
 
@@ -249,7 +259,7 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     for path, text in texts(made, hashes):
         if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
-    report.problems = sorted(set(report.problems))
+    report.finish()
     return report
 
 

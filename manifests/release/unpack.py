@@ -160,7 +160,7 @@ def _archives_of(path: Path) -> list[Path]:
         raise BuildError(f"{path} does not exist. Name what `corruptset pack` wrote, or its archives.")
     if not path.is_dir():
         return [path]
-    archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
+    archives = sorted(path.glob(f"{PAYLOAD}/[!.]*.tar")) or sorted(path.glob("[!.]*.tar"))
     if (path / INDEX).exists():  # a release that took another's place left archives that are not in it
         index = parse_index(read_regular(path / INDEX, INDEX_CAP), str(path / INDEX))
         archives = [archive for a in index.archives if (archive := path / a.path).exists()]
