@@ -26,8 +26,13 @@ from .options import BuildOptions
 _FOR_ANNOTATED = "detection-c"
 """Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
 
+SAMPLE = (
+    "The images are the sample photographs that come with scikit-image, which are used unless --source names others, "
+    "such as --source folder:PATH."
+)
 
-def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all_seen: bool) -> None:
+
+def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, source: Source, all_seen: bool) -> None:
     """Raise if the recipe, or the view, is made for other images.
 
     Parameters
@@ -36,6 +41,7 @@ def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all
     view : str or None
     found : Checked
         Images as they are in the source.
+    source : Source
     all_seen : bool
         Whether these are all images.
 
@@ -46,17 +52,18 @@ def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all
     BuildError
         The view expects others.
     """
+    unnamed = f" {SAMPLE}" if source.scheme == "sample" else ""
     images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
     expects, preprocessing = recipe.expects, recipe.preprocessing
     if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
         text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
-        raise SourceError(f"{text} Nothing was written.")
+        raise SourceError(f"{text} Nothing was written.{unnamed}")
     if view is not None:
         colour = preprocessing.channels == "rgb"
         clean = [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
         problem = unexpected(get_layout(view), clean, all_seen=all_seen)
         if problem is not None:
-            raise BuildError(f"{problem} Nothing was written.")
+            raise BuildError(f"{problem} Nothing was written.{unnamed}")
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
