@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,7 @@ from .options import (
     PAIR_OPTIONS,
     PLAN_OPTIONS,
     AsJson,
-    Source,
+    OptionalSource,
     argument,
     option,
     with_options,
@@ -55,6 +54,8 @@ CONTAINERS = {
     "hdf5": "HDF5 shards",
     "both": "image folders and HDF5 shards",
 }
+SAMPLE = "sample"
+"""The source where none is named."""
 PAIRS = "pairs"
 """The recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with the recipe's."""
 
@@ -62,30 +63,31 @@ PAIRS = "pairs"
 @with_options(PLAN_OPTIONS | PAIR_OPTIONS)
 def plan(
     recipe: RecipeName = "imagenet-c",
-    source: Source = "sample",
+    source: OptionalSource = None,
     out: Path | None = option("--out -o DIR", "Where the build would go.", None),
     list_sets: bool = option("--list-sets", "Also list every set with its stages, above the summary.", False),
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
-    chosen, options, notes = _chosen(recipe, source, given)
+    of_source, source = _source_notes(source), source or SAMPLE
+    chosen, options, of_calibration = _chosen(recipe, source, given)
     from ..generate.planning import plan as run
 
     planned = run(chosen, source, out=out, **options)
-    planned = replace(planned, notes=(*notes, *planned.notes))
+    notes = [*of_source, *of_calibration, *planned.notes]
     if as_json:
-        return put_json(planned.as_json())
+        return put_json(planned.as_json() | {"notes": notes})
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
-    _put_plan(planned, listed=list_sets)
+    _put_plan(planned, notes, listed=list_sets)
 
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
 def build(
     recipe: RecipeName = None,
-    source: Source = "sample",
+    source: OptionalSource = None,
     out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
     part: str | None = option(
         "--part I/N",
@@ -116,7 +118,8 @@ def build(
             f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish; --abandon alone.",
             param_hint=ways[0],
         )
-    chosen, options, notes = _chosen(recipe, source, given)
+    of_source, source = _source_notes(source), source or SAMPLE
+    chosen, options, of_calibration = _chosen(recipe, source, given)
     if abandon:
         return _abandon(chosen, out, as_json=as_json)
     # a scheduler without an address is a mistake, which the build names
@@ -126,11 +129,22 @@ def build(
         from ..generate.build import build as run
 
         built = run(chosen, source, out, progress=progress, **options)
-    built = replace(built, notes=(*notes, *built.notes))
+    notes = [*of_source, *of_calibration, *built.notes]
     if part is not None:
         then = "When all parts are made: the same command with --finish in place of --part."
-        return put_json(json_of(built)) if as_json else put_record(json_of(built) | {"notes": [*built.notes, then]})
-    _put_build(built, as_json=as_json)
+        record = json_of(built) | {"notes": notes if as_json else [*notes, then]}
+        return put_json(record) if as_json else put_record(record)
+    _put_build(built, notes, as_json=as_json)
+
+
+def _source_notes(source: str | None) -> list[str]:
+    """Return the note of a command without a source."""
+    if source is not None:
+        return []
+    return [
+        "No --source was given, so the images are the sample photographs that come with scikit-image. Name your own "
+        "images with --source, such as --source folder:PATH."
+    ]
 
 
 def _chosen(
@@ -213,7 +227,7 @@ def _abandon(recipe: str | Recipe, out: Path, *, as_json: bool) -> None:
         put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
 
 
-def _put_build(built: Built, *, as_json: bool) -> None:
+def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     """Say what a build has made, and where it is."""
     from ..manifests.disk_size import disk_size
     from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
@@ -234,10 +248,10 @@ def _put_build(built: Built, *, as_json: bool) -> None:
         "digest": built.digest,
     }
     if as_json:
-        return put_json(record | {"notes": built.notes})
+        return put_json(record | {"notes": list(notes)})
     written = sum(s.count for s in manifest.sets)
     new = f"{built.images} made now" if built.images else "all there already"
-    put_notes(built.notes)
+    put_notes(notes)
     if disk.alone:
         put_notes([_both(disk.alone)])
     if manifest.excluded:
@@ -268,7 +282,7 @@ def _classes(count: int, first: Sequence[str]) -> str | None:
     return f"{count}: {', '.join(first)}{more}" if count else None
 
 
-def _put_plan(planned: Plan, *, listed: bool) -> None:
+def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     groups = [
         [family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)]
         for family, sets in planned.families().items()
@@ -300,7 +314,7 @@ def _put_plan(planned: Plan, *, listed: bool) -> None:
         put(f"Store:  {STORES[name]}: about {size(count)} ({chosen})")
     if planned.alone:
         put(_both(planned.alone))
-    put_notes(planned.notes)
+    put_notes(notes)
 
 
 def _both(alone: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -104,10 +105,10 @@ def describe(error: BaseException) -> tuple[str, int]:
         if error.errno in _MISTAKES:
             return f"{reason}. Check the path and its permissions.", 2
         state = "What was finished stands" if resume else "Nothing half-written was left there"
-        return (
-            f"The machine failed: {reason}. {state}; free the space or mend the path, and {next_step}",
-            MACHINE_FAILED,
-        )
+        from ..manifests.disk.space import write_advice
+
+        advice = write_advice(error, Path(os.fsdecode(error.filename or ".")))
+        return f"The machine failed: {reason}. {state}; {advice}, and {next_step}", MACHINE_FAILED
     return (
         f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",

@@ -98,14 +98,14 @@ FinishedBuild = Annotated[
     Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")
 ]
 AsJson = Annotated[bool, option("--json", "Print one JSON object on standard output and nothing else there.")]
-Source = Annotated[
-    str,
-    option(
-        "--source SOURCE",
-        "Where images come from: 'sample' (eight photographs), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
-        autocompletion=completion.sources,
-    ),
-]
+_SOURCE = option(
+    "--source SOURCE",
+    "Where images come from: 'sample' (eight photographs, the default), 'folder:PATH', 'imagenet:PATH', "
+    "'cifar10:PATH', ...",
+    autocompletion=completion.sources,
+)
+Source = Annotated[str, _SOURCE]
+OptionalSource = Annotated[str | None, _SOURCE]
 OriginalSource = Annotated[
     str | None,
     option(

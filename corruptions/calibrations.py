@@ -51,8 +51,8 @@ class Calibration:
             raise ParameterError(f"{corruption} has no levels; it has severities 1 to 5.")
         if isinstance(level, bool) or not hasattr(level, "__index__") or not 1 <= int(level) <= gradual.most:
             raise ParameterError(
-                f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}. "
-                "Level 0 is the clean image: leave the stage out."
+                f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}, or 0 for the "
+                "image itself: leave the stage out."
             )
         # a plugin is in no ladder: its parameters are given, or it has none
         return ladder(self.ladder).get(corruption, Row({}, ""))
@@ -74,11 +74,20 @@ class Calibration:
             )
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
-            span = f"a whole number from {min(rows)} to {max(rows)}, or one between with at most two decimals, such as"
-            expected = f"{span} 2.25" if len(rows) > 1 else f"{max(rows)}, its only one"
+            given = f"{severity:g}" if isinstance(severity, float) else repr(severity)
+            if number == 0:
+                raise ParameterError(
+                    f"{corruption}: severity is {given}; expected a number above 0. Severity 0 is the clean image: "
+                    "leave the stage out."
+                )
+            if len(rows) == 1:
+                expected = f"0 or {max(rows)}, its only severity in calibration {self.name!r}"
+            elif len(rows) == max(rows):
+                expected = f"a number from 0 to {max(rows)} with at most two decimals, such as 2.25"
+            else:
+                expected = f"0 or one of {', '.join(map(str, sorted(rows)))}, or a number between two of them"
             raise ParameterError(
-                f"{corruption}: severity is {severity!r}; expected {expected}. Severity 0 is the clean image: leave "
-                "the stage out."
+                f"{corruption}: severity is {given}; expected {expected}. Severity 0 is the image itself."
             )
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 

@@ -185,7 +185,7 @@ def plan_of(spec: Build) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
-    notes, unfit = spec.notes(), sorted({path for path, _ in (*bad, *taken.bad)})
+    notes, unfit = (*spec.notes(), *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (
             f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "

@@ -78,7 +78,7 @@ def _incomplete(directory: Path) -> str:
         )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
-    if archives := sorted(directory.glob("data/*-metadata.*")):
+    if archives := sorted(directory.glob("data/[!.]*-metadata.*")):
         return (
             f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* "
             "--out DIR`) and name what that makes; or, with the source of the data set, have its images made: "

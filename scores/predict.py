@@ -187,7 +187,7 @@ def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
         raise PredictionError(
             f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one."
         )
-    if next(folder.rglob("*.npz"), None) is not None:
+    if next(folder.rglob("[!.]*.npz"), None) is not None:
         raise PredictionError(
             f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder."
         )

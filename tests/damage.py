@@ -24,7 +24,7 @@ OTHER_PNG = "images/fog/3/1 a dog/deep/rex.png"
 SHARD = "hdf5/fog/3-00001.h5"
 KINDS = (
     "incomplete schema records symlink special missing unexpected unreadable size hash decode shape pixels digest "
-    "rederive unmended"
+    "unicode rederive unmended"
 ).split()
 WHOLE_FILES = ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl", "contact.png", "README.md", SHARD]
 

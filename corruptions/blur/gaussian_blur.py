@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...references import HENDRYCKS_2019
+from ..gaussian_filter import AXES, gaussian_filter
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
-from ..gaussian_filter import AXES, gaussian_filter
 
 
 @corruption(

@@ -113,7 +113,8 @@ def load_textures(directory: str | Path) -> TextureSet:
         raise SourceError(
             f"The frost textures' directory {str(directory)!r} does not exist; give a directory of PNG or JPEG files."
         )
-    files = sorted(p for p in path.iterdir() if p.suffix.lower() in _SUFFIXES and p.is_file())
+    # macOS puts hidden files next to others on foreign disks, with the same suffixes
+    files = sorted(p for p in path.glob("[!.]*") if p.suffix.lower() in _SUFFIXES and p.is_file())
     if not files:
         raise SourceError(
             f"There are no pictures in the frost textures' directory {str(directory)!r}; expected files ending in "

@@ -79,12 +79,12 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
                         )
                         index = {sample.id: k for k, sample in enumerate(samples)}
                         rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
-                        data = json.dumps([rows, checked.bad], ensure_ascii=False).encode()
+                        data = json.dumps([rows, checked.bad, checked.turned], ensure_ascii=False).encode()
                         write_hashed(path, data)
             except Busy:
                 return None
-        good, bad = json.loads(data)
-        return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
+        good, bad, turned = json.loads(data)
+        return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad], turned)
 
     own = int(share * len(blocks))
     while len(found) < len(blocks):
@@ -95,10 +95,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
                 seen(images + len(blocks[number]))
         if len(found) < len(blocks):
             time.sleep(WAIT_S)
-    parts = [found[number] for number in range(len(blocks))]
-    all_found = Checked(
-        [entry for part in parts for entry in part.good], [entry for part in parts for entry in part.bad]
-    )
+    all_found = Checked.joined(found[number] for number in range(len(blocks)))
     try:
         return with_samples(build, all_found)
     except CorruptsetError:

@@ -38,8 +38,9 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 def load(text: str) -> tuple[NDArray[np.uint8], str]:
     """Return the (H, W, C) picture that ``IMAGE`` names, and its key for random draws.
 
-    The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or
-    ``sample:NAME``, one of the sample source's photographs: its key is its sample id.
+    The path of an image file, decoded by the rules for sources and turned upright by its EXIF orientation: its key is
+    the file's name without suffix. Or ``sample:NAME``, one of the sample source's photographs: its key is its sample
+    id.
     """
     return _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
 
@@ -70,6 +71,6 @@ def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
             f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.{meant}"
         ) from None
     try:
-        return decode(data), path.stem
+        return decode(data, upright=True), path.stem
     except BadSample as e:
         raise SourceError(f"The picture {path} {e}.") from None

@@ -38,7 +38,8 @@ def with_samples(build: Build, found: Checked) -> Build:
         "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
         "metrics": build.metrics_images(len(build.samples)),
     }
-    build = replace(build, identity={**build.identity, **told, **checked})
+    remarks = (*build.remarks, *found.orientation_notes)
+    build = replace(build, identity={**build.identity, **told, **checked}, remarks=remarks)
     refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
     build = fitted(build, build.samples)
     if build.surrogate is not None:

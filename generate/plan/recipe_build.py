@@ -63,7 +63,11 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     view = options.view if options.view is not None else None if source.classes else "source-tree"
     if view is not None:
         chosen = placed(get_layout(view), chosen, as_list(options.sets or ()))
-    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
+    of_selection: list[str] = []
+    chosen_samples = select(
+        source.samples, **options.selection, hold_out=hold_out, classes=source.classes, notes=of_selection
+    )
+    selected = tuple(chosen_samples)
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
     # what goes into pixels: models, textures, preprocessing; and how they are stored
@@ -120,7 +124,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         refuse_regions(get_layout(view))
     sinks = build.asked_sinks  # refuses what does not fit into a view before any image is looked at
     if not options.any_shape:
-        refuse_other_source(recipe, view, probed, all_seen=False)
+        refuse_other_source(recipe, view, probed, source=source, all_seen=False)
     refuse_small_textures(build.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
     own_names = any(sink.own_names for sink in sinks)
     # annotations, which images keep their names for, may say where content is
@@ -162,6 +166,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         *(notes_on_annotations(build) if own_names else ()),
         *(() if regions is None else regions.notes),
         *(() if hold_out is None else hold_out.notes(source.samples)),
+        *of_selection,
     )
     return replace(build, identity=identity, remarks=remarks)
 
@@ -173,7 +178,7 @@ def _acceptance(recipe: Recipe, source: Source, view: str | None, options: Build
         if not found.good or not (few or options.skip_bad):
             found.raise_for_bad(source.notes)
         if not options.any_shape:
-            refuse_other_source(recipe, view, found, all_seen=True)
+            refuse_other_source(recipe, view, found, source=source, all_seen=True)
         named = [(s.id, (w, h, c)) for s, _, w, h, c in found.good]
         unexpected = [] if recipe.expects is None else recipe.expects.problems(named)
         return sorted([*source.notes, *found.bad]), unexpected

@@ -14,6 +14,9 @@ from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
 from ..sources.check import Checked
+from ..sources.decoding import UNREAD_SUFFIXES
+from ..sources.image_listing import IMAGE_SUFFIXES
+from ..sources.mask_images import folder_counts
 from ..sources.source import Source
 from ..views.contents import unexpected
 from ..views.layouts import get_layout
@@ -23,8 +26,13 @@ from .options import BuildOptions
 _FOR_ANNOTATED = "detection-c"
 """Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
 
+SAMPLE = (
+    "The images are the sample photographs that come with scikit-image, which are used unless --source names others, "
+    "such as --source folder:PATH."
+)
 
-def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all_seen: bool) -> None:
+
+def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, source: Source, all_seen: bool) -> None:
     """Raise if the recipe, or the view, is made for other images.
 
     Parameters
@@ -33,6 +41,7 @@ def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all
     view : str or None
     found : Checked
         Images as they are in the source.
+    source : Source
     all_seen : bool
         Whether these are all images.
 
@@ -43,17 +52,18 @@ def refuse_other_source(recipe: Recipe, view: str | None, found: Checked, *, all
     BuildError
         The view expects others.
     """
+    unnamed = f" {SAMPLE}" if source.scheme == "sample" else ""
     images: list[Named] = [(s.path or s.id, (w, h, c)) for s, _, w, h, c in found.good]
     expects, preprocessing = recipe.expects, recipe.preprocessing
     if expects is not None and (problems := expects.problems(images, all_seen=all_seen)):
         text = refusal(f"The recipe {recipe.name}", expects, problems, _alternative(recipe, images))
-        raise SourceError(f"{text} Nothing was written.")
+        raise SourceError(f"{text} Nothing was written.{unnamed}")
     if view is not None:
         colour = preprocessing.channels == "rgb"
         clean = [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
         problem = unexpected(get_layout(view), clean, all_seen=all_seen)
         if problem is not None:
-            raise BuildError(f"{problem} Nothing was written.")
+            raise BuildError(f"{problem} Nothing was written.{unnamed}")
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
@@ -121,6 +131,24 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
 def notes_on_annotations(spec: Build) -> tuple[str, ...]:
     """Return what a user of boxes and masks should know of a build."""
     notes, source = [], spec.source
+    if source.scheme == "tree":
+        suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}
+        names = [sample.path or sample.id for sample in source.samples]
+        notes.append(f"Files of the source that count as images: {len(names):,}, in {folder_counts(names)}.")
+        notes += source.remarks
+        copied = [path for path, suffix in suffixes.items() if suffix in IMAGE_SUFFIXES]
+        if copied:
+            notes.append(
+                f"Files with the suffix of an image that --images {source.pattern!r} does not match: {len(copied):,}, "
+                f"in {folder_counts(copied)}. They are copied unchanged."
+            )
+        unread = [path for path, suffix in suffixes.items() if suffix in UNREAD_SUFFIXES]
+        if unread:
+            formats = ", ".join(sorted({UNREAD_SUFFIXES[suffixes[path]] for path in unread}))
+            notes.append(
+                f"Images in formats that are not read ({formats}): {len(unread):,}, in {folder_counts(unread)}. They "
+                "are copied unchanged; to corrupt them, convert them to PNG or JPEG first."
+            )
     if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
     if source.other_files:

@@ -70,7 +70,7 @@ def release_folder(place: str | Path) -> Path:
     path = Path(place)
     if path.name == MANIFEST:
         return path.parent
-    archives = [path] if path.is_file() else sorted(path.glob(f"{PAYLOAD}/*-{METADATA}.*"))
+    archives = [path] if path.is_file() else sorted(path.glob(f"{PAYLOAD}/[!.]*-{METADATA}.*"))
     if not archives or (path / MANIFEST).exists():
         return path
     folder = cache_root() / "releases" / digits(sha256_file(archives[0]))[:32]

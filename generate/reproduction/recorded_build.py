@@ -172,10 +172,32 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     SourceError
         None was named, and the data set is not of ``sample``.
     """
-    manifest, source = data.manifest, named_source(options.source or "sample")
+    manifest = data.manifest
+    source = listed_source(manifest, options)
+    if (table := _regions(manifest, "images")) is None:
+        return source
+    originals = {sample.id: sample for sample in source.samples}
+    try:
+        rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
+    except VerificationError:  # samples.jsonl is damaged: a repair goes on with the images that were selected
+        checked = check(source, selected_again(manifest, source), judge=table.problem)
+        originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
+        drawn = RegionSamples(originals_checked, table, manifest.seed)
+        return RegionSource(source, table, [c.sample for c in drawn if isinstance(c.sample, Region)])
+    return RegionSource(
+        source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows]
+    )
+
+
+def listed_source(manifest: Manifest, options: RemakeOptions) -> Source:
+    """Return the source of a manifest, with the recorded split and pattern; no image is read.
+
+    SourceError: none was named, and the dataset is not of ``sample``; or it cannot be listed.
+    """
+    source = named_source(options.source or "sample")
     if options.source is None and manifest.source.name != "sample":
         raise SourceError(
-            f"{data.name} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
+            f"{manifest.name} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
             "so that samples can be made again from it."
         )
     if isinstance(source, str):
@@ -191,19 +213,7 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
             images=options.images or images,
             groups=options.groups or grouping,
         )
-    if (table := _regions(manifest, "images")) is None:
-        return source
-    originals = {sample.id: sample for sample in source.samples}
-    try:
-        rows = [(r.index, r.region) for r in data.samples if r.region is not None and r.region.source in originals]
-    except VerificationError:  # samples.jsonl is damaged: a repair goes on with the images that were selected
-        checked = check(source, selected_again(manifest, source), judge=table.problem)
-        originals_checked = tuple(CheckedSample(*entry) for entry in checked.good)
-        drawn = RegionSamples(originals_checked, table, manifest.seed)
-        return RegionSource(source, table, [c.sample for c in drawn if isinstance(c.sample, Region)])
-    return RegionSource(
-        source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows]
-    )
+    return source
 
 
 def _regions(manifest: Manifest, store: str) -> RegionTable | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...errors import ParameterError, require_build
+from ...errors import CorruptsetError, ParameterError, require_build
 from ...manifests.disk.remote import data_folder
+from ...manifests.manifest_file import load_manifest
 from ...manifests.reader import DataSet
+from ...manifests.records.models import Manifest
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...progress import progress_function, shows_progress
@@ -104,6 +108,11 @@ def verify(
         require_build()
     remake = RemakeOptions(source=source, **options)
     # imported where they are needed: an installation that only evaluates has not what makes images
+    if rederive is not None and (manifest := _manifest(directory)) is not None:
+        from .recorded_build import listed_source
+
+        # a source that is missing is told before all files are hashed
+        remake = replace(remake, source=listed_source(manifest, remake))
     repaired: Mending | None = None
     if repair:
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
@@ -142,3 +151,10 @@ def verify(
         report.mended = sorted(set(repaired.mended))
         report.problems = sorted({*report.problems, *repaired.unmended})
     return report
+
+
+def _manifest(directory: Path) -> Manifest | None:
+    """Return the manifest of a dataset, or None where the report will say what is wrong with it."""
+    with suppress(CorruptsetError, OSError):
+        return load_manifest(directory)
+    return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, first_few, listed
 from ...quantities import folders_and_files
 from ...workers import Workers
 from .source import BadSample, Note, Sample, Source
@@ -34,6 +34,30 @@ class Checked:
     """(sample, sha256, width, height, channels)"""
     bad: list[Note] = field(default_factory=list)
     """(path or id, reason)"""
+    turned: list[str] = field(default_factory=list)
+    """Path or id of good images whose EXIF orientation tag asks viewers to turn them."""
+
+    @classmethod
+    def joined(cls, parts: Iterable[Checked]) -> Checked:
+        """Return what several checks found together."""
+        checked = cls()
+        for part in parts:
+            checked.good.extend(part.good)
+            checked.bad.extend(part.bad)
+            checked.turned.extend(part.turned)
+        return checked
+
+    @property
+    def orientation_notes(self) -> list[str]:
+        """A note on the images that an EXIF orientation tag asks to turn, if there are any."""
+        if not self.turned:
+            return []
+        return [
+            f"Images with an EXIF orientation: {len(self.turned):,} of {len(self.good):,} that were checked "
+            f"({first_few(self.turned, 3)}). Builds ignore the orientation: the pixels are used as they are stored, "
+            "and the tag is not kept. OpenCV and many labelling tools turn such images, so their boxes and masks may "
+            "not fit."
+        ]
 
     def raise_for_bad(self, notes: Sequence[Note] = ()) -> None:
         """Raise `SourceError` with every bad image and every note of the listing, if any.
@@ -96,8 +120,7 @@ def check(
     if left := batches[TIMED:]:
         worth = workers is not None and seconds * len(left) > worth_workers_s
         (workers if workers is not None and worth else Workers(1)).run(look, left, add)
-    parts = [found[number] for number in range(len(batches))]
-    return Checked([entry for part in parts for entry in part.good], [entry for part in parts for entry in part.bad])
+    return Checked.joined(found[number] for number in range(len(batches)))
 
 
 def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
@@ -110,5 +133,6 @@ def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence
         except BadSample as e:
             checked.bad.append((sample.path or sample.id, str(e)))
         else:
-            checked.good.append((sample, *probe))
+            checked.good.append((sample, *probe[:4]))
+            checked.turned.extend([sample.path or sample.id] if probe.turned else [])
     return checked

@@ -14,11 +14,15 @@ alpha, or a transparent palette entry          dropped: the stored colour stays,
 1-bit                                          0 and 255, one channel
 16-bit grey                                    scaled: round(v / 257), one channel (Pillow's own conversion clips)
 16-bit colour PNG                              the high byte, as Pillow reads it
-EXIF orientation, colour profiles, gamma       ignored, as torchvision's loader does
+EXIF orientation                               ignored, as torchvision's loader does; counted in a note of a build.
+                                               `corrupt` and `preview` turn the image upright. Pillow turns a TIFF
+                                               upright itself, always
+colour profiles, gamma                         ignored, as torchvision's loader does
 a JPEG with further pictures in it (MPO)       the first picture
 several frames or pages (GIF, TIFF, WebP...)   listed
 32-bit integer or float grey, Lab              listed: their range is not known
 12-bit TIFF, 16-bit TIFF with white as 0       listed: likewise
+HEIC, AVIF, JPEG XL, JPEG 2000                 listed, with how to convert them
 empty, text, other formats                     listed
 truncated, damaged as far as Pillow sees it    listed
 a JPEG without its end marker                  listed, also where all pixels are there
@@ -32,10 +36,11 @@ from __future__ import annotations
 import io
 import threading
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageFile, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from ...corruptions.stages import LEAST_SIDE
 
@@ -49,6 +54,16 @@ _CONVERTED = {"1": "L", "RGBA": "RGB", "RGBX": "RGB", "CMYK": "RGB", "YCbCr": "R
 """Pillow's modes that it converts as torchvision's loader has them converted."""
 TOO_LARGE = f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out"
 _TOO_MANY = f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out"
+CONVERT = (
+    "is a {} file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick (magick photo.heic "
+    "photo.png) or on a Mac (sips -s format png photo.heic --out photo.png)"
+)
+UNREAD_SUFFIXES = {
+    **dict.fromkeys(("heic", "heif", "hif"), "HEIC"),
+    **{"avif": "AVIF", "jxl": "JPEG XL"},
+    **dict.fromkeys(("jp2", "j2k", "jpx"), "JPEG 2000"),
+}
+"""Suffixes of image formats that are not read, with the names of the formats."""
 _pillow = threading.RLock()
 
 
@@ -56,13 +71,22 @@ class BadSample(Exception):
     """A sample that cannot be used; the message says why, and what to do."""
 
 
-def decode(data: bytes) -> NDArray[np.uint8]:
+class Decoded(NamedTuple):
+    """The pixels of an image file, and whether its EXIF orientation tag asks viewers to turn them."""
+
+    pixels: NDArray[np.uint8]
+    turned: bool
+
+
+def decode(data: bytes, *, upright: bool = False) -> NDArray[np.uint8]:
     """Return the pixels of an image file.
 
     Parameters
     ----------
     data : bytes
         The whole file.
+    upright : bool
+        Turn and mirror the pixels as the EXIF orientation tag says.
 
     Returns
     -------
@@ -74,6 +98,11 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     BadSample
         One sentence: what is wrong, and what to do.
     """
+    return decode_with_orientation(data, upright=upright).pixels
+
+
+def decode_with_orientation(data: bytes, *, upright: bool = False) -> Decoded:
+    """Return the pixels of an image file as `decode` does, and whether it has an EXIF orientation."""
     kind = "image"
     with _pillow, warnings.catch_warnings():  # Pillow's settings are those of the process
         warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
@@ -83,7 +112,8 @@ def decode(data: bytes) -> NDArray[np.uint8]:
             picture = _opened(data)
             kind = picture.format or kind
             picture.load()
-            array = np.array(_eight_bit(picture))
+            turned = _has_orientation(picture)  # after loading: a PNG may state it behind its pixels
+            array = np.array(_eight_bit(ImageOps.exif_transpose(picture) if turned and upright else picture))
         except BadSample:
             raise
         except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
@@ -93,7 +123,19 @@ def decode(data: bytes) -> NDArray[np.uint8]:
             raise BadSample(f"cannot be decoded as {kind} ({message}): {mend}") from None
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = truncated
-    return array[:, :, None] if array.ndim == 2 else array
+    return Decoded(array[:, :, None] if array.ndim == 2 else array, turned)
+
+
+def _has_orientation(picture: Image.Image) -> bool:
+    """Return whether a loaded image has an EXIF orientation other than upright; Pillow has applied that of a TIFF."""
+    if picture.format == "TIFF" or not {"exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"} & set(
+        picture.info
+    ):
+        return False
+    try:
+        return picture.getexif().get(ExifTags.Base.Orientation, 1) in range(2, 9)
+    except Exception:  # Pillow's reader of EXIF raises many kinds of errors on damaged tags, which are ignored
+        return False
 
 
 def _opened(data: bytes) -> Image.Image:
@@ -107,6 +149,8 @@ def _opened(data: bytes) -> Image.Image:
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise BadSample(_TOO_MANY) from None
     except UnidentifiedImageError:
+        if (name := _unread_format(data)) is not None:
+            raise BadSample(CONVERT.format(name)) from None
         raise BadSample(
             f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or "
             "remove it"
@@ -145,6 +189,19 @@ def _has_end(data: bytes) -> bool:
         else:
             at += 2 + max(int.from_bytes(data[at + 2 : at + 4], "big"), 2)
     return True  # the header is damaged, which the decoder says better
+
+
+def _unread_format(data: bytes) -> str | None:
+    """Return the name of an image format that is not read but can be converted, or None."""
+    if data[4:8] == b"ftyp":
+        brands = data[8 : max(12, min(int.from_bytes(data[:4], "big"), 256))]
+        if b"avif" in brands or b"avis" in brands:
+            return "AVIF"
+        known = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1", b"msf1")
+        return "HEIC" if any(brand in brands for brand in known) else None
+    if data.startswith((b"\xff\x0a", b"\0\0\0\x0cJXL \r\n\x87\n")):
+        return "JPEG XL"
+    return "JPEG 2000" if data.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  \r\n\x87\n")) else None
 
 
 def _eight_bit(picture: Image.Image) -> Image.Image:

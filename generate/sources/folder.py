@@ -1,8 +1,8 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
-A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the
-first component of an image's path is its class, and `class_list` numbers the folders. The list of classes is made before
-anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
+A ``folder`` has one folder per class, or is any tree of images with a CSV of labels, or is a tar of one. Without labels,
+the first component of an image's path is its class, and `class_list` numbers the folders. The list of classes is made
+before anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
 
 A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same
 path in the data set.
@@ -11,7 +11,6 @@ path in the data set.
 from __future__ import annotations
 
 from collections import Counter
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import SourceError, first_few
@@ -28,6 +27,7 @@ from .labels import (
     read_labels,
     sample_id,
 )
+from .mask_images import matches, refuse_masks
 from .source import Source
 from .tarred import tarfile_like
 
@@ -115,12 +115,13 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     path : Path
         The folder.
     images : str, optional
-        A shell pattern over paths, such as ``val2017/*.jpg``: the images. By default all files with the suffix of one.
+        A shell pattern over paths, such as ``val2017/*.jpg``, that says which files are images. The suffix matches in
+        upper and lower case. By default all files with the suffix of an image are.
 
     Raises
     ------
     SourceError
-        The path is no folder, or holds no image.
+        The path is no folder, or holds no image; or there is no pattern, and some images are stored as masks are.
     """
     if not path.is_dir():
         raise SourceError(
@@ -129,10 +130,12 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
     listing = list_images(path)
     files = set(listing.files)
     listing.notes = [(file, reason) for file, reason in listing.notes if file not in files]
-    chosen = listing.images if images is None else [file for file in listing.files if fnmatchcase(file, images)]
+    chosen = listing.images if images is None else [file for file in listing.files if matches(file, images)]
     if not chosen:
         there = f" The images there: {first_few(listing.images)}" if listing.images else ""
         raise listing.refuse("holds no image" + ("" if images is None else f" that --images {images!r} names.{there}"))
+    kept = [file for file in chosen if kept_suffix(file)]
+    remarks = refuse_masks(path, kept, listing.files) if images is None else ()
     listing.notes += [(file, OTHER_FORMAT) for file in chosen if not kept_suffix(file)]
     others = sorted(files.difference(chosen))
     unfit = find_unfit(others)
@@ -140,8 +143,8 @@ def open_tree(path: Path, *, images: str | None = None) -> Source:
         if ":" in file.partition("/")[0]:
             unfit.setdefault(file, "has a colon in its first name, as a drive has elsewhere: rename it")
     listing.notes += unfit.items()
-    source = listing.source("tree", dict.fromkeys(filter(kept_suffix, chosen)), normal)
-    source.pattern = images
+    source = listing.source("tree", dict.fromkeys(kept), normal)
+    source.pattern, source.remarks = images, remarks
     source.left_out = tuple(filter(is_own, others))
     source.other_files = {file: path / file for file in others if file not in unfit and not is_own(file)}
     return source

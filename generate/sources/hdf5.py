@@ -6,9 +6,11 @@ says which samples its rows are.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,11 @@ MOST_AHEAD = 64
 AHEAD_BYTES = 4 << 20
 CHUNK_CACHE = 64 << 20
 """Bytes: a compressed chunk is not unpacked again for every row of it."""
+FILTERS = {
+    **{307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd"},
+    **{32017: "sz", 32018: "fcidecomp", 32024: "sz3", 32026: "blosc2", 32028: "sperr", 305: "lzo", 4: "szip"},
+}
+"""Number of an HDF5 filter, as The HDF Group registers them -> its name."""
 DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What h5py raises of a damaged file, when it is opened and whenever more of it is read."""
 
@@ -130,6 +137,7 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
             f"{option}."
         )
     dataset = file[name]
+    _require_filters(dataset, path, name)
     if dataset.external or dataset.is_virtual:
         raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
     if dataset.nbytes > MOST_RATIO * path.stat().st_size:
@@ -137,6 +145,33 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
             f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
         )
     return dataset
+
+
+def _require_filters(dataset: Any, path: Path, name: str) -> None:
+    """Raise `SourceError` if a dataset is compressed with a filter that is not installed.
+
+    The filters of hdf5plugin are registered for this process if one of them is needed and the package is installed.
+    """
+    import h5py
+
+    properties = dataset.id.get_create_plist()
+    filters = [properties.get_filter(i) for i in range(properties.get_nfilters())]
+
+    def missing() -> list[str]:
+        absent = [(number, label) for number, _, _, label in filters if not h5py.h5z.filter_avail(number)]
+        return [f"{FILTERS.get(number, label.decode(errors='replace'))} ({number})" for number, label in absent]
+
+    if missing() and find_spec("hdf5plugin") is not None:
+        importlib.import_module("hdf5plugin")
+    if absent := missing():
+        advice = (
+            "Install it with pip install hdf5plugin, and run the same command again."
+            if find_spec("hdf5plugin") is None
+            else "hdf5plugin does not have it either, so write the file again with gzip: h5repack -f GZIP=4 OLD NEW."
+        )
+        raise SourceError(
+            f"{path}: {name} is compressed with the HDF5 filter {', '.join(absent)}, which is not installed. {advice}"
+        )
 
 
 def _name_as_build(source: Source, path: Path) -> None:

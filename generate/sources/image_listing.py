@@ -17,7 +17,7 @@ from pathlib import Path
 from ...errors import SourceError, listed
 from ...files import open_regular, reason
 from ...manifests.records.models import ClassRecord
-from .decoding import MAX_FILE_BYTES, TOO_LARGE, BadSample
+from .decoding import CONVERT, MAX_FILE_BYTES, TOO_LARGE, UNREAD_SUFFIXES, BadSample
 from .labels import (
     Groups,
     find_equal,
@@ -84,6 +84,8 @@ class ImageListing:
         stem, _, suffix = name.rpartition(".")
         if stem and suffix in IMAGE_SUFFIXES:
             self.images.append(path)
+        elif stem and suffix in UNREAD_SUFFIXES:
+            self.notes.append((path, CONVERT.format(UNREAD_SUFFIXES[suffix])))
         elif not (stem and suffix in DOCUMENT_SUFFIXES) and name.split(".")[0] not in DOCUMENT_NAMES:
             self.notes.append((path, NO_IMAGE))
 

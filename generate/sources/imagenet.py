@@ -56,7 +56,7 @@ def open(path: Path, *, labels: str | None = None, groups: str | None = None) ->
         The path is something else, there are no labels, or images and labels do not agree.
     """
     kit, given = Path(labels).expanduser().resolve() if labels is not None else None, path
-    if path.is_dir() and not any(path.glob("*.JPEG")):
+    if path.is_dir() and not any(path.glob("[!.]*.JPEG")):
         path = next((inside for inside in (path / ARCHIVE, path / "val") if inside.exists()), path)
 
     def beside(name: str) -> bool:
@@ -115,7 +115,7 @@ def _classes_of(listing: ImageListing, truth: Mapping[str, str] | None, kit: Pat
 
 def find_devkit(*folders: Path) -> Path | None:
     """Return the first devkit in the folders; one of another year too, which `read_truth` refuses."""
-    found = (kit for folder in folders for pattern in (*NAMES, "*devkit*") for kit in sorted(folder.glob(pattern)))
+    found = (kit for folder in folders for pattern in (*NAMES, "[!.]*devkit*") for kit in sorted(folder.glob(pattern)))
     return next(found, None)
 
 

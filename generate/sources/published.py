@@ -18,7 +18,7 @@ import math
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, first_few
 from .folder import by_class, list_classes
+from .image_listing import IMAGE_SUFFIXES, ignored, list_images
 from .labels import Groups, group_problem, named_classes, numbered_classes
 from .pickles import Refused, load_fields, load_saved_fields, numbers, texts
 from .rows import ImageRows, Rows, row_source
@@ -106,7 +107,7 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) ->
     needed |= {name + end: f"of the split {split}" for split, name in batches}
     if missing := [f"{name} {what}" for name, what in needed.items() if name not in files]:
         raise SourceError(
-            f"The source {scheme}: {path} has no {missing[0]}; it holds {first_few(sorted(held), 12) or 'nothing'}. "
+            f"The source {scheme}: {path} has no {missing[0]}; {_contents(path, held)} "
             "Expected the archive as it was downloaded, or its extracted folder; or choose another --split."
         )
     with reading(path / meta):
@@ -128,6 +129,20 @@ def _read_cifar(scheme: str, path: Path, splits: tuple[str, ...], which: int) ->
         images = rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         tables.append(ImageRows(split, images, labels, (f"{path}: {name}",) * 2))
     return classes, tables
+
+
+def _contents(path: Path, members: Sequence[str] = ()) -> str:
+    """Return what a folder, or an archive with these members, holds in place of the expected files, as a sentence."""
+    if path.is_dir():
+        names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in path.iterdir()]
+        images = len(list_images(path).images)
+    else:
+        names = list(members)
+        images = sum(name.rpartition(".")[2].lower() in IMAGE_SUFFIXES for name in members)
+    text = f"it holds {first_few(sorted(name for name in names if not ignored(name)), 12) or 'nothing'}"
+    if not images:
+        return f"{text}."
+    return f"{text}, with {images:,} image files in all. A folder of images is the source folder:{path}."
 
 
 def _binary(data: bytes | bytearray, label_bytes: int, which: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -167,12 +182,14 @@ def open_mnist(path: Path, *, split: str = "test") -> Source:
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
         for file in sorted(place.glob("*-ubyte*")):
             match = IDX.match(file.name)
-            if match and file.is_file() and prefix in (None, match["prefix"]):
+            if match and not ignored(file.name) and file.is_file() and prefix in (None, match["prefix"]):
                 part = "train" if match["split"] == "train" else "test"
                 sets[match["prefix"]].setdefault(f"{part} {match['kind']}", file.resolve())
     if not sets:
+        there = f" In {folder} {_contents(folder)}" if folder.is_dir() else ""
         raise SourceError(
-            f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {IDX_FILES}"
+            f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so.{there} "
+            f"{IDX_FILES}"
         )
     if len(sets) > 1:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))

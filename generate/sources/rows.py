@@ -148,7 +148,18 @@ def open_arrays(path: Path) -> Source:
 
 
 def _read_arrays(images: Path, labels: Path) -> Rows:
-    return None, [ImageRows(None, _mapped(images), _mapped(labels), (str(images), str(labels)))]
+    rows, given = _mapped(images), _mapped(labels)
+    if rows.ndim == 1 and given.ndim in (3, 4):
+        raise SourceError(
+            f"The source npy: {images} holds {rows.shape[0]:,} single values, and {labels} holds an array of shape "
+            f"{given.shape}. The images come first: npy:{labels},{images}."
+        )
+    if rows.ndim in (3, 4) and given.ndim > 0 and len(rows) != len(given):
+        raise SourceError(
+            f"The source npy: {labels} has {len(given):,} labels for {len(rows):,} images in {images}; expected one "
+            "label for each image. Check that both files are of the same split."
+        )
+    return None, [ImageRows(None, rows, given, (str(images), str(labels)))]
 
 
 def _mapped(path: Path) -> NDArray[Any]:

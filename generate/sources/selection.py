@@ -120,6 +120,7 @@ def select(
     hold_out: HoldOut | None = None,
     per_super_category: str | Path | None = None,
     classes: Sequence[ClassRecord] = (),
+    notes: list[str] | None = None,
 ) -> list[Sample]:
     """Return the chosen samples, in the source's order.
 
@@ -146,6 +147,8 @@ def select(
         in none.
     classes : sequence of ClassRecord
         The source's: super-categories name them.
+    notes : list of str, optional
+        Receives a sentence for each number that is larger than what there is to choose from.
 
     Raises
     ------
@@ -168,7 +171,9 @@ def select(
     if hold_out is not None:
         held = set(hold_out.matched(source))
         chosen = [s for s in chosen if (s.group in held) != hold_out.train]
+    told: list[str] = [] if notes is None else notes
     if first is not None:
+        told += _too_few("--first", first, len(chosen))
         chosen = chosen[:first]
     if per_super_category is not None:
         categories = read_super_categories(per_super_category)
@@ -176,7 +181,15 @@ def select(
         chosen = [s for s in chosen if s.label in category_of]
         chosen = _first_of_each(chosen, lambda s: category_of[s.class_index], categories.images)
     if per_class is not None:
+        small = [count for count in Counter(s.label for s in chosen).values() if count < per_class]
+        if small:
+            told.append(
+                f"--per-class is {per_class:,}, and {len(small):,} of the classes have fewer images (the smallest "
+                f"{min(small):,}): all of theirs are used."
+            )
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
+    if samples is not None:
+        told += _too_few("--samples", samples, len(chosen))
     return spread(chosen, samples)
 
 
@@ -184,6 +197,11 @@ def spread(items: Sequence[T], most: int | None) -> list[T]:
     """Return at most so many of some items, spread evenly; None is all."""
     count = len(items) if most is None else min(most, len(items))
     return [items[(i * len(items)) // count] for i in range(count)]
+
+
+def _too_few(option: str, wanted: int, count: int) -> list[str]:
+    """Return a note where there are fewer images than an option asks for."""
+    return [f"{option} is {wanted:,}, and there are only {count:,} images: all of them are used."] * (wanted > count)
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:

@@ -62,6 +62,8 @@ class Loaded:
     """(H, W, C), C = 1 (grey) or 3 (RGB), C-contiguous and writable."""
     sha256: str
     """``sha256:<hex>`` of the file's bytes, or of the C-order pixel bytes where a source has no files."""
+    turned: bool = False
+    """Whether its EXIF orientation tag, which is ignored, asks viewers to turn it."""
 
 
 class Probe(NamedTuple):
@@ -73,6 +75,8 @@ class Probe(NamedTuple):
     height: int
     channels: int
     """1 (grey) or 3 (RGB)."""
+    turned: bool = False
+    """As of `Loaded`."""
 
 
 @dataclass(eq=False, repr=False)
@@ -100,6 +104,8 @@ class Source:
     """Those that do not, because a data set has files of its own there."""
     pattern: str | None = None
     """Which files are images, where that was given."""
+    remarks: tuple[str, ...] = ()
+    """Sentences for the notes of `plan` and `build`."""
     held_bytes: int = 0
     """What each process that loads samples keeps in memory."""
     remarks: tuple[str, ...] = ()
@@ -112,7 +118,10 @@ class Source:
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
         data = self.read(sample)
-        return Loaded(decoding.decode(data) if isinstance(data, bytes) else data, _sha256(data))
+        if not isinstance(data, bytes):
+            return Loaded(data, _sha256(data))
+        decoded = decoding.decode_with_orientation(data)
+        return Loaded(decoded.pixels, _sha256(data), decoded.turned)
 
     def fingerprint(self, sample: Sample) -> str:
         """Return the sha256 that `load` would, without decoding; or raise `BadSample`."""
@@ -122,7 +131,7 @@ class Source:
         """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
         loaded = self.load(sample)
         height, width, channels = loaded.image.shape
-        return Probe(loaded.sha256, width, height, channels)
+        return Probe(loaded.sha256, width, height, channels, loaded.turned)
 
 
 def _sha256(data: bytes | NDArray[np.uint8]) -> str:

@@ -10,6 +10,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ...errors import BuildError, listed
+from ...manifests.images.pictures import stored_format
+from ...manifests.layout import own_names
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from ..recipes.expectations import Named, refusal
 from ..recipes.set_spec import SetSpec
@@ -89,6 +91,15 @@ class ViewContents:
     def by_name(self) -> dict[str, ViewSet]:
         """Every set by its id and by its aliases."""
         return {name: one for one in self.sets for name in one.names}
+
+    @cached_property
+    def _own_names(self) -> bool:
+        """Whether the images of the dataset keep the names of their source, of which those in .png are PNGs."""
+        return self.manifest is not None and own_names(self.manifest)
+
+    def stored_format(self, index: int) -> str:
+        """Return how the images of a sample are stored: ``jpeg`` or ``png``."""
+        return stored_format(self.samples[index].path or "", self.format) if self._own_names else self.format
 
     @cached_property
     def has_splits(self) -> bool:

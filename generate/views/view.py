@@ -16,8 +16,8 @@ import numpy as np
 
 from ...canonical import canonical_sha256
 from ...digests import digits
-from ...errors import BuildError
-from ...manifests.images.pictures import FORMATS, own_path
+from ...errors import BuildError, first_few
+from ...manifests.images.pictures import FORMATS, named_format, own_path
 from ...manifests.layout import holds_region_table, set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
@@ -99,7 +99,7 @@ class View:
                 (self.image_name(images, i), samples[i].class_index) for images in self.slices[:1] for i in chosen
             ]
             self.notes += class_notes(layout.name, contents, folders, allow_missing=options.allow_missing_classes)
-        self.notes += list_notes
+        self.notes += [*list_notes, *self._format_notes()]
         splits = list(dict.fromkeys(sample.split or "test" for sample in samples))
         for remark in layout.remarks:
             if len(samples) != remark.unless_samples and len(splits) != remark.unless_splits:
@@ -153,6 +153,10 @@ class View:
                 problems.append(f"label {most}: {text.path.rpartition('/')[2]} is {text.labels}, 0 to {top}")
         refuse(layout.name, problems, "Mend the source and build again, or choose another view, such as webdataset.")
         own = layout is not LAYOUTS.get(layout.name)
+        if own:
+            refuse(layout.name, list(self._suffix_problems()), "Change the layout, or build with another encoding.")
+        if layout.own_names and self.contents.format == "png":
+            self._refuse_equal_names()
         # names of our own layouts' images differ where ids do; what a user calls a set or an image may be anything
         files = Counter(path.casefold() for path in (self.paths() if own or self.array_rows else self.slices_at))
         if own and layout.container == "tars":
@@ -166,6 +170,51 @@ class View:
             else "Name the set otherwise (--severities): capitals do not count."
         )
         refuse(layout.name, [f"{path}: two images, or an image and a text, would lie there" for path in twice], then)
+
+    def _refuse_equal_names(self) -> None:
+        """Raise `BuildError` where two names that differ only in their suffix would be one name in .png."""
+        names: dict[str, list[str]] = {}
+        for sample in self.contents.samples:
+            path = own_path(sample.path, sample.id, self.contents.format)
+            names.setdefault(path.casefold(), []).append(sample.path or path)
+        same = [f"{' and '.join(paths)}: both would be called .png" for paths in names.values() if len(paths) > 1]
+        refuse(self.layout.name, same, "Rename them in the source, or use a recipe that stores JPEG.")
+
+    def _suffix_problems(self) -> Iterator[str]:
+        """Yield names that the layout of a user gives to images of another format."""
+        for name, form in self._names_and_formats():
+            named = named_format(name)
+            if named not in (None, "png", form):
+                yield (
+                    f"{name}: the suffix is not that of the stored {form.upper()}; write {{ext}} or {{suffix}} in its "
+                    "place"
+                )
+
+    def _names_and_formats(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the stored format of every image of the first set, where images have names."""
+        if self.layout.container != "arrays":
+            for images in next(iter(self.slices_of.values()), ()):
+                yield from ((self.image_name(images, i), self.contents.stored_format(i)) for i in images.samples)
+
+    def _format_notes(self) -> Iterator[str]:
+        """Yield notes on names whose suffix is not that of the stored images."""
+        if self.contents.manifest is not None:  # a build encodes every image as its name says
+            named = self._names_and_formats()
+            again = [name for name, form in named if named_format(name) == "png" and form == "jpeg"]
+            if again:
+                yield (
+                    f"The dataset stores JPEG, and the names of {len(again):,} images for each set end in .png "
+                    f"({first_few(again, 2)}): those files are PNGs with the pixels of the stored images, which take "
+                    "more space."
+                )
+        if self.layout.own_names and self.contents.format == "png":
+            renamed = [s.path for s in self.contents.samples if s.path and named_format(s.path) == "jpeg"]
+            if renamed:
+                yield (
+                    f"The dataset stores PNG, and the names of {len(renamed):,} images for each set end in the suffix "
+                    f"of a JPEG ({first_few(renamed, 2)}): the suffix of those files is .png instead, so change it in "
+                    "annotation files too."
+                )
 
     def _member_paths(self, images: SetSlice, index: int) -> Iterator[str]:
         yield self.image_name(images, index)
@@ -223,7 +272,7 @@ class View:
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
         """Return what the words of a template are for an image."""
-        sample, form = self.contents.samples[index], self.contents.format
+        sample, form = self.contents.samples[index], self.contents.stored_format(index)
         folder = "" if sample.label is None else self.contents.classes[sample.class_index].folder
         return {
             **images.words,
@@ -233,7 +282,7 @@ class View:
             "label": sample.label,
             "index": index,
             "number": f"{index:0{len(str(len(self.contents.samples) - 1))}d}",
-            "source": own_path(sample.path, sample.id, form),
+            "source": own_path(sample.path, sample.id, self.contents.format),
             "suffix": FORMATS[form][1],
             "ext": "png" if form == "png" else "jpg",
         }

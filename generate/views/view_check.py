@@ -8,6 +8,7 @@ image is held to the build's records, and every other file is made again.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -23,13 +24,14 @@ from ...errors import CorruptsetError
 from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
 from ...manifests.images.arrays import ArrayFile
-from ...manifests.images.pictures import NotAPicture, decode
+from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
 from ...manifests.layout import MANIFEST
 from ...manifests.manifest_file import MANIFEST_CAP
 from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, sha256_pieces
 from ...manifests.records.fields import Blake3, Count, SafePath, Sha256
+from ...manifests.records.foreign_names import form_advice, is_system_file
 from ...manifests.records.models import FileRecord, Record
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable
@@ -42,6 +44,8 @@ from .texts import members, texts
 from .view import SetSlice, View
 
 VIEW = "VIEW.json"
+HEAD = 16
+"""Bytes of an image file that tell its format."""
 
 
 class FolderRecord(Record):
@@ -141,7 +145,8 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     files = {f.path: f.bytes for f in record.files}
     inside: dict[str, dict[str, int]] = {f.path: {} for f in record.folders}
     for path in listing.files.keys() - files.keys():
-        if (owner := next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)) is not None:
+        owner = next((str(p) for p in PurePosixPath(path).parents if str(p) in inside), None)
+        if owner is not None and not is_system_file(path):
             inside[owner][path] = listing.files[path]
     report.add(file_problems(listing, files, sizes=True, known={VIEW}.union(*inside.values())))
     entries: list[FolderRecord | FileRecord] = [*record.folders]
@@ -153,11 +158,13 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
             problem = _folder_problem(root, entry, images)
         else:
             problem = hash_problem(root, entry)
+            if entry.path.endswith(".tar"):
+                report.add(_member_problems(root / entry.path, entry.path))
         if problem is None:
             report.add([], Counter(bytes=entry.bytes, images=len(images)))
         else:
             report.add([problem])
-    report.problems = sorted(set(report.problems))
+    report.finish()
     return report
 
 
@@ -167,13 +174,36 @@ def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) 
         kind = "missing" if count < record.images else "unexpected"
         return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
     try:
-        found = folder_record(record.path, ((path, sha256_file(root / path), size) for path, size in sizes.items()))
+        rows = [(path, sha256_file(root / path), size) for path, size in sizes.items()]
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
+    found = folder_record(record.path, rows)
     if found == record:
-        return None
+        wrong = (Problem(path, "decode", said) for path in sorted(sizes) if (said := _format_problem(root, path)))
+        return next(wrong, None)
+    for form in ("NFC", "NFD"):
+        names = [(unicodedata.normalize(form, path), sha256, size) for path, sha256, size in rows]
+        if folder_record(record.path, names) == record:
+            changed = next(name for (name, *_), path in zip(names, sizes, strict=True) if name != path)
+            detail = f"its images have names in another Unicode form than the record, such as {changed}. "
+            return Problem(record.path, "unicode", detail + form_advice(changed))
     detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
     return Problem(record.path, "hash", detail)
+
+
+def _format_problem(root: Path, path: str) -> str | None:
+    """Return what is wrong with an image file whose bytes and suffix are of two formats."""
+    with suppress(OSError), (root / path).open("rb") as file:
+        return format_problem(path, file.read(HEAD))
+    return None
+
+
+def _member_problems(tar: Path, path: str) -> Iterator[Problem]:
+    """Yield the members of a tar whose bytes and suffix are of two formats, as far as it can be read."""
+    with suppress(OSError, BadArchive):
+        for member in read_members(tar):
+            if (said := format_problem(member.name, member.head(HEAD))) is not None:
+                yield Problem(f"{path}:{member.name}", "decode", said)
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -229,7 +259,7 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     for path, text in texts(made, hashes):
         if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
-    report.problems = sorted(set(report.problems))
+    report.finish()
     return report
 
 
@@ -287,9 +317,12 @@ def _image_problems(images: ImageSet, index: int, where: str, data: Stored) -> I
         yield Problem(where, "decode", f"image {index} of set {images.record.id} is not there as it should be")
         return
     if isinstance(data, bytes):
+        if (said := format_problem(where, data[:HEAD])) is not None:
+            yield Problem(where, "decode", said)
+            return
         if (sha256 := sha256_bytes(data)) in {f.sha256 for f in row.files}:
             return
-        if not lossless:
+        if not lossless and named_format(where) != "png":
             yield Problem(where, "hash", f"has {sha256}, the build's is {row.files[0].sha256}")
             return
         try:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from ...errors import BuildError, first_few
 from ...manifests.disk.atomic import fsync_folder, link_or_copy, name_target, write_large
 from ...manifests.images.arrays import npy_header
-from ...manifests.images.pictures import png_bytes
+from ...manifests.images.pictures import decode, named_format, png_bytes, stored_format
 from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
-from ...manifests.records.models import FileRecord
+from ...manifests.records.models import FileRecord, StoredRecord
 from ...manifests.records.report import Progress
 from ..pixels.encoding import PngEncoding
 from .texts import members, texts
@@ -78,6 +78,7 @@ class Writer:
         """Link or copy the build's file of an image; return (path, sha256, bytes)."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
+        stored = _as_named(path, record, stored, images)
         self.bytes += record.bytes
         if isinstance(stored, Path):
             self.linked += link_or_copy(stored, target)
@@ -135,8 +136,23 @@ def _members(
         stored = data[images.set_id]
         for index in images.samples:
             for name, content in members(view, images, index):
-                yield name, _encoded(stored.stored(index, prefer="folder")[1]) if content is None else content
+                yield (
+                    name,
+                    _encoded(_as_named(name, *stored.stored(index, prefer="folder"), stored))
+                    if content is None
+                    else content,
+                )
         count(images)
+
+
+def _as_named(
+    name: str, record: StoredRecord, stored: Path | NDArray[np.uint8], images: ImageSet
+) -> Path | NDArray[np.uint8]:
+    """Return a stored image; the pixels of a stored JPEG whose new name ends in .png."""
+    form = stored_format(record.path, images.encoding)
+    if named_format(name) != "png" or form == "png":
+        return stored
+    return decode(stored.read_bytes() if isinstance(stored, Path) else stored.data, form)
 
 
 def tar_pieces(files: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:

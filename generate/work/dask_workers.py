@@ -20,7 +20,7 @@ import cv2
 
 from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
-from ...manifests.disk.lock import locked
+from ...manifests.disk.lock import Busy, locked
 from ...manifests.layout import LOCK
 from ..plan.parts import Part
 from ..sinks.sink import Run
@@ -228,8 +228,13 @@ def problems(wanted: Mapping[str, str], file: str | None) -> list[str]:
             "on all machines"
         ]
     found = []
-    with suppress(BuildError), locked(folder / LOCK, "The build holds it, as it must."):
-        found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
+    try:
+        with locked(folder / LOCK, "The build holds it, as it must."):
+            found.append(f"locks on files in {folder} do not reach it: mount that file system with locks")
+    except Busy:
+        pass
+    except BuildError as e:
+        found.append(str(e))
     try:
         job.build.clean(0)
     except (OSError, CorruptsetError) as e:

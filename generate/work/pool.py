@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import BuildError, MachineError, listed
 from ...manifests.disk.atomic import write_atomic
+from ...manifests.disk.space import write_advice
 from ...manifests.layout import LEASES, WORK_FOLDER
 from ...workers import TRIES, Workers, WorkersKilled
 from ..plan.job import Job
@@ -90,11 +92,12 @@ def run(
                 path.unlink(missing_ok=True)
 
 
-def machine_error(error: OSError, directory: object) -> MachineError:
+def machine_error(error: OSError, directory: str | Path) -> MachineError:
     """Return what to say when the disk or the system fails."""
+    place = error.filename or directory
     return MachineError(
-        f"Stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: "
-        "free the space or mend the path, and run the same command again to resume."
+        f"Stopped: {error.strerror or error} ({place}). What was committed stands: "
+        f"{write_advice(error, Path(os.fsdecode(place)))}, and run the same command again to resume."
     )
 
 

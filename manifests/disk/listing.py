@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-from ..records.report import Problem
+from ..records.foreign_names import is_system_file
+from ..records.report import SYSTEM_FILE, Problem
 
 
 @dataclass
@@ -19,7 +20,7 @@ class Listing:
     files: dict[str, int] = field(default_factory=dict)
     """Relative POSIX path -> bytes."""
     empty: list[str] = field(default_factory=list)
-    """Folders with nothing in them."""
+    """Folders with nothing in them but files of the operating system."""
     blocked: list[str] = field(default_factory=list)
     """What is not read (links, devices, unreadable folders); nothing below is called missing."""
     problems: list[Problem] = field(default_factory=list)
@@ -96,7 +97,7 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
         except OSError as e:
             listing.block(folder, "unreadable", f"the folder cannot be listed: {e.strerror}")
             continue
-        if not found and folder:
+        if folder and all(stat.S_ISREG(info.st_mode) and is_system_file(path) for path, info in found):
             listing.empty.append(folder)
         for path, info in found:
             if stat.S_ISLNK(info.st_mode):
@@ -131,7 +132,9 @@ def file_problems(
         elif sizes and found is not None and size not in (None, found):
             yield Problem(path, "size", f"has {found} bytes, recorded are {size}")
     for path in sorted(listing.files.keys() - recorded.keys()):
-        if path not in known:
+        if path not in known and is_system_file(path):
+            yield Problem(path, SYSTEM_FILE, "left by an operating system")
+        elif path not in known:
             tar = path.startswith("archives/")
             why = "left by tar's unpacking: remove the folder archives/" if tar else "no record names this file"
             yield Problem(path, "unexpected", why)

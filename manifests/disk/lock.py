@@ -14,6 +14,9 @@ from ...errors import BuildError
 POLL_S = 0.05
 """How often a lock that another process holds is tried again."""
 
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""What flock fails with on a file system that has no locks, such as Lustre without its mount option."""
+
 
 class Busy(BuildError):
     """Another process holds a lock."""
@@ -28,8 +31,8 @@ def locked(
     The file and its folder are made where they are missing.
 
     They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where
-    those who hold the lock share it: who they may be, and the next step. BuildError says that the system has no locks,
-    or that the file cannot be written.
+    those who hold the lock share it: who they may be, and the next step. BuildError says that the system or the file
+    system has no locks, or that the file cannot be written.
     """
     refuse_without_locks()
     deadline = time.monotonic() + wait_s
@@ -58,7 +61,7 @@ def shared_lock(path: Path) -> Iterator[None]:
         return
     fd = _open(path)
     try:
-        _flock(fd, shared=True, wait=True)
+        _flock(fd, path, shared=True, wait=True)
         yield
     finally:
         os.close(fd)
@@ -67,6 +70,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 def _take(path: Path, *, shared: bool) -> int | None:
     """Return the descriptor of a lock; None where another process holds it."""
     while True:
+        new_folders = [folder for folder in path.parents if not folder.exists()]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             fd = _open(path)
@@ -77,7 +81,17 @@ def _take(path: Path, *, shared: bool) -> int | None:
                 f"{e.filename} cannot be written ({e.strerror}): name another place with --out, or make this one "
                 "writable."
             ) from None
-        if not _flock(fd, shared=shared):
+        try:
+            free = _flock(fd, path, shared=shared)
+        except BaseException:
+            os.close(fd)
+            if new_folders:  # nothing is left where nothing can be written
+                path.unlink(missing_ok=True)
+            for folder in new_folders:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+        if not free:
             os.close(fd)
             return None
         # A process that has just ended its work removed the folder: this lock is then on a file that no other process
@@ -111,11 +125,24 @@ def refuse_without_locks() -> None:
         )
 
 
-def _flock(fd: int, *, shared: bool, wait: bool = False) -> bool:
+def _flock(fd: int, path: Path, *, shared: bool, wait: bool = False) -> bool:
+    """Lock an open file and return True, or False if another process holds the lock.
+
+    BuildError if the file system has no locks.
+    """
     import fcntl
 
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
+    except OSError as e:
+        if e.errno not in NO_LOCKS:
+            raise
+        raise BuildError(
+            f"The file system of {path.parent} does not support file locks (flock: {e.strerror}). They keep two "
+            "commands from writing to one place, so nothing was written. Use an --out on another file system, such as "
+            "a local disk, and copy the result; or have this one mounted with locks (Lustre: mount option flock; NFS: "
+            "a running lock service)."
+        ) from e
     return True

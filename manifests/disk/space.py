@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -14,9 +16,45 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
 
     `what` needs them, such as ``the build``; `advice` is the next step, a sentence.
     """
-    existing = directory.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    usage = shutil.disk_usage(existing)
+    usage = shutil.disk_usage(_existing(directory))
     if usage.total and usage.free < needed:  # what is no disk, as /proc, says itself why nothing can be made there
         raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")
+
+
+def write_advice(error: OSError, place: Path) -> str:
+    """Return what to do about a failed write, as the beginning of a sentence.
+
+    A file system may have free bytes, but no inode for another file; and a quota is not the disk.
+
+    Parameters
+    ----------
+    error : OSError
+        What the write raised.
+    place : Path
+        What was written, or a folder on the same file system.
+    """
+    if error.errno == errno.EDQUOT:
+        return "your disk quota there is used up (`quota -s` shows it): delete files or have it raised"
+    if error.errno == errno.ENOSPC and _has_no_inodes(place):
+        return (
+            "the file system has free space, but no inode for another file (`df -i` shows them): delete files there, "
+            "or begin again in another --out or with --format hdf5, which writes fewer files"
+        )
+    return "free the space or mend the path"
+
+
+def _has_no_inodes(place: Path) -> bool:
+    """Return whether the file system of a place has free bytes, but no free inodes."""
+    try:
+        status = os.statvfs(_existing(place))
+    except (OSError, AttributeError):  # Windows has no statvfs
+        return False
+    return status.f_files > 0 and status.f_favail == 0 and status.f_bavail > 0
+
+
+def _existing(place: Path) -> Path:
+    """Return a path, or the nearest folder above it that exists."""
+    existing = place.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return existing

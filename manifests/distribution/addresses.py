@@ -33,6 +33,14 @@ class Unreachable(MachineError):
         self.wait = wait
 
 
+HOST = re.compile(
+    r"(?:https?:?/{0,2}|//)?(?P<rest>(?P<host>localhost|\[[0-9a-f:.]+\]|\d+(?:\.\d+){3}|(?:[\w-]+\.)+[a-z]{2,}|[\w.-]+(?=:\d))"
+    r"(?P<port>:\d+)?(?:[/?].*)?)",
+    re.IGNORECASE,
+)
+"""An address on the web whose scheme is missing or cut."""
+
+
 def hub_address(url: str) -> tuple[str, str]:
     """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``, or raise ReleaseError.
 
@@ -57,8 +65,14 @@ def hub_files(url: str) -> str:
 def remote_of(address: str) -> HttpRemote | Store:
     """Return the release at a URL, that of its folder or of its archives.json."""
     if "://" not in address:
+        local = f"For a release on this machine, name its folder: corruptset unpack {address} --out DIR"
+        web = HOST.fullmatch(address)
+        if web is None or os.path.lexists(address):
+            raise ReleaseError(f"{address} is not a URL. {local}")
+        scheme = "http" if web["port"] or re.fullmatch(r"localhost|[\d.]+|\[.*\]", web["host"]) else "https"
         raise ReleaseError(
-            f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR"
+            f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean "
+            f"{scheme}://{web['rest']}? {local}"
         )
     if address.startswith(HUB):
         try:

@@ -14,6 +14,26 @@ END_OF_FILE = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
 """The last bytes of a file, which a truncated one lacks."""
 MAX_PIXELS = 89_478_485
 """Pixels of the largest image that is decoded, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
+JPEG_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif")
+OTHER_SUFFIXES = (
+    "apng",
+    "bmp",
+    "dib",
+    "gif",
+    "tif",
+    "tiff",
+    "webp",
+    "ppm",
+    "pgm",
+    "pbm",
+    "pnm",
+    "avif",
+    "heic",
+    "heif",
+)
+"""Suffixes of image formats that are not written."""
+SIGNATURES = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n"}
+"""Encoding format -> how its files begin."""
 
 
 def stored_format(path: str, encoding_format: str) -> str:
@@ -29,9 +49,42 @@ def stored_format(path: str, encoding_format: str) -> str:
     return "png" if path.lower().endswith(".png") else encoding_format
 
 
+def named_format(path: str) -> str | None:
+    """Return the format that the suffix of an image file names: ``jpeg``, ``png``, the suffix of another one, or None.
+
+    Examples
+    --------
+    >>> named_format("a/B.JPG"), named_format("b.png"), named_format("c.webp"), named_format("im.0")
+    ('jpeg', 'png', 'webp', None)
+    """
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    if suffix in JPEG_SUFFIXES:
+        return "jpeg"
+    return suffix if suffix == "png" or suffix in OTHER_SUFFIXES else None
+
+
+def format_problem(path: str, begin: bytes) -> str | None:
+    """Return a sentence part on a file whose first bytes are not of the format that its suffix names, or None."""
+    named, found = named_format(path), next((f for f, mark in SIGNATURES.items() if begin.startswith(mark)), None)
+    if named is None or named == found:
+        return None
+    what = "neither a JPEG nor a PNG" if found is None else f"a {found.upper()}"
+    return f"is {what} by its first bytes, and its name ends in .{path.rpartition('.')[2]}: export it again"
+
+
 def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
-    """Return the path of an image in its source, else its id with suffix."""
-    return path or f"{sample_id}.{FORMATS[encoding_format][1]}"
+    """Return where an image lies below its set that keeps its path in the source; without one it is named by its id.
+
+    In a dataset of PNGs every suffix is ``.png``.
+
+    Examples
+    --------
+    >>> own_path("a/B.JPG", "a/B", "jpeg"), own_path("a/B.JPG", "a/B", "png"), own_path(None, "data/7", "jpeg")
+    ('a/B.JPG', 'a/B.png', 'data/7.JPEG')
+    """
+    if path is None:
+        return f"{sample_id}.{FORMATS[encoding_format][1]}"
+    return f"{path.rpartition('.')[0]}.png" if encoding_format == "png" and named_format(path) == "jpeg" else path
 
 
 class NotAPicture(ValueError):

@@ -20,6 +20,7 @@ from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
 from ..records.digests import set_digest
+from ..records.foreign_names import form_advice, in_another_form
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 
 Pixels = NDArray[np.uint8]
@@ -63,6 +64,9 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as e:
+        if in_another_form(path):
+            said = f"{path} is there under a name in another Unicode form. {form_advice(str(path))}"
+            raise VerificationError(said) from e
         raise damaged(f"{path} is missing") from e
     # NotAPicture, NotAShard, and what h5py raises on damaged files
     except (OSError, KeyError, ValueError, RuntimeError, IndexError) as e:

@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from ...errors import IncompleteBuild, VerificationError, listed
+from ...errors import IncompleteBuild, VerificationError, first_few, listed
+from .foreign_names import form_advice, renamed_forms
 
 Level = Literal["structure", "sizes", "hashes", "pixels"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """The steps of the ladder that `verify` climbs."""
 Progress = Callable[[str, int, int], None]
 """Called with the step, what is done of it and the total."""
+
+SYSTEM_FILE = "system file"
+"""Kind of what is found but is no problem: the report lists it apart."""
 
 
 def printable(path: str) -> str:
@@ -38,8 +42,8 @@ class Problem:
     kind : str
         ``incomplete`` (no manifest.json: the build has not finished), ``schema`` (a file's text), ``records`` (they
         contradict each other), ``symlink``, ``special``, ``missing``, ``unexpected``, ``unreadable``, ``size``,
-        ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (it does not follow from what it is of), ``rederive``
-        (made again it is different), ``unmended`` (not repaired).
+        ``hash``, ``decode``, ``shape``, ``pixels``, ``digest`` (it does not follow from what it is of), ``unicode``
+        (names are in another Unicode form), ``rederive`` (made again it is different), ``unmended`` (not repaired).
     detail : str
         What is there and what was expected.
     """
@@ -82,6 +86,9 @@ class VerificationReport:
         The files that a repair made again; None where no repair was asked for.
     containers : tuple of str
         ``folder``, ``hdf5``; where there are both, an image is checked and counted in each.
+    system_files : list of str
+        Files that macOS or Windows left in the folders, such as ``.DS_Store``. They are not part of the dataset and no
+        problem.
     """
 
     directory: str
@@ -96,6 +103,7 @@ class VerificationReport:
     notes: list[str] = field(default_factory=list)
     mended: list[str] | None = None
     containers: tuple[str, ...] = ()
+    system_files: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -104,9 +112,34 @@ class VerificationReport:
 
     def add(self, problems: Iterable[Problem], checked: Counter[str] | None = None) -> None:
         """Add the problems of one step, and what it checked."""
-        self.problems.extend(problems)
+        for problem in problems:
+            if problem.kind == SYSTEM_FILE:
+                self.system_files.append(problem.path)
+            else:
+                self.problems.append(problem)
         for key, value in (checked or {}).items():
             self.checked[key] = self.checked.get(key, 0) + value
+
+    def finish(self) -> None:
+        """Sort the problems, say in one sentence which names are in another Unicode form, and note system files."""
+        of_kind = {kind: [p.path for p in self.problems if p.kind == kind] for kind in ("missing", "unexpected")}
+        renamed = renamed_forms(of_kind["missing"], of_kind["unexpected"])
+        if renamed:
+            names = {*renamed, *renamed.values()}
+            self.problems = [p for p in self.problems if p.path not in names or p.kind not in of_kind]
+            recorded = min(renamed)
+            detail = (
+                f"{len(renamed):,} files are there under names in another Unicode form than the records have, such as "
+                f"{recorded}. {form_advice(recorded)}"
+            )
+            self.problems.append(Problem(".", "unicode", detail))
+        self.problems = sorted(set(self.problems))
+        self.system_files = sorted(set(self.system_files))
+        if self.system_files:
+            self.notes.append(
+                f"Files that macOS or Windows left in the folders: {len(self.system_files):,} "
+                f"({first_few(self.system_files, 3)}). They are not part of the dataset and can be deleted."
+            )
 
     def by_kind(self) -> dict[str, int]:
         """Return how many problems there are of each kind."""

@@ -61,6 +61,11 @@ class Member:
         for at in range(0, self.size, CHUNK):
             yield self._file.read(min(self.size - at, CHUNK))
 
+    def head(self, size: int) -> bytes:
+        """Return the first bytes."""
+        self._file.seek(self._start)
+        return self._file.read(min(size, self.size))
+
     def read(self, cap: int) -> bytes:
         """Return the bytes of a small member."""
         if self.size > cap:

@@ -117,7 +117,6 @@ def unpack(
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
-    root.mkdir(parents=True, exist_ok=True)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
     with locked(root / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
@@ -161,7 +160,7 @@ def _archives_of(path: Path) -> list[Path]:
         raise BuildError(f"{path} does not exist. Name what `corruptset pack` wrote, or its archives.")
     if not path.is_dir():
         return [path]
-    archives = sorted(path.glob(f"{PAYLOAD}/*.tar")) or sorted(path.glob("*.tar"))
+    archives = sorted(path.glob(f"{PAYLOAD}/[!.]*.tar")) or sorted(path.glob("[!.]*.tar"))
     if (path / INDEX).exists():  # a release that took another's place left archives that are not in it
         index = parse_index(read_regular(path / INDEX, INDEX_CAP), str(path / INDEX))
         archives = [archive for a in index.archives if (archive := path / a.path).exists()]

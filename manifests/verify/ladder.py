@@ -91,7 +91,7 @@ def verify_directory(
             if report.problems and sha256_file(root / MANIFEST) != ladder.sha256:
                 replaced = "was replaced meanwhile: a build has extended the data set. Verify again"
                 report.problems = [Problem(MANIFEST, "incomplete", replaced)]
-    report.problems = sorted(set(report.problems))
+    report.finish()
     return report
 
 

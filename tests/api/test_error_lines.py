@@ -63,7 +63,7 @@ id = "x"
         "[[sets]] 2, chain, item 2 is 3; expected a table",
         "[[sets]] 3: a stage with given parameters has no id of its own",
         "[[sets]] 4: has chain and clean; expected exactly one of",
-        "[[sets]] 5: fog: severity is 9; expected a whole number from 1 to 5",
+        "[[sets]] 5: fog: severity is 9; expected a number from 0 to 5",
         "[[sets]] 5: gaussian_noise: parameter 'sigma' is -1.0; expected",
     ]
     for part in expected:

@@ -89,6 +89,27 @@ def test_pictures_are_decoded_by_the_rules_for_sources(run, picture, tmp_path):
         run.refused(name, "corrupt", name, "contrast/1", "--out", "y.png")
 
 
+def test_a_photo_is_turned_upright(run, picture, tmp_path):
+    """A telephone stores it on its side, with an EXIF orientation; what is written has none."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(picture).save(tmp_path / "phone.png", exif=exif)
+    Image.fromarray(np.rot90(picture, -1)).save(tmp_path / "upright.png")
+    for name in ("phone", "upright"):
+        run.ok(f"corrupt {name}.png gaussian_noise/2 --key 0 --out {name}-noise.png")
+        run.ok(f"corrupt {name}.png clean --out {name}-clean.jpg")
+        run.ok(f"preview {name}.png --sets contrast/1 --key 0 --out {name}-sheet.png")
+    for written in ("noise.png", "clean.jpg", "sheet.png"):
+        assert (tmp_path / f"phone-{written}").read_bytes() == (tmp_path / f"upright-{written}").read_bytes()
+
+
+def test_a_heic_photo_has_to_be_converted(run, tmp_path):
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    said = "a.heic is a HEIC file, which is not read: convert it to PNG or JPEG first, for example with ImageMagick"
+    run.refused(said, "corrupt a.heic fog/1")
+    run.refused(said, "preview a.heic")
+
+
 def test_frost_takes_a_users_own_textures(run, picture, tmp_path):
     (tmp_path / "textures").mkdir()
     Image.fromarray(painted(400, 500)).save(tmp_path / "textures" / "mine.png")

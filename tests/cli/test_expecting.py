@@ -157,3 +157,15 @@ def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     run.ok("verify", built)
     run.ok("pack --out packed", built)
     run.ok("export webdataset --out view", built)
+
+
+def test_a_command_without_a_source_says_which_images_it_took(run, tmp_path):
+    said = "No --source was given, so the images are the sample photographs that come with scikit-image."
+    words = "imagenet-c --sets clean --samples 9"
+    for line in (f"plan {words}", f"build {words} --out out --no-page --jobs 1"):
+        for chosen, expected in (("", 1), ("--source sample", 0)):
+            done = run.ok(line, *chosen.split())
+            assert (done.out + done.err).count(said) == expected, line
+            assert "--samples is 9, and there are only 8 images: all of them are used." in done.out + done.err
+    notes = run.ok("plan imagenet-c --sets clean --json").json["notes"]
+    assert [note for note in notes if note.startswith(said)]

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 import typer
@@ -56,6 +57,22 @@ def test_every_kind_of_error_has_its_exit_code_and_its_message(fails, monkeypatc
         assert "report it" not in err, error
     monkeypatch.setenv("CORRUPTSET_DEBUG", "1")
     assert "Traceback" in fails(errors.RecipeError("given"))[2]
+
+
+def test_a_full_disk_a_quota_and_missing_inodes_are_told_apart(fails, monkeypatch, tmp_path):
+    free = os.statvfs(tmp_path)
+    none = types.SimpleNamespace(f_files=1000, f_ffree=0, f_favail=0, f_bavail=1000, f_blocks=2000, f_frsize=4096)
+    for number, status, said in (
+        (errno.ENOSPC, free, "free the space or mend the path"),
+        (errno.ENOSPC, none, "has free space, but no inode for another file (`df -i` shows them): delete files there"),
+        (errno.EDQUOT, free, "your disk quota there is used up (`quota -s` shows it)"),
+        (errno.EDQUOT, none, "your disk quota there is used up"),
+        (errno.EIO, none, "free the space or mend the path"),
+    ):
+        monkeypatch.setattr(os, "statvfs", lambda path, status=status: status)
+        for name in (str(tmp_path / "no/such/file"), None):
+            code, _, err = fails(OSError(number, os.strerror(number), name), "build imagenet-c")
+            assert (code, said in err, "the same command goes on" in err) == (3, True, True), err
 
 
 def test_json_carries_the_error_too(fails):

@@ -158,7 +158,7 @@ def test_a_users_own_table_file_is_accepted(tmp_path):
     out = corruptset.corrupt(image, "contrast", severity=1, calibration=str(path))
     np.testing.assert_array_equal(out, corruptset.corrupt(image, "contrast", factor=0.9))
     for name, says in (
-        ("fog", "severity is 2; expected 1, its only one"),
+        ("fog", "severity is 2; expected 0 or 1, its only severity in calibration"),
         ("snow", "no rows in calibration 'mine'"),
     ):
         with pytest.raises(ParameterError, match=says):

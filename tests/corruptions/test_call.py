@@ -161,7 +161,7 @@ def test_pixels_are_hashed_only_where_something_is_drawn(monkeypatch):
     ("name", "options", "says"),
     [
         ("gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
-        ("fog", {"severity": -1}, "severity is -1; expected a whole number from 1 to 5, or one between"),
+        ("fog", {"severity": -1}, "severity is -1; expected a number from 0 to 5 with at most two decimals"),
         *(("fog", {"severity": wrong}, f"severity is {wrong!r}") for wrong in (2.125, float("nan"), "2.25")),
         ("fog", {}, "needs a severity"),
         ("salt_pepper", {}, "no published severities and needs its parameters: density is missing"),

@@ -136,6 +136,7 @@ def test_own_textures_are_sorted_converted_hashed_and_travel_without_their_pixel
     Image.fromarray(np.dstack([colour, colour[..., 0]])).save(tmp_path / "a.png")
     Image.fromarray(colour[..., 1]).save(tmp_path / "c.png")
     (tmp_path / "readme.txt").write_text("no picture")
+    (tmp_path / "._a.png").write_bytes(b"Mac OS X")
     found = load_textures(tmp_path)
     assert found.names == ("a.png", "b.PNG", "c.png")
     for array, want in zip(found.arrays, (colour, colour, np.repeat(colour[..., 1:2], 3, 2)), strict=True):

@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
+import h5py
 import layouts
 import numpy as np
 import pytest
@@ -82,7 +83,11 @@ def test_what_moves_content_is_said(built, recipe, coco):
     assert planned.moves_content == ("elastic_transform",)
     told = "\n".join(planned.notes)
     assert re.search(r"boxes and masks are not moved(.|\n)*may name 3 images, of which 2 are built", told)
-    (note,) = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
+    counted, unmatched, note = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
+    assert counted == "Files of the source that count as images: 3, in val2017/ (3)."
+    assert unmatched.startswith(
+        f"Files with the suffix of an image that --images {IMAGES!r} does not match: 1, in train2017/"
+    )
     assert re.fullmatch(r"4 other files of the source, .* kB, are copied as they are\.", note)
     resized = corruptset.plan("imagenet-c", f"tree:{coco}", images=IMAGES, sets=["contrast/1"], any_shape=True)
     assert any("in pixels of the images as they were" in note for note in resized.notes)
@@ -173,6 +178,44 @@ def test_any_tree_keeps_names_and_formats(recipe, tmp_path):
     picture(33, 37, 9).save(root / "x.png")
     with pytest.raises(SourceError, match=r"x\.png: is sha256"):
         verify(out, rederive=20, source=f"tree:{root}")
+
+
+def test_images_in_formats_that_are_not_read_are_named(recipe, tmp_path):
+    root = write_tree(tmp_path / "tree", ["a/x.jpg", "b/x.jpg"])
+    (root / "a/IMG_1.HEIC").write_bytes(b"photo")
+    notes = corruptset.plan(recipe, f"tree:{root}", sets=["clean"]).notes
+    assert any(note.startswith("Images in formats that are not read (HEIC): 1, in a/ (1).") for note in notes)
+    with pytest.raises(SourceError, match=r"a/IMG_1\.HEIC: is a HEIC file, which is not read: convert it"):
+        corruptset.build(recipe, f"folder:{root}", tmp_path / "out", jobs=1)
+
+
+def test_images_with_an_orientation_are_counted(recipe, tmp_path):
+    """In every source of image files, for a plan, a build and an array job."""
+    exif = Image.Exif()
+    exif[0x0112] = 8
+    root = write_tree(tmp_path / "tree", ["a/x.jpg", "b/y.jpg"])
+    picture(24, 24).save(root / "a/phone.jpg", exif=exif)
+    picture(24, 24).save(root / "b/scan.tif", tiffinfo={0x0112: 8})  # which Pillow turns
+    files = [np.frombuffer(path.read_bytes(), np.uint8) for path in sorted(root.rglob("*.jpg"))]
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("images", (3,), dtype=h5py.vlen_dtype(np.uint8))
+        for row, data in enumerate(files):
+            file["images"][row] = data
+        file["labels"] = [0, 0, 1]
+    said = "Images with an EXIF orientation: 1 of {} that were checked ({})."
+    for source, count, name in (
+        (f"tree:{root}?images=*.jpg", 3, "a/phone.jpg"),
+        (f"folder:{root}", 4, "a/phone.jpg"),
+        (f"hdf5:{tmp_path / 'x.h5'}", 3, "data/0"),
+    ):
+        line, _, images = source.partition("?images=")
+        options = {"sets": ["clean"], "images": images or None, "jobs": 1, "page": False}
+        planned = corruptset.plan(recipe, line, **options)
+        out = tmp_path / "out" / line.partition(":")[0]
+        job = corruptset.build(recipe, line, out, part=(0, 1), **options)
+        done = corruptset.build(recipe, line, out, finish=True, **options)
+        for notes in (planned.notes, job.notes, done.notes):
+            assert [note for note in notes if note.startswith(said.format(count, name))], (line, notes)
 
 
 def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):

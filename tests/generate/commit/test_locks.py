@@ -1,9 +1,12 @@
 """One build at a time works in a directory; a dead one holds nothing (the killing sweeps resume many)."""
 
+import errno
 import fcntl
+import os
 
 import pytest
 
+import corruptset
 from corruptset.errors import BuildError
 from corruptset.generate.commit.locks import locked
 
@@ -47,3 +50,52 @@ def test_a_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
         assert removed
         with pytest.raises(BuildError, match="Another build"), locked(tmp_path / "x-1"):
             pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP])
+def test_a_file_system_without_locks_is_named(make, tmp_path, monkeypatch, number):
+    """Lustre is often mounted without them. Whatever takes a lock says so, and leaves nothing behind."""
+    built = make(sets=["contrast/1"]).directory
+    corruptset.pack(built, tmp_path / "packed")
+    before = sorted(tmp_path.rglob("*"))
+
+    def none(fd, how):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    said = r"does not support file locks \(flock: .*\).* --out on another file system, .*Lustre: mount option flock"
+    for write in (
+        lambda: make(out=tmp_path / "new", sets=["contrast/1"]),
+        lambda: make(out=tmp_path / "new", sets=["contrast/1"], part=(0, 2)),
+        lambda: corruptset.pack(built, tmp_path / "new"),
+        lambda: corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "new"),
+    ):
+        with pytest.raises(BuildError, match=said) as caught:
+            write()
+        assert caught.value.exit_code == 2
+        assert set(tmp_path.rglob("*")) - set(before) == set()
+
+
+def test_a_build_that_meets_missing_inodes_says_so(make, tmp_path, monkeypatch):
+    real, calls = os.statvfs, []
+
+    def fsync(fd):
+        calls.append(fd)
+        if len(calls) > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    class Full:
+        """What statvfs says where every inode is taken."""
+
+        f_favail = f_ffree = 0
+
+        def __init__(self, path):
+            self.status = real(path)
+
+        def __getattr__(self, name):
+            return getattr(self.status, name)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "statvfs", Full)
+    with pytest.raises(corruptset.errors.MachineError, match=r"no inode for another file .*--format hdf5"):
+        make(sets=["contrast/1"])

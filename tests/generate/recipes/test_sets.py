@@ -134,7 +134,7 @@ def test_mistakes_in_sets():
         (f'{sets}corruptions = ["fade_black"]\nlevels = 3\nseverities = [1]\n', "has severities and levels"),
         (f'{sets}chain = [{{corruption = "fade_black", level = 0}}]\n', "level is 0; expected a whole number from 1"),
         (f'{pairs}first = ["fgo"]\nsecond = ["fog"]\n', "[[pairs]] 1, first: 'fgo'"),
-        (f'{pairs}first = ["fog-9"]\nsecond = ["fog"]\n', "severity is 9; expected a whole number from 1 to 5"),
+        (f'{pairs}first = ["fog-9"]\nsecond = ["fog"]\n', "severity is 9; expected a number from 0 to 5"),
         (f'{pairs}first = ["fog-1+fog-2"]\nsecond = ["fog"]\n', "'fog-1+fog-2' is not one stage"),
         (f'{pairs}first = ["fog"]\nsecond = ["snow"]\norders = "bth"\n', "orders is 'bth'; expected one of 'both' or"),
         (f'{pairs}first = ["fog"]\nsecond = ["fog"]\nsame = false\nseverities = [1]\n', "[[pairs]] leave no set"),

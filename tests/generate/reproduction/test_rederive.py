@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import layouts
 import numpy as np
 import pytest
 from remade import other_pixels, small_release_of
 
 import corruptset
 from corruptset.corruptions.keys import sample_keys
-from corruptset.errors import ParameterError
+from corruptset.errors import ParameterError, SourceError
 from corruptset.generate.build import Built
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import builds, tree
@@ -84,3 +85,16 @@ def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str) ->
     if digests == "sets":
         assert whole_sets.problems[0].path == "manifest.json"
         assert "the set contrast/1 has the digest blake3:" in whole_sets.problems[0].detail
+
+
+def test_a_source_that_is_missing_is_told_before_anything_is_read(shared: layouts.Shared, tmp_path: Path) -> None:
+    built, seen = shared.build(crops={"classes": 2}, sets=["contrast/1"]), []
+    for source, said in (
+        (None, "small-c was made from the source 'folder': name it with --source"),
+        (f"folder:{tmp_path / 'none'}", "is not there"),
+        ("foldr:x", "is not a source"),
+    ):
+        with pytest.raises(SourceError, match=said):
+            corruptset.verify(built, rederive=1, source=source, progress=lambda *step: seen.append(step))
+    assert seen == []
+    assert corruptset.verify(built, rederive=1, source=f"folder:{shared.crops(classes=2)}").ok

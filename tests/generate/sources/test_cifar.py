@@ -123,3 +123,12 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     a.refuses(f"cifar10:{tmp_path / 'double.tar'}", "in several folders")
     a.refuses(f"cifar10:{tmp_path}/nothing", r"nothing is not there. Expected cifar10:PATH")
     a.refuses("cifar10", "needs a path")
+
+
+def test_hidden_files_next_to_the_batches_are_ignored(tmp_path):
+    whole = a.ten_python(TEST)
+    hidden = {f"{name.rpartition('/')[0]}/._{name.rpartition('/')[2]}": b"Mac OS X" for name in whole}
+    expected = a.facts(open_source(f"cifar10:{a.write(tmp_path / 'plain', whole)}"))
+    assert a.facts(open_source(f"cifar10:{a.write(tmp_path / 'mac', whole | hidden)}")) == expected
+    packed = a.tar(tmp_path / "x.tar.gz", hidden | whole, "w:gz")
+    assert a.facts(open_source(f"cifar10:{packed}")) == expected

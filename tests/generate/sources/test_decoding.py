@@ -148,3 +148,67 @@ def test_a_truncated_image_is_never_half_an_image(monkeypatch):
                 np.testing.assert_array_equal(got, whole)
         assert listed >= len(cuts) - 20, kind
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
+
+
+TURNS = {
+    2: lambda image: image[:, ::-1],
+    3: lambda image: image[::-1, ::-1],
+    4: lambda image: image[::-1],
+    5: lambda image: image.transpose(1, 0, 2),
+    6: lambda image: np.rot90(image, -1),
+    7: lambda image: image[::-1, ::-1].transpose(1, 0, 2),
+    8: np.rot90,
+}
+"""EXIF orientation -> what a viewer does with the pixels."""
+
+
+def test_an_orientation_is_ignored_unless_the_image_is_to_be_upright():
+    for orientation, turn in TURNS.items():
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        for kind, image in (("PNG", RGB), ("PNG", GREY[..., None]), ("PNG", GREY.astype(np.uint16)[..., None])):
+            data = encoded(image[..., 0] if image.shape[2] == 1 else image, kind, exif=exif)
+            stored = np.asarray(Image.open(io.BytesIO(data)))
+            pixels = decode(data)
+            assert pixels.shape[:2] == stored.shape[:2]
+            np.testing.assert_array_equal(decode(data, upright=True), turn(pixels), err_msg=f"{kind} {orientation}")
+        for kind in ("JPEG", "WEBP"):
+            data = encoded(RGB, kind, exif=exif)
+            np.testing.assert_array_equal(decode(data), np.asarray(Image.open(io.BytesIO(data))))
+            np.testing.assert_array_equal(decode(data, upright=True), turn(decode(data)))
+        # Pillow turns a TIFF while it reads it, so there is nothing left to turn
+        tiff = encoded(RGB, "TIFF", tiffinfo={0x0112: orientation})
+        np.testing.assert_array_equal(decode(tiff), turn(RGB))
+        np.testing.assert_array_equal(decode(tiff, upright=True), turn(RGB))
+
+
+def test_an_orientation_that_is_upright_or_damaged_changes_nothing():
+    for value in (0, 1, 9, 65535):
+        exif = Image.Exif()
+        exif[0x0112] = value
+        data = encoded(RGB, exif=exif)
+        np.testing.assert_array_equal(decode(data, upright=True), RGB)
+    for damaged in (b"Exif\0\0", b"Exif\0\0MM\0*\0\0\0\x08\xff\xff", b"\xff" * 40):
+        np.testing.assert_array_equal(decode(encoded(RGB, exif=damaged), upright=True), RGB)
+
+
+def box(brand, *compatible):
+    """Return how a file of the ISO base media format begins."""
+    body = brand + bytes(4) + b"".join(compatible)
+    return struct.pack(">I", len(body) + 8) + b"ftyp" + body + bytes(100)
+
+
+def test_formats_that_can_be_converted_are_named():
+    for data, name in (
+        *((box(brand, b"mif1"), "HEIC") for brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc")),
+        (box(b"mif1", b"miaf", b"heic"), "HEIC"),
+        *((box(brand, b"mif1", b"miaf"), "AVIF") for brand in (b"avif", b"avis")),
+        (b"\xff\x0a" + bytes(40), "JPEG XL"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n" + bytes(40), "JPEG 2000"),
+    ):
+        with pytest.raises(
+            BadSample, match=f"is a {name} file, which is not read: convert it to PNG or JPEG first.*magick"
+        ):
+            decode(data)
+    with pytest.raises(BadSample, match="is not an image by its bytes"):
+        decode(box(b"isom", b"mp41"))  # a video

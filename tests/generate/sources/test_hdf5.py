@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import shutil
+import subprocess
+import sys
 
 import archives as a
 import h5py
@@ -128,6 +131,47 @@ def test_files_that_are_refused(tmp_path):
     a.refuses(f"hdf5:{tmp_path}", "is a folder")
 
 
+WITH_FILTERS = """
+import sys, h5py, hdf5plugin, numpy
+images, labels = numpy.load(sys.argv[1] + "/x.npy"), numpy.load(sys.argv[1] + "/y.npy")
+for name in sys.argv[2:]:
+    with h5py.File(f"{sys.argv[1]}/{name}.h5", "w") as file:
+        compressed = getattr(hdf5plugin, name)()
+        file.create_dataset("images", data=images, chunks=(7, 32, 32, 3), **(compressed if name != "LZ4" else {}))
+        file.create_dataset("labels", data=labels, chunks=(60,), **compressed)
+"""
+FILTERS = {"Zstd": "zstd (32015)", "LZ4": "lz4 (32004)", "Bitshuffle": "bitshuffle (32008)", "Blosc": "blosc (32001)"}
+
+
+def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", IMAGES)
+    np.save(tmp_path / "y.npy", LABELS)
+    # another process writes them, because hdf5plugin registers its filters for good
+    subprocess.run([sys.executable, "-c", WITH_FILTERS, tmp_path, *FILTERS], check=True)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "hdf5plugin", None)  # as if it were not installed
+        for file, name in FILTERS.items():
+            of = "labels" if file == "LZ4" else "images"
+            said = rf"{of} is compressed with the HDF5 filter {re.escape(name)}, .* pip install hdf5plugin"
+            message = a.refuses(f"hdf5:{tmp_path / file}.h5", said)
+            assert "\n" not in str(message)
+    for file in FILTERS:
+        source = open_source(f"hdf5:{tmp_path / file}.h5")
+        assert [s.label for s in source.samples] == LABELS.tolist()
+        assert np.array_equal(source.load(source.samples[9]).image, IMAGES[9])
+    # one that hdf5plugin does not have
+    with h5py.File(tmp_path / "own.h5", "w") as file:
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk(IMAGES.shape)
+        properties.set_filter(305, h5py.h5z.FLAG_OPTIONAL)
+        space = h5py.h5s.create_simple(IMAGES.shape)
+        h5py.h5d.create(file.id, b"images", h5py.h5t.STD_U8LE, space, properties).write_direct_chunk(
+            (0,) * 4, b"x" * 99
+        )
+        file["labels"] = LABELS
+    a.refuses(f"hdf5:{tmp_path / 'own.h5'}", r"filter lzo \(305\), which is not installed.*h5repack -f GZIP=4")
+
+
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     """A build's second shard begins with row 0, which is another sample."""
     rows = a.write(tmp_path / "ten", a.ten_python((IMAGES[:12], LABELS[:12])))
@@ -141,7 +185,7 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     assert source.classes == tuple(data.classes)
     for sample in reversed(source.samples):
         assert np.array_equal(source.load(sample).image, images[8 + sample.index])
-        assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3)
+        assert source.probe(sample) == (source.fingerprint(sample), 32, 32, 3, False)
     encoded = open_source(f"hdf5:{whole.directory / 'hdf5/contrast/1-00000.h5'}")
     expected = corruptset.open(whole.directory)["contrast/1"].image(3)
     assert np.array_equal(encoded.load(encoded.samples[3]).image, expected)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import unicodedata
 
 import archives as a
-from detection_sets import ODD, picture, write_tree
+import numpy as np
+import pytest
+from detection_sets import ODD, picture, save, write_cityscapes, write_tree
+from PIL import Image
 
+from corruptset.errors import SourceError
 from corruptset.generate.sources.source import open_source
 
 
@@ -57,3 +61,68 @@ def test_what_cannot_keep_its_name_is_listed(tmp_path):
         (f"tree:{tmp_path}", {"labels": "x.csv"}, "takes no --labels"),
     ):
         a.refuses(text, why, **options)
+
+
+def mask(mode):
+    """Return a mask of 24x20 pixels in which two classes have the values 0 and 1."""
+    image = Image.fromarray(np.indices((20, 24)).sum(0).astype(np.uint8) // 30)
+    if mode == "P":
+        image = image.convert("P")
+        image.putpalette([0, 0, 0, 128, 0, 0])
+    return image.point(lambda value: 255 * value).convert("1") if mode == "1" else image
+
+
+@pytest.mark.parametrize(("mode", "form"), [("P", "PNG"), ("1", "PNG"), ("P", "GIF"), ("P", "BMP")])
+def test_masks_are_refused_unless_a_pattern_says_which_files_are_images(tmp_path, mode, form):
+    write_tree(tmp_path, ["JPEGImages/a.jpg", "JPEGImages/b.jpg"])
+    save(mask(mode), tmp_path / "SegmentationClass/a.png", form)
+    a.refuses(
+        f"tree:{tmp_path}",
+        r"contains 1 palette or 1-bit image, as masks are stored, in SegmentationClass/ \(1\)\.(.|\n)*"
+        r"--images 'JPEGImages/\*' names the other images(.|\n)*--images '\*\.\[jp\]\*g' names all of them",
+    )
+    source = open_source(f"tree:{tmp_path}", images="JPEGImages/*")
+    assert [s.id for s in source.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg"]
+    assert list(source.other_files) == ["SegmentationClass/a.png"]
+    every = open_source(f"tree:{tmp_path}", images="*.[jp]*g")
+    assert [s.id for s in every.samples] == ["JPEGImages/a.jpg", "JPEGImages/b.jpg", "SegmentationClass/a.png"]
+
+
+def test_the_pattern_that_a_refusal_shows_fits_the_tree(tmp_path):
+    for names, masks, shown in (
+        (["a.jpg", "b.jpg"], ["a.png"], "'*.jpg'"),  # side by side
+        (["x/a.png", "y/b.png", "y/c.jpg"], ["z/a.png"], "PATTERN, such as 'y/*',"),
+        (["x/a.png", "x/b.png"], ["x/b_mask.png"], "PATTERN names"),
+        ([], ["z/a.png"], "PATTERN names"),
+    ):
+        root = tmp_path / str(len(list(tmp_path.iterdir())))
+        write_tree(root, names)
+        for name in masks:
+            save(mask("P"), root / name)
+        with pytest.raises(SourceError) as refused:
+            open_source(f"tree:{root}")
+        assert f"--images {shown}" in str(refused.value)
+
+
+def test_grey_images_next_to_coloured_ones_are_noted(tmp_path):
+    """Cityscapes stores its masks without a palette, and somebody's grey photographs are no mistake."""
+    (note,) = open_source(f"tree:{write_cityscapes(tmp_path / 'city')}").remarks
+    assert note.startswith("The images in gtFine/val/frankfurt/ (2), gtFine/val/lindau/ (2) are all grey")
+    assert open_source(f"tree:{tmp_path / 'city'}", images="leftImg8bit/*").remarks == ()
+    save(picture(24, 24).convert("L"), tmp_path / "grey/a.png")
+    assert open_source(f"tree:{tmp_path / 'grey'}").remarks == ()
+
+
+def test_a_pattern_matches_suffixes_in_upper_and_lower_case(tmp_path):
+    write_tree(tmp_path, ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg", "DCIM/IMG_3.Jpeg", "dcim/IMG_4.png"])
+    for pattern, ids in (
+        ("DCIM/*.jpg", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
+        ("DCIM/*.JPG", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg"]),
+        ("*.[jJ]P*g", ["DCIM/IMG_1.JPG", "DCIM/IMG_2.jpg", "DCIM/IMG_3.Jpeg"]),
+        ("dcim/*", ["dcim/IMG_4.png"]),  # folders keep their case
+        ("dcim/img*.png", None),
+    ):
+        if ids is None:
+            a.refuses(f"tree:{tmp_path}", "holds no image that --images", images=pattern)
+        else:
+            assert [s.id for s in open_source(f"tree:{tmp_path}", images=pattern).samples] == ids

@@ -156,3 +156,12 @@ def test_an_image_that_lies_in_two_folders_is_said(root):
     assert all("has the same id as" in reason for _, reason in (first, second))
     assert folder == ("n99999999/", "is a class folder in which no image can be used: see what is said of its files")
     assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]
+
+
+def test_hidden_files_next_to_the_images_and_the_devkit_are_ignored(tmp_path):
+    files = a.val_images() | {f"._{name}": b"Mac OS X" for name in a.val_images()}
+    a.tar(a.write(tmp_path / "flat", files) / "a_devkit.tar.gz", a.devkit(), "w:gz")
+    (tmp_path / "flat/._a_devkit.tar.gz").write_bytes(b"Mac OS X")
+    assert a.facts(open_source(f"imagenet:{tmp_path / 'flat'}")) == EXPECTED
+    a.write(tmp_path / "around", {f"val/{name}": data for name, data in a.wnid_folders().items()} | {"._x.JPEG": b"x"})
+    assert a.facts(open_source(f"imagenet:{tmp_path / 'around'}")) == EXPECTED

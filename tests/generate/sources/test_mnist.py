@@ -49,7 +49,7 @@ def test_gzipped_or_not_it_is_the_same_source(tmp_path):
     few = {name: data for name, data in files().items() if "t10k" in name}
     source = open_source(f"mnist:{a.write(tmp_path / 'few', few)}")
     assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, str(i), str(i)) for i in range(10)]
-    assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1)
+    assert source.probe(source.samples[7]) == (expected[7][3], 28, 28, 1, False)
     a.refuses(f"mnist:{tmp_path / 'few'}", r"has no files of train labels \(it has test", split="train")
 
 
@@ -102,3 +102,32 @@ def test_files_that_are_not_as_published(tmp_path):
     a.refuses("mnist", "needs a path")
     a.refuses(f"mnist:{root}/nothing/x", "is no folder with IDX files")
     a.refuses(f"mnist:{root}", "takes no --labels", labels="x")
+
+
+def test_hidden_files_are_ignored(tmp_path):
+    """macOS puts a hidden file next to every file, on disks of other systems and in archives."""
+    mac = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X"
+    for folder, made in (("plain", files()), ("zipped", files(".gz")), ("torchvision/MNIST/raw", files())):
+        hidden = {f"._{name}": mac for name in made} | {".DS_Store": mac}
+        root = tmp_path / folder.partition("/")[0]
+        a.write(tmp_path / folder, made | hidden)
+        assert [s.label for s in open_source(f"mnist:{root}", split="all").samples] == LABELS.tolist()
+    several = {**files("", "emnist-digits-"), "._emnist-letters-train-images-idx3-ubyte": mac}
+    assert len(open_source(f"mnist:{a.write(tmp_path / 'several', several)}").samples) == 40
+
+
+def test_a_folder_of_images_is_not_called_empty(tmp_path):
+    a.write(
+        tmp_path, {"cat/1.png": a.jpeg(a.PICTURES[0]), "dog/deep/2.PNG": b"x", "notes.txt": b"x", ".DS_Store": b"x"}
+    )
+    for scheme in ("mnist", "cifar10", "cifar100"):
+        said = rf"it holds cat/, dog/, notes\.txt, with 2 image files in all\. .* source folder:{tmp_path}\."
+        message = a.refuses(f"{scheme}:{tmp_path}", said)
+        assert "nothing" not in message
+        assert "DS_Store" not in message
+    a.tar(tmp_path / "x.tar", {"cat/1.png": b"x", "dog/2.png": b"x"})
+    a.refuses(f"cifar10:{tmp_path / 'x.tar'}", r"it holds 1\.png, 2\.png, with 2 image files in all")
+    (tmp_path / "empty").mkdir()
+    a.refuses(f"cifar10:{tmp_path / 'empty'}", r"it holds nothing\.")
+    a.write(tmp_path / "idx", files())
+    a.refuses(f"mnist:{tmp_path / 'idx/t10k'}", rf"In {tmp_path / 'idx'} it holds t10k-images-idx3-ubyte, ")

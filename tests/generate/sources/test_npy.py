@@ -57,6 +57,12 @@ def test_what_is_refused(tmp_path):
         (IMAGES, LABELS - 100, "labels out of range"),
     ):
         a.refuses(write(tmp_path, images, labels), said)
+    number, path = LABELS[:10], write(tmp_path, IMAGES, LABELS[:10])
+    a.refuses(path, rf"y\.npy has 10 labels for 12 images in {tmp_path}/x\.npy; expected one label for each image")
+    a.refuses(write(tmp_path, IMAGES, number.astype(float)), "has 10 labels for 12 images")
+    a.refuses(write(tmp_path, IMAGES, np.eye(10)), "has 10 labels for 12 images")
+    x, y = tmp_path / "x.npy", tmp_path / "y.npy"
+    a.refuses(write(tmp_path, LABELS, IMAGES), rf"{x} holds 12 single values, .*images come first: npy:{y},{x}\.")
     text = write(tmp_path)
     whole = (tmp_path / "x.npy").read_bytes()
     for data in (whole[:-1], whole[:60], b"", b"PK\x03\x04" + bytes(100)):

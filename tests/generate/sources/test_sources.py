@@ -141,7 +141,7 @@ def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
     loaded = source.load(last)
     np.testing.assert_array_equal(loaded.image, RGB)
     assert loaded.sha256 == source.fingerprint(last) == "sha256:" + hashlib.sha256(PNG).hexdigest()
-    assert source.probe(last) == (loaded.sha256, 10, 12, 3)
+    assert source.probe(last) == (loaded.sha256, 10, 12, 3, False)
 
 
 def test_labels_in_a_csv(tmp_path):

@@ -167,3 +167,29 @@ def test_a_view_of_another_build_a_broken_record_or_none_is_said(
     (view / "VIEW.json").unlink()
     (view / "VIEW.json").symlink_to(tmp_path / "aside")
     assert not verify_view(view).ok
+
+
+def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: Copy) -> None:
+    for name in ("imagenet-c", "cifar-c", "webdataset", "imagefolder"):
+        view = copied(name)
+        folder = next(path for path in sorted(view.rglob("*")) if path.is_file()).parent
+        for stray in (view / ".DS_Store", folder / "._x.png", folder / "Thumbs.db", view / "desktop.ini"):
+            stray.write_bytes(b"Mac OS X")
+        for report in (verify_view(view), check_view(built, view)):
+            assert report.ok, report.problems
+            assert len(report.system_files) == 4
+            assert [note[:54] for note in report.notes] == ["Files that macOS or Windows left in the folders: 4 (.D"]
+
+
+def test_an_export_with_names_in_another_unicode_form_says_so(tmp_path: Path, shared: layouts.Shared) -> None:
+    source = shared.crops(classes=2)
+    shutil.copytree(source / "00_class", tmp_path / "source/caf\u00e9")
+    shutil.copytree(source / "01_class", tmp_path / "source/dog")
+    built = layouts.make(shared.recipe(), tmp_path / "source", tmp_path / "out", sets=SETS)
+    view = export("imagenet-c", built, tmp_path / "view").path
+    for folder in view.rglob("caf*"):
+        folder.rename(folder.with_name("cafe\u0301"))
+    alone, beside = verify_view(view).problems, check_view(built, view).problems
+    assert {(p.path, p.kind) for p in alone} == {(f"ImageNet-C/contrast/{s}", "unicode") for s in range(1, 6)}
+    assert [(p.path, p.kind) for p in beside] == [(".", "unicode")]
+    assert all("in another Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))

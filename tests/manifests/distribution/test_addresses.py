@@ -114,3 +114,33 @@ def test_replies_without_end(bag, serve, monkeypatch):
     begin = f"HTTP/1.1 302 Found\r\nLocation: {target}\r\n\r\n".encode()
     with endless(begin, b"x" * 4096, 0.0) as url, remote_of(url).open("x") as reply:
         assert reply.total == (bag.path / "archives.json").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("address", "meant"),
+    [
+        ("localhost:8765", "http://localhost:8765"),
+        ("localhost/x", "http://localhost/x"),
+        ("example.org/x", "https://example.org/x"),
+        ("example.org", "https://example.org"),
+        ("files.example.org:8080/a/b", "http://files.example.org:8080/a/b"),
+        ("192.168.0.7:8000", "http://192.168.0.7:8000"),
+        ("[::1]:8000/x", "http://[::1]:8000/x"),
+        ("gpu-box:8000/x", "http://gpu-box:8000/x"),
+        ("//example.org/x", "https://example.org/x"),
+    ],
+)
+def test_an_address_without_its_scheme_is_told(address, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ReleaseError) as caught:
+        remote_of(address)
+    said = f"{address} is not a URL, because http:// or https:// is missing in front of it. Did you mean {meant}?"
+    assert str(caught.value).startswith(said)
+
+
+def test_a_folder_on_this_machine_is_not_taken_for_an_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "packed.example").mkdir()
+    for address in ("packed.example", "imagenet-c-1.1.0", "./example.org/x", "/data/example.org", "packed", "../x.org"):
+        with pytest.raises(ReleaseError, match=rf"{address} is not a URL\. For a release on this machine, .* unpack"):
+            remote_of(address)

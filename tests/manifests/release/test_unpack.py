@@ -34,6 +34,16 @@ def test_there_and_back_is_the_identity(packs, tmp_path, options, by):
         assert (again.absent, again.written, tree(done.path)) == ([], 0, tree(root))
 
 
+def test_hidden_files_next_to_archives_are_ignored(packs, tmp_path):
+    root, bag = packs({"containers": ("folder",)})
+    (tmp_path / "downloads").mkdir()
+    for archive in archive_paths(bag):
+        shutil.copy(archive, tmp_path / "downloads")
+        (tmp_path / "downloads" / f"._{archive.name}").write_bytes(b"Mac OS X")
+    done = unpack([tmp_path / "downloads"], tmp_path / "u")
+    assert (done.absent, tree(done.path)) == ([], tree(root))
+
+
 @pytest.mark.parametrize("container", ["folder", "hdf5"])
 def test_any_archive_alone_is_a_smaller_data_set_and_all_are_the_whole(packs, tmp_path, container):
     root, bag = packs({"containers": (container,)}, by="set")

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import unicodedata
 from itertools import product
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from damage import (
     remake_shard,
 )
 
+import corruptset
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
@@ -45,6 +47,65 @@ def test_whole_data_sets_have_no_problems(templates):
         assert [step for step in steps if step[0] == "sets"] == [("sets", n, 3) for n in (1, 2, 3)]
         files = [step for step in steps if step[0] == "files"]
         assert files[-1] == ("files", len(files), len(files))
+
+
+SYSTEM_FILES = [".DS_Store", "images/.DS_Store", "images/fog/3/1 a dog/Thumbs.db", "sets/._fog", "images/fog/3/._x.png"]
+SYSTEM_FILES += ["images/clean/desktop.ini", "hdf5/THUMBS.DB", "._manifest.json"]
+
+
+@pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
+def test_files_of_operating_systems_are_noted(dataset, containers):
+    root = dataset(containers=containers)
+    left = [path for path in SYSTEM_FILES if (root / path).parent.is_dir()]
+    for path in left:
+        (root / path).write_bytes(b"Mac OS X")
+    for level in ("structure", "pixels"):
+        report = verify_directory(root, level=level)
+        assert report.ok, report.problems
+        assert report.system_files == sorted(left)
+        (note,) = report.notes
+        assert note.startswith(f"Files that macOS or Windows left in the folders: {len(left)} (")
+        assert report.as_json()["system_files"] == sorted(left)
+
+
+def test_other_hidden_files_and_folders_are_still_problems(dataset):
+    root = dataset(containers=("folder",))
+    for path in (".hidden", "images/fog/3/.DS_Store.png", "images/fog/3/x/.DS_Store", ".DS_Store/x"):
+        added(root, path)
+    assert named(root) == {
+        (".hidden", "unexpected"),
+        (".DS_Store/x", "unexpected"),
+        ("images/fog/3/.DS_Store.png", "unexpected"),
+        ("images/fog/3/x", "unexpected"),  # loaders take it for a class
+    }
+
+
+def renamed_to(root, form):
+    """Give all names the Unicode form, the deepest first; return how many files have other paths then."""
+    files = [path for path in root.rglob("*") if path.is_file()]
+    changed = sum(not unicodedata.is_normalized(form, path.relative_to(root).as_posix()) for path in files)
+    for path in sorted(root.rglob("*"), key=lambda path: -len(path.parts)):
+        if (name := unicodedata.normalize(form, path.name)) != path.name:
+            path.rename(path.with_name(name))
+    return changed
+
+
+def test_names_in_another_unicode_form_are_one_problem(dataset):
+    root = dataset(containers=("folder",))
+    count = renamed_to(root, "NFD")
+    (problem,) = found(root)
+    assert (count, problem.path, problem.kind) == (9, ".", "unicode")
+    assert problem.detail.startswith("9 files are there under names in another Unicode form than the records have")
+    assert "0_käfer/bild eins.png" in problem.detail
+    assert "--nfc" in problem.detail
+    (root / "images/fog/3/1 a dog/deep/rex.png").unlink()  # other problems are told too
+    assert named(root) == {(".", "unicode"), ("images/fog/3/1 a dog/deep/rex.png", "missing")}
+    with pytest.raises(VerificationError, match=r"is there under a name in another Unicode form.*convmv"):
+        _ = corruptset.open(root)["fog/3"][0]
+    with pytest.raises(VerificationError, match=r"rex\.png is missing"):
+        _ = corruptset.open(root)["fog/3"][2]
+    renamed_to(root, "NFC")
+    assert named(root) == {("images/fog/3/1 a dog/deep/rex.png", "missing")}
 
 
 def moved(root, path, other):

@@ -1,0 +1,133 @@
+"""Masks among the images of a tree, recognised by the headers of the files."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from PIL import Image
+
+from ...errors import SourceError, first_few
+from ...files import open_regular
+from .decoding import FORMATS
+
+LABEL_MODES = ("P", "PA", "1")
+"""Pillow's modes of images whose values are indices, as in the masks of Pascal VOC, and of images of one bit."""
+COLOUR_MODES = ("RGB", "RGBA", "RGBX", "RGBa", "CMYK", "YCbCr")
+JPEG = b"\xff\xd8"
+
+
+def header_mode(file: Path) -> str | None:
+    """Return the Pillow mode that the header of an image file states, or None where no header can be read.
+
+    A JPEG is always called RGB: it cannot have a palette, and masks are not stored with loss.
+    """
+    try:
+        with open_regular(file) as data, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the size of an image is judged when it is decoded
+            if data.read(len(JPEG)) == JPEG:
+                return "RGB"
+            data.seek(0)
+            with Image.open(data, formats=FORMATS) as image:
+                return image.mode
+    except Exception:  # Pillow raises many kinds of errors; the check of the source reports the file
+        return None
+
+
+def refuse_masks(root: Path, images: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
+    """Raise `SourceError` if a tree without a pattern has palette or 1-bit images.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the tree.
+    images : sequence of str
+        Paths of the files that count as images.
+    files : iterable of str
+        Paths of all files, from which a pattern has to choose.
+
+    Returns
+    -------
+    tuple of str
+        A note on folders of grey images next to folders of colour images, which may be masks too.
+    """
+    modes = {path: header_mode(root / path) for path in images}
+    masks = [path for path, mode in modes.items() if mode in LABEL_MODES]
+    if masks:
+        others = [path for path in images if modes[path] not in LABEL_MODES]
+        named, all_images = pattern_for(others, files), pattern_for(images, files)
+        of_masks = {_folder(path) for path in masks}
+        folder = Counter(_folder(path) for path in others if _folder(path) not in of_masks).most_common(1)
+        if named is not None:
+            advice = f"--images {named!r} names the other images, and every other file is then copied unchanged."
+        else:
+            such = f", such as {folder[0][0].removeprefix('./') + '*'!r}," if folder else ""
+            advice = f"--images PATTERN{such} names the images, and every other file is then copied unchanged."
+        if all_images is not None:
+            advice += f" --images {all_images!r} names all of them, masks included."
+        raise SourceError(
+            f"{root} contains {len(masks):,} palette or 1-bit image{'s' * (len(masks) > 1)}, as masks are stored, in "
+            f"{folder_counts(masks)}. Corruptions would destroy the labels in masks, so a pattern has to say which "
+            f"files are images. {advice}"
+        )
+    colour = {_folder(path) for path, mode in modes.items() if mode in COLOUR_MODES}
+    grey = [path for path, mode in modes.items() if mode is not None and _folder(path) not in colour]
+    if not grey or not colour:
+        return ()
+    return (
+        f"The images in {folder_counts(grey)} are all grey, and others have colours. If they are masks or depth maps, "
+        "name the images with --images PATTERN: every other file is then copied unchanged.",
+    )
+
+
+def pattern_for(wanted: Sequence[str], files: Iterable[str]) -> str | None:
+    """Return a short pattern that matches exactly the wanted files, or None.
+
+    Examples
+    --------
+    >>> pattern_for(["val/a.jpg", "val/b/c.jpg"], ["val/a.jpg", "val/b/c.jpg", "gt/a.png"])
+    'val/*'
+    """
+    folders = {path.partition("/")[0] for path in wanted if "/" in path}
+    suffixes = sorted({path.rpartition(".")[2].lower() for path in wanted})
+    endings = [f"*.{suffixes[0]}" if len(suffixes) == 1 else "*.[jp]*g"] if suffixes else []
+    inside = [f"{folder}/" for folder in folders] if len(folders) == 1 else []
+    all_files = list(files)
+    for pattern in [*(f"{folder}*" for folder in inside), *endings, *(f"{f}{e}" for f in inside for e in endings)]:
+        if {path for path in all_files if matches(path, pattern)} == set(wanted):
+            return pattern
+    return None
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Return whether a path matches a shell pattern; the suffix matches in upper and lower case.
+
+    Examples
+    --------
+    >>> matches("val/IMG_1.JPG", "val/*.jpg"), matches("val/a.jpg", "*.JPG"), matches("VAL/a.jpg", "val/*.jpg")
+    (True, True, False)
+    """
+    return fnmatchcase(path, pattern) or fnmatchcase(_lower_suffix(path), _lower_suffix(pattern))
+
+
+def _lower_suffix(path: str) -> str:
+    stem, dot, suffix = path.rpartition(".")
+    return path if "/" in suffix else f"{stem}{dot}{suffix.lower()}"
+
+
+def folder_counts(paths: Iterable[str]) -> str:
+    """Return the folders of files with their numbers, the fullest first, for a sentence.
+
+    Examples
+    --------
+    >>> folder_counts(["a/1.png", "b/2.png", "b/3.png", "4.png"])
+    'b/ (2), a/ (1), ./ (1)'
+    """
+    return first_few([f"{folder} ({count:,})" for folder, count in Counter(map(_folder, paths)).most_common()])
+
+
+def _folder(path: str) -> str:
+    return f"{path.rpartition('/')[0] or '.'}/"
