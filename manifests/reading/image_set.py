@@ -43,12 +43,18 @@ class SampleTable(RowTable[SampleRecord]):
     @cached_property
     def label_list(self) -> list[int]:
         """The class index of every sample; None where samples have no labels, whatever the type."""
-        return [s.label for s in self.records]  # type: ignore[misc]  # who has labels need not test each for None
+        same: dict[int | None, int | None] = {}  # equal labels are one object, so that a row takes 8 bytes
+        return [same.setdefault(s.label, s.label) for s in self.each()]  # type: ignore[misc]  # not None with labels
 
     @cached_property
     def labels(self) -> Labels:
         """(N,) int64: the class index of every sample; raises where samples have no labels."""
-        return np.array([s.class_index for s in self.records], dtype=np.int64)
+        return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of every sample."""
+        return [s.id for s in self.each()]
 
 
 class SetId(str):
@@ -86,7 +92,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         self._store = store
 
     @property
-    def rows(self) -> list[ImageRecord]:
+    def rows(self) -> Sequence[ImageRecord]:
         """The records of the images; read when first used."""
         return self._store.rows
 
@@ -98,7 +104,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return id
 
     def _sample_id(self, index: SupportsIndex) -> str:
-        return self._samples.records[self._number(index)].id
+        return self._samples.ids[self._number(index)]
 
     @property
     def labels(self) -> Labels:
@@ -112,7 +118,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     @property
     def ids(self) -> list[str]:
         """The sample ids."""
-        return [s.id for s in self._samples.records]
+        return list(self._samples.ids)
 
     def __len__(self) -> int:
         return self.record.count
