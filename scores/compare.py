@@ -11,6 +11,7 @@ from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
+from ..plain_arguments import plain_arguments
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
 from .comparison.layouts import tables
@@ -68,6 +69,7 @@ class Comparison:
         }
 
 
+@plain_arguments
 def compare(
     scores: Sequence[str | Path | Scores],
     out: str | Path | None = None,

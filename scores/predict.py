@@ -23,6 +23,7 @@ from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
+from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
@@ -61,6 +62,7 @@ class Predicted:
         return f"<Predicted by {self.model} in {self.directory}: {done}{mean}>"
 
 
+@plain_arguments
 @shows_progress("predict")
 def predict(
     directory: str | Path | DataSet,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical, canonical_sha256
 from ...errors import ModelError, listed
+from ...plain_arguments import plain_arguments
 from ..keys import Wholes
 from .loading import check_device, import_torch, load_network, model_called, read_weights, repeatable
 from .model_file import ModelFile, class_folders, read_model_file
@@ -246,6 +247,7 @@ def _loaded(path: Path, values: bytes, sha256: str, device: str) -> Network:
         return Network(load_network(file, path.parent, data), file, check_device(device))
 
 
+@plain_arguments
 def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1) -> Surrogate:
     """Load a model from its file, and check it.
 

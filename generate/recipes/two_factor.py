@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ...arguments import as_list
 from ...error_lines import mistake_lines
 from ...errors import RecipeError, listed
+from ...plain_arguments import plain_arguments
 from .recipe import Recipe, load_recipe, recipe_of
 
 NAME = "pairs"
@@ -27,6 +28,7 @@ OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
 """Scheme of a source -> the calibration of its pairs; any other has `imagenet`."""
 
 
+@plain_arguments
 def pairs(
     first: Sequence[str],
     second: Sequence[str],

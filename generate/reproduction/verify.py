@@ -11,6 +11,7 @@ from ...manifests.disk.remote import data_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..sources.source import Source
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .mending import Mending
 
 
+@plain_arguments
 @showing(RemakeOptions)
 @shows_progress("verify")
 def verify(

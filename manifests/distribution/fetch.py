@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...arguments import check_number, check_word
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
@@ -65,6 +66,7 @@ class Fetched:
         return f"<Fetched {self.path}: {what}, {self.digest}>"
 
 
+@plain_arguments
 @shows_progress("fetch")
 def fetch(
     address: str,

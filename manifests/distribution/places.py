@@ -159,6 +159,7 @@ def place_of(target: str, release: Path, *, private: bool, replace: bool) -> Fol
     if target.startswith(HUB):
         return HubPlace(target, private=private)
     folder = target.removeprefix("file://")
+    url_of(folder)  # refuses a NUL character
     if "://" in folder:
         return StorePlace(target, replace=replace)
     if release.resolve() in (Path(folder) / "x").resolve().parents:

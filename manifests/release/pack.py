@@ -16,6 +16,7 @@ from ...arguments import check_number, check_word
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, VerificationError, first_few
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import LargeFile, replacing, write_atomic
@@ -44,6 +45,7 @@ LOCK = f"{WORK_FOLDER}/pack.lock"
 Digests = Literal["images", "sets"]
 
 
+@plain_arguments
 @shows_progress("pack")
 def pack(
     directory: Path | str,
