@@ -19,7 +19,9 @@ R = TypeVar("R")
 _WORDS = frozenset(
     "Coupling Container Digests Division Format Kind LayoutName Level ProfileOver Scale Split".split()
 )  # aliases of a Literal
-_ANYTHING = frozenset("Any Callable DescribeLevel FamilyOf GivenPredictions Image Images Progress Source Wholes".split())
+_ANYTHING = frozenset(
+    "Any Callable DescribeLevel FamilyOf GivenPredictions Image Images Progress Source Wholes".split()
+)
 """Annotations of arguments whose type the function looks at itself."""
 _ARRAYS = frozenset({"GivenPredictions", "Image", "Images", "Wholes"})
 _EXPECTED = {"str": "text", "Path": "a path", "int": "a whole number", "float": "a number", "bool": "True or False"}
@@ -151,7 +153,9 @@ def _number(name: str, value: Any, kind: _Kind) -> Any:
     allowed = kind.names | (kind.items.names if kind.items is not None else frozenset())  # one item may stand alone
     if hasattr(value, "__index__") and {"int", "float"} & allowed and abs(value) <= LARGEST:
         return value.__index__()
-    if ("float" in allowed and not hasattr(value, "__index__")) or (kind.items is not None and kind.items.names & _ANYTHING):
+    if "float" in allowed and not hasattr(value, "__index__"):
+        return value
+    if kind.items is not None and kind.items.names & _ANYTHING:
         return value
     if "int" in allowed and abs(value) <= LARGEST and value == int(value):  # NaN is not below it
         return int(value)

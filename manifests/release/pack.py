@@ -19,7 +19,7 @@ from ...errors import BuildError, VerificationError, first_few
 from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
-from ..disk.atomic import LargeFile, replacing, write_atomic
+from ..disk.atomic import LargeFile, make_folder, replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
@@ -139,9 +139,9 @@ def pack(
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / LOCK, busy):
+        make_folder(out, PAYLOAD)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
-        (out / PAYLOAD).mkdir(exist_ok=True)
         archives, kept, done = list[IndexedArchive](), 0, 0
         total = sum(f.bytes for f in small.values()) + sum(s.bytes for s in manifest.sets if not manifest_only)
 

@@ -174,3 +174,20 @@ def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
             packed(root, tmp_path / "p", manifest_only=manifest_only)
         assert caught.value.exit_code == 3
     assert not (tmp_path / "p").exists()
+
+
+def test_nothing_is_packed_through_a_link_that_leads_out_of_the_folder(packs, tmp_path):
+    root, _ = packs()
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        packing.pack(root, out, progress=interrupt)
+    shutil.rmtree(out / "data")
+    (out / "data").symlink_to(outside)
+    with pytest.raises(BuildError, match=r"out/data is, or is below, a symbolic link that leads out of .*out\."):
+        packing.pack(root, out)
+    assert not [*outside.iterdir()]
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
