@@ -12,10 +12,6 @@ from ...errors import quoted, suggest
 from ...manifests.records.fields import SetId
 from .set_spec import Role
 
-LONGEST_NAME = 200
-"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards,
-archives and temporary files have something added."""
-
 
 class RecipeTable(BaseModel):
     """Base of what stands in a recipe: strict about keys, immutable."""

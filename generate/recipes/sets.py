@@ -10,7 +10,8 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
 from ...corruptions.stages import Stage, absent, check_length, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
-from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
+from ...manifests.records.fields import LONGEST_NAME
+from .file_models import PairEntry, SetEntry, StageEntry
 from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many
 from .set_spec import Role, SetSpec, merge_sets
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import VerificationError
 from ..disk.jsonl import RowTable
 from ..images.pictures import picture_of
-from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord
+from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord, check_label
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages
 from .notebook import SHOWN, figure, strip
 
@@ -39,6 +39,11 @@ class SampleTable(RowTable[SampleRecord]):
     def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
         super().__init__(path, SampleRecord, counts)
         self.classes = classes
+
+    def _read(self) -> Iterator[SampleRecord]:
+        for sample in super()._read():
+            check_label(sample, self.classes)
+            yield sample
 
     @cached_property
     def label_list(self) -> list[int]:

@@ -323,3 +323,18 @@ def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_
         with pytest.raises((BuildError, ReleaseError), match=r"link|no data set|not a folder"):
             fetch(server.url, out, packed=packed)
     assert [(p.name, p.read_bytes()) for p in outside.iterdir()] == [("file", b"mine")]
+
+
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
+    server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
+    server.faults.status, server.faults.wait = {name: [503, 503]}, many
+    fetch(server.url, tmp_path / "a")  # waits as if the server had said nothing
+    assert is_whole(tmp_path / "a", root)
+    server.faults.length = {name: many}
+    fetch(server.url, tmp_path / "b")  # takes what comes, and compares its digest
+    assert is_whole(tmp_path / "b", root)
+    server.faults.length = {}
+    server.faults.cut, server.faults.span = {name: [700]}, {name: f"bytes 700-{many}/{many}"}
+    with pytest.raises(MachineError, match="the server answers with a part and does not say which"):
+        fetch(server.url, tmp_path / "c")
