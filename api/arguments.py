@@ -7,7 +7,10 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import Any
 
-from .errors import ParameterError
+from .errors import ParameterError, quoted
+
+LARGEST = 2**53 - 1
+"""The largest whole number that JSON keeps exactly in every reader."""
 
 
 def as_list(given: Any, *kinds: type) -> list[Any]:
@@ -26,17 +29,19 @@ def set_patterns(sets: Any) -> list[str]:
     """Return the patterns that choose sets, or raise `ParameterError` where there is none."""
     patterns = as_list(sets)
     if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
-        raise ParameterError(f"sets is {sets!r}; name some, such as 'fog/*', or leave it out.")
+        raise ParameterError(f"sets is {quoted(sets)}; name some, such as 'fog/*', or leave it out.")
     return patterns
 
 
 def check_number(name: str, value: Any, least: int = 1) -> None:
     """Raise `ParameterError` for what is no number, or below the least."""
     if not isinstance(value, Real) or not float(value) >= least:
-        raise ParameterError(f"{name} is {value!r}; expected a number, at least {least}.")
+        raise ParameterError(f"{name} is {quoted(value)}; expected a number, at least {least}.")
+    if value > LARGEST:
+        raise ParameterError(f"{name} is {quoted(value)}; expected a number, at most 2**53 - 1.")
 
 
 def check_word(name: str, value: Any, known: Collection[str]) -> None:
     """Raise `ParameterError` for what is none of a few words."""
     if value not in known:
-        raise ParameterError(f"{name} is {value!r}; expected one of {', '.join(known)}.")
+        raise ParameterError(f"{name} is {quoted(value)}; expected one of {', '.join(known)}.")

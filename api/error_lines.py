@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from .errors import suggest
+from .errors import quoted, suggest
 
 EXPECTED = {
     "string_type": "text in quotes",
@@ -75,11 +75,11 @@ def _line(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"{where}: {context['discriminator']!s} is missing"
         case "union_tag_invalid":
             field = str(context["discriminator"]).strip("'")
-            return f"{where}, {field} is {context['tag']!r}; expected one of {context['expected_tags']}"
+            return f"{where}, {field} is {quoted(context['tag'])}; expected one of {context['expected_tags']}"
         case "value_error":
             return f"{where}: {context['error']}"
         case _:
-            return f"{where} is {details['input']!r}; expected {expected(details)}"
+            return f"{where} is {quoted(details['input'])}; expected {expected(details)}"
 
 
 def expected(details: ErrorDetails) -> str:

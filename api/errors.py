@@ -136,6 +136,25 @@ class CorruptsetWarning(UserWarning):
     """Something that does not change what comes out, and that a person should know."""
 
 
+LONGEST_VALUE = 200
+"""Characters of a value that a message quotes."""
+
+
+def quoted(value: object) -> str:
+    """Return a value as Python writes it, cut after 200 characters.
+
+    Examples
+    --------
+    >>> quoted("fog"), len(quoted("x" * 1000))
+    ("'fog'", 203)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
 NEAR = 3
 """Names that are suggested."""
 

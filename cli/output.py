@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import MachineError
+from ..errors import LONGEST_VALUE, MachineError
 from ..manifests.records.report import printable
 from ..progress import ProgressDisplay
 
@@ -44,6 +45,24 @@ def console(*, stderr: bool = False) -> Console:
     return Patient(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
+_INSIDE = r"(?:(?!\1)[^\\\n]|\\.)"
+_QUOTED = re.compile(rf"""(?<!\w)(['"])(?=\S)({_INSIDE}{{{LONGEST_VALUE}}}){_INSIDE}+\1(?!\w)""")
+"""A value in quotation marks that is longer than a person reads."""
+_UNBROKEN = re.compile(rf"(\S{{{LONGEST_VALUE}}})\S{{{2 * LONGEST_VALUE},}}")
+"""A word of at least three times as many characters, such as a name from somebody's file; paths are shorter."""
+
+
+def shortened(text: str) -> str:
+    """Return a message or a cell of a table with values that end after 200 characters.
+
+    Examples
+    --------
+    >>> len(shortened(f"name is {'x' * 5000!r}; expected a name")), shortened("name is 'x'; expected a name")
+    (230, "name is 'x'; expected a name")
+    """
+    return _UNBROKEN.sub(r"\1...", _QUOTED.sub(r"\1\2\1...", text))
+
+
 def visible(text: str) -> str:
     """Return lines with control characters as escapes, since a terminal would obey them.
 
@@ -72,8 +91,8 @@ def put_rich(table: Table) -> None:
 
 
 def say(text: str, *, style: str | None = None) -> None:
-    """Write lines for a person to standard error, unwrapped."""
-    put(text, style=style, stderr=True)
+    """Write lines for a person to standard error, unwrapped, with long values cut."""
+    put(shortened(text), style=style, stderr=True)
 
 
 def progress_of(command: str) -> ProgressDisplay:
@@ -84,7 +103,7 @@ def progress_of(command: str) -> ProgressDisplay:
 def put_notes(notes: Iterable[str]) -> None:
     """Write what a user should know of the result, a paragraph a note."""
     for note in notes:
-        put(f"Note: {note}", style="yellow")
+        put(f"Note: {shortened(note)}", style="yellow")
 
 
 def put_json(value: Any) -> None:

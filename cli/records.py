@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..manifests.records.report import printable
 from ..quantities import duration, size
-from .output import console, put, put_notes, put_rich
+from .output import console, put, put_notes, put_rich, shortened
 
 NARROWEST = 20
 """Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
@@ -19,7 +19,7 @@ def put_facts(facts: Mapping[str, Any]) -> None:
     there = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     width = max(map(len, there), default=0) + 2
     for name, fact in there.items():
-        put(f"{name + ': ':{width}}{fact}")
+        put(f"{name + ': ':{width}}{shortened(str(fact))}")
 
 
 def put_rows(
@@ -38,7 +38,7 @@ def put_rows(
     from rich.table import Table
 
     wrapped = wrapped or {columns[-1]} - set(right)
-    lines = [list(row) for row in rows]
+    lines = [[shortened(cell) for cell in row] for row in rows]
     out = console()
 
     def width(i: int) -> int:

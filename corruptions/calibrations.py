@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParameterError, RecipeError, mistakes, suggest
+from ..errors import ParameterError, RecipeError, first_few, mistakes, quoted, suggest
 from ..files import parse_toml, read_text, reason
 from .add_ons import installed_files, where_to_get
 from .registry import PLUGIN, Corruption, corruption_names, family_of, get_corruption, is_corruption
@@ -51,8 +51,8 @@ class Calibration:
             raise ParameterError(f"{corruption} has no levels; it has severities 1 to 5.")
         if isinstance(level, bool) or not hasattr(level, "__index__") or not 1 <= int(level) <= gradual.most:
             raise ParameterError(
-                f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}, or 0 for the "
-                "image itself: leave the stage out."
+                f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
+                "Level 0 is the clean image: leave the stage out."
             )
         # a plugin is in no ladder: its parameters are given, or it has none
         return ladder(self.ladder).get(corruption, Row({}, ""))
@@ -67,14 +67,14 @@ class Calibration:
             known = calibrations_of(corruption)
             columns = ", ".join(p.name for p in declared.columns)
             raise ParameterError(
-                f"{corruption} has no rows in calibration {self.name!r}; give its parameters, or another calibration "
-                f"(it has some in {', '.join(known)})."
+                f"{corruption} has no rows in calibration {quoted(self.name)}; give its parameters, or another "
+                f"calibration (it has some in {', '.join(known)})."
                 if known
                 else f"{corruption} has no published severities; give its parameters instead: {columns}."
             )
         rows, number = table.rows[corruption], severity_number(severity)
         if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
-            given = f"{severity:g}" if isinstance(severity, float) else repr(severity)
+            given = f"{severity:g}" if isinstance(severity, float) else quoted(severity)
             if number == 0:
                 raise ParameterError(
                     f"{corruption}: severity is {given}; expected a number above 0. Severity 0 is the clean image: "
@@ -87,7 +87,7 @@ class Calibration:
             else:
                 expected = f"0 or one of {', '.join(map(str, sorted(rows)))}, or a number between two of them"
             raise ParameterError(
-                f"{corruption}: severity is {given}; expected {expected}. Severity 0 is the image itself."
+                f"{corruption}: severity is {given}; expected {expected}. Severity 0 is the clean image."
             )
         return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 
@@ -139,14 +139,17 @@ def _checked_rows(corruption: str, entries: Any, sources: Mapping[str, str]) -> 
         return rows, [f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}"]
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return rows, [f"[[{corruption}]]: expected rows, each a table [[{corruption}]]"]
+    if not entries:
+        return rows, [f"[[{corruption}]]: has no rows; expected at least one, with a severity and a source"]
     for number, entry in enumerate(entries, 1):
         severity = entry.get("severity")
         row, wrong = _checked_row(corruption, entry, sources)
         if type(severity) is not int or severity not in SEVERITIES:
-            wrong = [f"severity is {severity!r}; expected 1, 2, 3, 4 or 5"]
+            wrong = [f"severity is {quoted(severity)}; expected 1, 2, 3, 4 or 5"]
         elif severity in rows:
             wrong.append(f"severity {severity} is given twice")
-        rows[severity] = row
+        else:
+            rows[severity] = row
         problems += [f"[[{corruption}]] row {number}: {problem}" for problem in wrong]
     return rows, problems
 
@@ -156,13 +159,12 @@ def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str
     declared = get_corruption(corruption)
     known = {p.name: p for p in declared.parameters}
     source, problems, values = entry.get("source"), list[str](), {}
-    if source not in sources:
-        names = ", ".join(sources) or "(none)"
-        problems.append(
-            f"source is {source!r}; expected one of the names in [sources]: {names}.{suggest(str(source), sources)}"
-        )
-    for key in entry.keys() - known.keys() - {"severity", "source"}:
-        problems.append(f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}")
+    if not isinstance(source, str) or source not in sources:
+        names = first_few(list(sources)) or "(none)"
+        near = suggest(source, sources) if isinstance(source, str) else ""
+        problems.append(f"source is {quoted(source)}; expected one of the names in [sources]: {names}.{near}")
+    for key in sorted(entry.keys() - known.keys() - {"severity", "source"}):
+        problems.append(f"unknown parameter {quoted(key)}.{suggest(key, known)} Expected: {', '.join(known)}")
     for name, parameter in known.items():
         if name in entry:
             try:
@@ -203,9 +205,11 @@ def parse_table(text: str, where: str) -> Calibration:
         entries.pop(key, default) for key, default in (("name", None), ("side", None), ("sources", {}))
     )
     if not isinstance(name, str) or not name:
-        problems.append(f"name is {name!r}; expected the calibration's name")
+        problems.append(f"name is {quoted(name)}; expected the calibration's name")
     if type(side) is not int or not 8 <= side <= 65536:
-        problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
+        problems.append(
+            f"side is {quoted(side)}; expected the short side in pixels (8 to 65536) that the table is made for"
+        )
     if not isinstance(sources, dict) or not all(isinstance(text, str) for text in sources.values()):
         problems.append("[sources] should map short names to citations")
         sources = {}
@@ -231,7 +235,7 @@ def shipped(name: str) -> Calibration:
     known = calibration_names()
     if name not in known:
         hint = f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
-        raise ParameterError(f"There is no calibration {name!r}.{where_to_get(name) or hint}")
+        raise ParameterError(f"There is no calibration {quoted(name)}.{where_to_get(name) or hint}")
     file = installed_files("tables")[name]
     return parse_table(file.read_text(encoding="utf-8"), f"The installed table {file}")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..arguments import as_list, check_word
 from ..errors import ParameterError
+from ..plain_arguments import plain_arguments
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .image_types import take
 from .keys import check_seed, pixel_keys, sample_keys
@@ -42,6 +43,7 @@ Image = TypeVar("Image")
 """An array, a PIL image or a tensor: what comes in is what comes out."""
 
 
+@plain_arguments
 def corrupt(
     image: Image,
     name: str | Sequence[Any],

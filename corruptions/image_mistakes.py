@@ -5,6 +5,7 @@ Each says what was given, what was expected, and the line that mends it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,9 +43,9 @@ def _conversion(image: NDArray[Any]) -> str:
         return ""
     if image.dtype.kind == "b":
         return " Convert it: image.astype(np.uint8) * 255."
-    low, high = image.min(), image.max()
+    low, high = image.min().item(), image.max().item()  # float16 cannot be compared with 65535
     values = f" Its values go from {low:g} to {high:g}"
-    if not np.isfinite(low) or not np.isfinite(high):
+    if not math.isfinite(low) or not math.isfinite(high):
         return f"{values}: mend those that are not finite."
     if low < 0 or high > 65535 or (image.dtype.kind == "f" and high > 255):
         return (

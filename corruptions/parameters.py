@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, quoted
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -61,7 +61,9 @@ class Parameter:
             bounds += [f"at most {self.high:g}"] * (self.high is not None)
             expected = " ".join(["a whole number" if self.kind is int else "a finite number", " and ".join(bounds)])
         if not fits:
-            raise ParameterError(f"{corruption}: parameter {self.name!r} is {value!r}; expected {expected.strip()}.")
+            raise ParameterError(
+                f"{corruption}: parameter {self.name!r} is {quoted(value)}; expected {expected.strip()}."
+            )
         return self.kind(value)
 
 

@@ -14,6 +14,7 @@ from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
+from ..plain_arguments import plain_arguments
 from ..progress import ProgressEvent, progress_function, shows_progress
 from ..signatures import showing
 from ..workers import Workers
@@ -75,6 +76,7 @@ def build(
 ) -> PartBuilt: ...
 
 
+@plain_arguments
 @showing(BuildOptions)
 @shows_progress("build")
 def build(

@@ -10,6 +10,7 @@ from typing import Any
 from ..corruptions.registry import get_corruption
 from ..errors import first_few
 from ..manifests.disk.remote import local_folder
+from ..plain_arguments import plain_arguments
 from ..quantities import folders_and_files, size
 from ..signatures import showing
 from .estimate import MOST_SAMPLES, estimate
@@ -123,6 +124,7 @@ class Plan:
         }
 
 
+@plain_arguments
 @showing(BuildOptions)
 def plan(
     recipe: str | Path | Recipe = "imagenet-c",

@@ -31,6 +31,8 @@ def sums_bytes(sums: Mapping[str, str]) -> bytes:
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
     """Return what is wrong with a file's hash; None where it is as recorded."""
     try:
+        if (size := (root / record.path).stat().st_size) != record.bytes:  # a sparse file may claim a terabyte
+            return Problem(record.path, "size", f"has {size} bytes, recorded are {record.bytes}")
         sha256 = sha256_file(root / record.path)
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")

@@ -40,6 +40,24 @@ class Partial(Record):
     """Set -> the runs of its files that are there; of sets in several archives of which some are missing."""
 
 
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return sorted runs of which no two touch or overlap, with the same files.
+
+    Examples
+    --------
+    >>> [(s.first, s.count) for s in joined([Span(first=4, count=2), Span(first=0, count=3), Span(first=2, count=2)])]
+    [(0, 6)]
+    """
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda s: s.first):
+        end = span.first + span.count
+        if found and span.first <= (before := found[-1].first + found[-1].count):
+            found[-1] = Span(first=found[-1].first, count=max(before, end) - found[-1].first)
+        elif span.count:
+            found.append(span)
+    return found
+
+
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
     """Return what a data set's PARTIAL.json says; None if there is none.
 

@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, suggest
+from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, quoted, suggest
+from ..plain_arguments import plain_arguments
 from .disk.atomic import inside
 from .disk.remote import data_folder
 from .layout import REGIONS, SAMPLES
@@ -29,6 +30,7 @@ FamilyOf = Callable[[str], str]
 """The family of a corruption, by its name."""
 
 
+@plain_arguments
 def open(
     directory: Path | str,
     *,
@@ -151,8 +153,8 @@ class DataSet(Mapping[str, ImageSet]):
         self.manifest = self._load_manifest()
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:
-            raise ValueError(
-                f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them."
+            raise ParameterError(
+                f"{self.path} is stored as {' and '.join(containers)}; prefer={quoted(prefer)} is not among them."
             )
         self.prefer, self._family_of, self._store_of = prefer, family_of, store_of
         records = self.manifest.sets

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import first_few
-from ..manifests.disk.atomic import write_atomic
+from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
+from ..plain_arguments import plain_arguments
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
 from .comparison.layouts import tables
@@ -68,6 +69,7 @@ class Comparison:
         }
 
 
+@plain_arguments
 def compare(
     scores: Sequence[str | Path | Scores],
     out: str | Path | None = None,
@@ -115,13 +117,13 @@ def compare(
         notes.insert(0, "The reference point is not used: no model has two-factor scores.")
     if out is not None:
         folder = result_path(out)
-        drawn = write_plots(entries, point, folder / PLOTS) if plots else []
+        drawn = write_plots(entries, point, make_folder(folder, PLOTS)) if plots else []
         texts = {PAGE: _page(entries, made, notes, drawn)}
         for table in made:
             texts[f"{TABLES}/{table.name}.csv"] = table.csv()
             texts[f"{TABLES}/{table.name}.md"] = table.markdown()
             texts[f"{TABLES}/{table.name}.tex"] = table.latex()
-        (folder / TABLES).mkdir(parents=True, exist_ok=True)
+        make_folder(folder, TABLES)
         for name, text in texts.items():
             write_atomic(folder / name, text.encode())
         files = [*(folder / name for name in texts), *drawn]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, PredictionError
-from ..manifests.disk.atomic import inside, write_atomic
+from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..pages.sheets.sheet import SheetLine, sheet
@@ -163,8 +163,8 @@ def write_maps(
         for model in [outcomes, others] if others else [outcomes]:
             places, outcome = _regions(data, model, rows[source])
             of_both.append(_maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist()))
-        file = inside(folder, f"{source}.png")
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder, source.rpartition("/")[0])
+        file = folder / f"{source}.png"
         write_atomic(file, picture(*of_both))
         files.append(file)
         if others:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError, ParameterError, PredictionError
 from ..files import open_regular
-from ..manifests.disk.atomic import write_atomic
+from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
+from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
@@ -61,6 +62,7 @@ class Predicted:
         return f"<Predicted by {self.model} in {self.directory}: {done}{mean}>"
 
 
+@plain_arguments
 @shows_progress("predict")
 def predict(
     directory: str | Path | DataSet,
@@ -145,7 +147,7 @@ def predict(
             arrays = _arrays(logits, images.labels, kind)
             written = io.BytesIO()
             np.savez(written, allow_pickle=False, **arrays)
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(folder, name.rpartition("/")[0])
             write_atomic(file, written.getbuffer())
             made += len(images)
         else:

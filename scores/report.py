@@ -19,6 +19,7 @@ from ..pages.charts import legend_mark
 from ..pages.document import render
 from ..pages.drawing import MARKERS
 from ..pages.jpeg import Pixels
+from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .comparison.entries import Entry
 from .comparison.statistics import differences
@@ -62,6 +63,7 @@ class Report:
     bytes: int
 
 
+@plain_arguments
 @shows_progress("report")
 def report(
     directory: str | Path | DataSet,

@@ -14,6 +14,7 @@ from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
 from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
@@ -34,6 +35,7 @@ Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
 
 
+@plain_arguments
 @shows_progress("score")
 def score(
     directory: str | Path | DataSet,

@@ -17,8 +17,12 @@ class Faults:
     cut: dict[str, list[int]] = field(default_factory=dict)
     """After so many bytes of a reply the connection is closed."""
     status: dict[str, list[int]] = field(default_factory=dict)
-    length: dict[str, int | None] = field(default_factory=dict)
+    length: dict[str, int | str | None] = field(default_factory=dict)
     """What `Content-Length` says; None leaves it out."""
+    span: dict[str, str] = field(default_factory=dict)
+    """What `Content-Range` says."""
+    wait: str = "0"
+    """What `Retry-After` says."""
     content: dict[str, list[bytes]] = field(default_factory=dict)
     """What the file is instead; the last entry stays."""
     redirect: dict[str, str] = field(default_factory=dict)
@@ -54,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         if name in faults.redirect:
             return self._end(302, {"Location": faults.redirect[name]})
         if status or (content is None and not path.is_file()):
-            return self._end(status or 404, {"Retry-After": "0"})
+            return self._end(status or 404, {"Retry-After": faults.wait})
         data = content if content is not None else path.read_bytes()
         if first >= len(data) > 0 and faults.ranges:
             return self._end(416, {})
@@ -62,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
             first, match = 0, None
         headers = {}
         if match:
-            headers["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
+            headers["Content-Range"] = faults.span.get(name, f"bytes {first}-{len(data) - 1}/{len(data)}")
         length = faults.length.get(name, len(data) - first)
         if length is not None:
             headers["Content-Length"] = str(length)

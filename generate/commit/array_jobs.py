@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from ...canonical import canonical
 from ...errors import BuildError, CorruptsetError, MissingParts
+from ...manifests.disk.atomic import make_folder, open_unlinked
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
 from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK, is_begun
@@ -142,9 +144,8 @@ def deal(job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[
 
     How many jobs there are is written down.
     """
-    folder = job.directory / ARRAYS_FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / str(jobs)).touch()
+    folder = make_folder(job.directory, ARRAYS_FOLDER)
+    os.close(open_unlinked(folder / str(jobs), os.O_WRONLY | os.O_CREAT))
     share = shares(parts, jobs)[number]
     return share, missing(share, committed(job.directory, job.origin, job.sets, {part.run.number for part in share}))
 

@@ -11,7 +11,7 @@ from blake3 import blake3
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder
+from ...manifests.disk.atomic import fsync_folder, make_folder
 from ...manifests.disk.jsonl import json_line
 from ...manifests.layout import (
     CONTACT,
@@ -156,8 +156,9 @@ class _SetRows:
         self._counts = [0, 0, 0]
         """Rows, files, bytes."""
         self._measured: list[Sequence[float | None]] = []
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._part.write_bytes(b"")
+        make_folder(directory, set_path(spec.id).rpartition("/")[0])
+        self._part.unlink(missing_ok=True)
+        self._part.open("xb").close()
 
     def add(self, entry: PartSet) -> None:
         """Add what a part made of the set."""

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from ...manifests.checksums import sha256sums_bytes
-from ...manifests.disk.atomic import fsync_folder, write_atomic
+from ...manifests.disk.atomic import fsync_folder, make_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.layout import FINISH, MANIFEST, NEXT, SHA256SUMS
 from ...manifests.manifest_file import manifest_bytes
@@ -89,7 +89,7 @@ def settle(directory: Path) -> None:
     ]
     for some in (moves[:-1], moves[-1:]):
         for aside, target in some:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(directory, target.parent.relative_to(directory).as_posix())
             os.replace(aside, target)
         for folder in {target.parent for _, target in some}:
             fsync_folder(folder)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...errors import BuildError
+from ...manifests.disk.atomic import make_folder
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
 from ...manifests.records.digests import sha256_file
@@ -76,7 +77,7 @@ class BuildState:
                 )
             shutil.rmtree(directory / PARTS_FOLDER)  # of the build that the manifest is of
         there = committed(directory, job.origin, new)
-        (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
+        make_folder(directory, PARTS_FOLDER)
         made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
         if read_hashed(directory / SOURCE) != made_of:
             write_hashed(directory / SOURCE, made_of)

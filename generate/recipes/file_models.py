@@ -8,13 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 
 from ...corruptions.registry import corruption_names, is_corruption
 from ...corruptions.rows import severity_number
-from ...errors import suggest
+from ...errors import quoted, suggest
 from ...manifests.records.fields import SetId
 from .set_spec import Role
-
-LONGEST_NAME = 200
-"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards,
-archives and temporary files have something added."""
 
 
 class RecipeTable(BaseModel):
@@ -26,7 +22,7 @@ class RecipeTable(BaseModel):
 def _known_corruption(name: str) -> str:
     if not is_corruption(name):
         raise ValueError(
-            f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all."
+            f"there is no corruption {quoted(name)}.{suggest(name, corruption_names())} `corruptset list` names all."
         )
     return name
 
@@ -38,8 +34,8 @@ def _severity(value: Any) -> int | float:
     number = severity_number(value)
     if number is None or not 0 <= number <= 5:
         raise ValueError(
-            f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25; 0 "
-            "is the clean images"
+            f"is {quoted(value)}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as "
+            "2.25; 0 is the clean images"
         )
     return number
 
@@ -54,7 +50,7 @@ def _levels_upwards(value: Any) -> Any:
     if type(value) is not int:
         return value
     if not 1 <= value <= 99:
-        raise ValueError(f"is {value}; expected a number of levels from 1 to 99, or a list of levels")
+        raise ValueError(f"is {quoted(value)}; expected a number of levels from 1 to 99, or a list of levels")
     return tuple(range(1, value + 1))
 
 

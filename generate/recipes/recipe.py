@@ -22,10 +22,11 @@ from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
 from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest, unread_settings
 from ...files import parse_toml, read_text, reason
+from ...manifests.records.fields import LONGEST_NAME
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
 from .expectations import Expects
-from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
+from .file_models import PairEntry, RecipeTable, SetEntry, StageEntry, StageName
 from .region_table import RegionTable
 from .set_spec import SetSpec, merge_chains
 from .sets import resolve_sets

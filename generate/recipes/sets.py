@@ -10,7 +10,9 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
 from ...corruptions.stages import Stage, absent, check_length, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
-from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
+from ...manifests.records.fields import LONGEST_NAME
+from .file_models import PairEntry, SetEntry, StageEntry
+from .set_count import MAX_SETS, Links, count_listed, count_pairs, too_many
 from .set_spec import Role, SetSpec, merge_sets
 
 Link = tuple[str, tuple[Stage, ...]]
@@ -27,16 +29,24 @@ def resolve_sets(
     """Return the sets of a recipe's numbered entries, and every mistake in them.
 
     Entries that name one chain twice under different ids are one set: the first id stays, the others become aliases.
-    A stage that is None has a mistake of form, which is known already.
+    A stage that is None has a mistake of form, which is known already. Too many sets are a mistake that is found before
+    they are made.
     """
+    entries, paired, named = list(entries), list(pairs), stages or {}
+    listed, count = count_listed([entry for _, entry in entries], [pair for _, pair in paired], named)
+    if listed > 2 * MAX_SETS:  # then there are too many sets, and even to look at the lists takes long
+        return [], [too_many(count)]
     resolver = _Resolver(table)
-    for name, stage in (stages or {}).items():
+    for name, stage in named.items():
         resolver.add_stage(name, stage)
     for number, entry in entries:
         resolver.add_entry(f"[[sets]] {number}", entry)
-    paired = list(pairs)
-    for number, pair in paired:
-        resolver.add_pairs(f"[[pairs]] {number}", pair)
+    sides = [(f"[[pairs]] {n}", pair, *resolver.sides(f"[[pairs]] {n}", pair)) for n, pair in paired]
+    count = len(resolver.specs) + sum(count_pairs(pair, first, second) for _, pair, first, second in sides)
+    if count > MAX_SETS:
+        return [], [*dict.fromkeys(resolver.problems), too_many(count)]
+    for where, pair, first, second in sides:
+        resolver.add_pairs(where, pair, first, second)
     specs = resolver.specs
     if paired and not specs and not resolver.problems:
         resolver.problems.append(
@@ -93,9 +103,13 @@ class _Resolver:
             if name is not None:
                 self._refuse_others_id(where, name, chain)
 
-    def add_pairs(self, where: str, pair: PairEntry) -> None:
+    def sides(self, where: str, pair: PairEntry) -> tuple[Links, Links]:
+        """Return the stages of the two sides of a ``[[pairs]]``."""
+        return dict(self._side(where, pair, "first")), dict(self._side(where, pair, "second"))
+
+    def add_pairs(self, where: str, pair: PairEntry, first_links: Links, second_links: Links) -> None:
         """Add the sets of a ``[[pairs]]``, in one order or in both."""
-        firsts, seconds = list(self._side(where, pair, "first")), list(self._side(where, pair, "second"))
+        firsts, seconds = list(first_links.items()), list(second_links.items())
         orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
         # lists that have a stage in common name some pairs twice
         names = {name for spec in self.specs for name in spec.names}

@@ -16,6 +16,7 @@ from ...manifests.manifest_file import result_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..commit.interruption import resumable
@@ -43,6 +44,7 @@ class PageMade:
     """Whether it shows clean images."""
 
 
+@plain_arguments
 @showing(RemakeOptions)
 @shows_progress("page")
 def page(

@@ -18,6 +18,7 @@ from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..build import Progress, make_build
@@ -64,6 +65,7 @@ class Rebuilt:
         return self.built._repr_html_()
 
 
+@plain_arguments
 @showing(RemakeOptions)
 @shows_progress("rebuild")
 def rebuild(

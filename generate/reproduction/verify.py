@@ -15,6 +15,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..sources.source import Source
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .mending import Mending
 
 
+@plain_arguments
 @showing(RemakeOptions)
 @shows_progress("verify")
 def verify(

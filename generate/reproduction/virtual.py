@@ -231,7 +231,7 @@ class VirtualSet:
         return self._images.build.encoding.format
 
     @property
-    def rows(self) -> list[ImageRecord]:
+    def rows(self) -> Sequence[ImageRecord]:
         """The records of the images, where the release has them."""
         return StoredImages(self._images.path, self._record, self.encoding).rows
 

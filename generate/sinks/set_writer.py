@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
-from ...manifests.disk.atomic import fsync_folder, write_large
+from ...manifests.disk.atomic import fsync_folder, make_folder, open_unlinked, write_large
 from ...manifests.images.arrays import npy_header
 from ...manifests.layout import shard_path
 from ...manifests.records.digests import sha256_bytes
@@ -31,8 +31,6 @@ from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
 from .containers import Sink
 from .sink import Run, file_record, json_text, row_records, rows_at
-
-_BINARY = os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 class SetWriter:
@@ -110,7 +108,7 @@ class SetWriter:
                 path = sink.image_path(self._set_id, self._run.first + position, self._samples[position])
                 folder = path.rpartition("/")[0]
                 if folder not in self._folders:
-                    os.makedirs(self._directory / folder, exist_ok=True)
+                    make_folder(self._directory, folder)
                     self._folders.add(folder)
                 write_file(f"{os.fspath(self._directory)}/{path}", data)
             records[position] = file_record(json_text(path), row, len(data), sha256)
@@ -147,6 +145,7 @@ class SetWriter:
             number, rows = (images.row or 0) + first, pixels[rows_at(positions)]
             for position, record in zip(positions, row_records(images.path, number, rows), strict=True):
                 records[position] = record
+            make_folder(self._directory, images.path.rpartition("/")[0])
             write_rows(self._directory / images.path, view.array_rows[images.path], number, rows)
 
     def _write_shard(self, sink: Sink, records: list[str], pixels: NDArray[np.uint8] | None) -> None:
@@ -164,8 +163,8 @@ class SetWriter:
             build=sink.title,
             encoding="raw" if sink.encoding.lossless else sink.encoding.format,
         )
+        make_folder(self._directory, path.rpartition("/")[0])
         target = self._directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
         size, sha256 = write_large(target, pieces)
         self.shard, self._encoded = FileRecord(path=path, bytes=size, sha256=sha256), []
 
@@ -184,7 +183,7 @@ def write_file(path: str, data: bytes) -> None:
     What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever
     sees half an image.
     """
-    fd = os.open(path, os.O_WRONLY | _BINARY, 0o666)
+    fd = open_unlinked(path, os.O_WRONLY | os.O_CREAT)
     try:
         if os.fstat(fd).st_size > len(data):
             os.ftruncate(fd, len(data))
@@ -202,9 +201,8 @@ def write_rows(target: Path, total: int, first: int, images: NDArray[np.uint8]) 
     shape = images.shape[1:]
     header = npy_header((total, *shape), np.uint8)
     size = len(header) + total * math.prod(shape)
-    target.parent.mkdir(parents=True, exist_ok=True)
     new = not target.exists()
-    with open(os.open(target, os.O_RDWR | _BINARY, 0o666), "r+b") as file:
+    with open(open_unlinked(target, os.O_RDWR | os.O_CREAT), "r+b") as file:
         # Every part writes the same header and size, so it does not matter which is first, or whether two are.
         if os.fstat(file.fileno()).st_size != size:
             file.truncate(size)

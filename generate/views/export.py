@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from ...arguments import set_patterns
-from ...errors import BuildError, listed
+from ...error_lines import mistake_lines
+from ...errors import BuildError, ParameterError, listed
 from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
@@ -44,6 +48,7 @@ class Exported:
         return f"<Exported {self.view} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
 
+@plain_arguments
 @shows_progress("export")
 def export(
     view: str | Path,
@@ -98,13 +103,17 @@ def export(
         raise BuildError(f"{out} lies in the data set itself, which would no longer verify. Choose another --out.")
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
-    options = ViewOptions.model_validate(
-        {
-            "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
-            "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
-            "allow_missing_classes": allow_missing_classes,
-        }
-    )
+    given = {
+        "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
+        "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
+        "allow_missing_classes": allow_missing_classes,
+    }
+    try:
+        options = ViewOptions.model_validate(given)
+    except ValidationError as e:
+        raise ParameterError(
+            f"The options of the export cannot be used:\n{listed(mistake_lines(e, ViewOptions))}"
+        ) from None
     contents = ViewContents.of(data.manifest, data.samples)
     globs = [] if sets is None else set_patterns(sets)
     refs, problems = matching_sets(contents.sets, globs or ["*"])

@@ -11,7 +11,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ...errors import first_few, suggest
-from ..recipes.file_models import LONGEST_NAME, RecipeTable
+from ...manifests.records.fields import LONGEST_NAME
+from ..recipes.file_models import RecipeTable
 from .contents import ViewContents, ViewOptions, ViewSet, refuse
 from .layouts import Layout, read_table
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...digests import digest_of
-from ...errors import VerificationError
+from ...errors import BuildError, VerificationError
 
 _BUFFER = 1 << 19
 
@@ -39,6 +39,37 @@ def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
     if known is not None:
         known.add(folder)
     return root / path
+
+
+def make_folder(root: Path, path: str) -> Path:
+    """Make a folder below a folder that a user named, and return it.
+
+    Raises
+    ------
+    BuildError
+        A symbolic link on the way leads out of `root`: whoever made it would choose where files are written.
+    """
+    try:
+        folder = inside(root, path) if path not in ("", ".") else root
+    except VerificationError:
+        raise BuildError(
+            f"{root / path} is, or is below, a symbolic link that leads out of {root}. Nothing is written through it. "
+            "Remove the link, or choose another folder."
+        ) from None
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def open_unlinked(path: Path | str, flags: int) -> int:
+    """Open a file to write it, and return its descriptor; a symbolic link in its place is removed, not followed."""
+    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        return os.open(path, flags, 0o666)
+    except OSError:
+        if not os.path.islink(path):
+            raise
+    os.unlink(path)
+    return os.open(path, flags, 0o666)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from ..records.report import Problem
 from .atomic import write_atomic
 from .listing import read_small
 
+CAP = 2 << 30
+"""Bytes of a file: a part's sidecar of a million images has a few hundred million."""
 _LINE = b'{"blake3": "%s"}\n'
 
 
@@ -24,7 +26,7 @@ def write_hashed(path: Path, *pieces: bytes) -> None:
     write_atomic(path, _LINE % digest.hexdigest().encode(), *pieces)
 
 
-def read_hashed(path: Path, cap: int = 1 << 62) -> bytes | None:
+def read_hashed(path: Path, cap: int = CAP) -> bytes | None:
     """Return what a file holds after its first line.
 
     None where it is missing, no regular file, larger than `cap`, or damaged.

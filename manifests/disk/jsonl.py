@@ -127,11 +127,25 @@ class RowTable(Generic[R]):
     @cached_property
     def records(self) -> list[R]:
         """The records, by index."""
-        records = list(read_jsonl(self._path, self._model))
+        return list(self._read())
+
+    def each(self) -> Iterator[R]:
+        """Yield the records without keeping them; those that `records` has read already are not read again."""
+        known: list[R] | None = self.__dict__.get("records")
+        return self._read() if known is None else iter(known)
+
+    def _read(self) -> Iterator[R]:
+        number = 0
+        for number, record in enumerate(read_jsonl(self._path, self._model), 1):
+            if getattr(record, "index", None) != number - 1:
+                raise self._not_in_order()
+            yield record
         # a row too few or too many would give images the labels of others
-        if [getattr(r, "index", None) for r in records] != list(range(len(records))) or self._counts - {len(records)}:
-            raise damaged(f"{self._path} does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
-        return records
+        if self._counts - {number}:
+            raise self._not_in_order()
+
+    def _not_in_order(self) -> VerificationError:
+        return damaged(f"{self._path} does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
 
     def record(self, index: int) -> R:
         """Return one of `records`, without reading the others."""

@@ -35,6 +35,11 @@ def locked(
     system has no locks, or that the file cannot be written.
     """
     refuse_without_locks()
+    if path.parent.is_symlink():
+        raise BuildError(
+            f"{path.parent} is a symbolic link, and nothing is written through it. Remove the link, or choose another "
+            "folder."
+        )
     deadline = time.monotonic() + wait_s
     while (fd := _take(path, shared=shared)) is None:
         if time.monotonic() >= deadline:

@@ -115,7 +115,9 @@ class HttpRemote:
         with _named(where):
             response = self._opener.open(request, timeout=SILENCE_S)
         with response:
-            span = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", ""))
+            span = re.fullmatch(
+                r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})", response.headers.get("Content-Range", "")
+            )
             if response.status == 206 and span is None:
                 raise Unreachable(f"{where}: the server answers with a part and does not say which")
             first, total = (int(span[1]), int(span[2])) if span else (0, _number(response, "Content-Length"))
@@ -123,8 +125,9 @@ class HttpRemote:
 
 
 def _number(response: Any, header: str) -> int | None:
+    """Return the number in a header; None for anything else, and for a number that no file size or wait has."""
     text = response.headers.get(header, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
 def _chunks(response: Any, where: str) -> Iterator[bytes]:

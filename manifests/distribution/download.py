@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, NamedTuple, TypeVar
 
 from ...errors import VerificationError
+from ..disk.atomic import open_unlinked
 from ..disk.remote import Store
 from ..records.digests import sha256_pieces
 from ..release.archives import CHUNK
@@ -139,7 +140,8 @@ def download_all(
     """Bring files to their places, several at once; yield each as it is whole."""
 
     def bring(task: tuple[IndexedFile, Path], counted: Counted, stop: threading.Event) -> None:
-        with task[1].open("a+b") as out:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        with open(open_unlinked(task[1], flags), "a+b") as out:
             download(remote, task[0], out, counted, stop)
 
     return in_threads(files, bring, connections, told)

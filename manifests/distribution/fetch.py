@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 
 from ...arguments import check_number, check_word
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
-from ..disk.atomic import write_atomic
+from ..disk.atomic import make_folder, write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
@@ -65,6 +67,7 @@ class Fetched:
         return f"<Fetched {self.path}: {what}, {self.digest}>"
 
 
+@plain_arguments
 @shows_progress("fetch")
 def fetch(
     address: str,
@@ -173,8 +176,10 @@ class _Release:
         """
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose "
         with locked(self.work / "lock", f"{busy}another --out."):
-            (self.work / "parts").mkdir(exist_ok=True)
-            places = [(f, self.work / "parts" / f.name) for f in files]
+            parts = make_folder(self.work, "parts")
+            places = [(f, parts / f.name) for f in files]
+            for _, path in places:
+                _remove_foreign(path)
             total, done = sum(f.bytes for f in files), 0
             needed = total + sum(nlargest(waiting, (f.bytes for f in files)))
             needed -= sum(path.stat().st_size for _, path in places if path.exists())
@@ -190,6 +195,17 @@ class _Release:
             shutil.rmtree(self.work)
 
 
+def _remove_foreign(path: Path) -> None:
+    """Remove what stands in the place of a file that is being fetched and was not written by an earlier call.
+
+    A hard link is removed as well, because the file has another name somewhere, and is written to.
+    """
+    with suppress(FileNotFoundError):
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            path.unlink()
+
+
 _Found = tuple[Path, list[IndexedArchive], set[str], set[str]]
 """What is there now: its folder, the archives that were needed, its sets, and all sets of the release."""
 
@@ -203,7 +219,7 @@ def _fetch_packed(release: _Release, whole: bool, chosen: set[str]) -> _Found:
         raise ReleaseError(f"{out} has other files under these names: {first_few(differing)}. Choose another --out.")
     with release.downloading(missing) as arriving:
         for file, path in arriving:
-            (out / file.path).parent.mkdir(parents=True, exist_ok=True)
+            make_folder(out, file.path.rpartition("/")[0])
             os.replace(path, out / file.path)
         write_atomic(out / INDEX, index.encode())
     there, every = ({s for a in some for s in a.sets} for some in (archives, index.archives))

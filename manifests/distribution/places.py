@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import CorruptsetError, MachineError, ReleaseError, install_extra
 from ..checksums import is_file_as
-from ..disk.atomic import write_large
+from ..disk.atomic import make_folder, write_large
 from ..disk.remote import Store, url_of
 from ..disk.space import check_space
 from ..records.digests import sha256_pieces
@@ -43,8 +43,7 @@ class FolderPlace:
         needed, done = sum(f.bytes for f in files), 0
         check_space(self.root, needed, "the release", "Free some space, or choose another --to.")
         for file in files:
-            target = self.root / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
+            target = make_folder(self.root, file.path.rpartition("/")[0]) / file.path.rpartition("/")[2]
             for stray in target.parent.glob(".*.part"):  # of a call that was killed
                 stray.unlink()
             write_large(target, chunks_of(file.content))
@@ -159,6 +158,7 @@ def place_of(target: str, release: Path, *, private: bool, replace: bool) -> Fol
     if target.startswith(HUB):
         return HubPlace(target, private=private)
     folder = target.removeprefix("file://")
+    url_of(folder)  # refuses a NUL character
     if "://" in folder:
         return StorePlace(target, replace=replace)
     if release.resolve() in (Path(folder) / "x").resolve().parents:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...files import open_regular
 from ..disk.atomic import inside
 from .arrays import ArrayFile, NotAShard, Rows
 
@@ -84,6 +85,7 @@ class Shard(Rows):
     def __init__(self, path: Path) -> None:
         import h5py
 
+        open_regular(path).close()  # the library would wait for whoever writes to a pipe
         # no locking: network file systems often refuse it, and nobody writes to a finished data set
         self._file = h5py.File(path, "r", locking=False)
         try:

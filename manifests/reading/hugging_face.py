@@ -46,7 +46,7 @@ def encoded_rows(
     With `files`, a file's path stands in place of its bytes.
     """
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
-    for sample, image in zip(samples if isinstance(samples, Sequence) else samples.records, found, strict=True):
+    for sample, image in zip(samples if isinstance(samples, Sequence) else samples.each(), found, strict=True):
         path = data = None
         if not isinstance(image, Path):
             data = image.tobytes() if image.ndim == 1 else png_bytes(image)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import VerificationError
 from ..disk.jsonl import RowTable
 from ..images.pictures import picture_of
-from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord
+from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord, check_label
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages
 from .notebook import SHOWN, figure, strip
 
@@ -40,15 +40,26 @@ class SampleTable(RowTable[SampleRecord]):
         super().__init__(path, SampleRecord, counts)
         self.classes = classes
 
+    def _read(self) -> Iterator[SampleRecord]:
+        for sample in super()._read():
+            check_label(sample, self.classes)
+            yield sample
+
     @cached_property
     def label_list(self) -> list[int]:
         """The class index of every sample; None where samples have no labels, whatever the type."""
-        return [s.label for s in self.records]  # type: ignore[misc]  # who has labels need not test each for None
+        same: dict[int | None, int | None] = {}  # equal labels are one object, so that a row takes 8 bytes
+        return [same.setdefault(s.label, s.label) for s in self.each()]  # type: ignore[misc]  # not None with labels
 
     @cached_property
     def labels(self) -> Labels:
         """(N,) int64: the class index of every sample; raises where samples have no labels."""
-        return np.array([s.class_index for s in self.records], dtype=np.int64)
+        return np.fromiter((s.class_index for s in self.each()), dtype=np.int64)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of every sample."""
+        return [s.id for s in self.each()]
 
 
 class SetId(str):
@@ -86,7 +97,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         self._store = store
 
     @property
-    def rows(self) -> list[ImageRecord]:
+    def rows(self) -> Sequence[ImageRecord]:
         """The records of the images; read when first used."""
         return self._store.rows
 
@@ -98,7 +109,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
         return id
 
     def _sample_id(self, index: SupportsIndex) -> str:
-        return self._samples.records[self._number(index)].id
+        return self._samples.ids[self._number(index)]
 
     @property
     def labels(self) -> Labels:
@@ -112,7 +123,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     @property
     def ids(self) -> list[str]:
         """The sample ids."""
-        return [s.id for s in self._samples.records]
+        return list(self._samples.ids)
 
     def __len__(self) -> int:
         return self.record.count

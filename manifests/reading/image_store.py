@@ -15,13 +15,14 @@ from ...errors import VerificationError
 from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
-from ..disk.jsonl import RowTable, damaged
+from ..disk.jsonl import damaged
 from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
 from ..records.digests import set_digest
 from ..records.foreign_names import form_advice, in_another_form
 from ..records.models import ImageRecord, SetRecord, StoredRecord
+from .record_columns import ImageRecordTable, RecordColumns, StoredAt
 
 Pixels = NDArray[np.uint8]
 Container = Literal["folder", "hdf5"]
@@ -42,7 +43,7 @@ class ImageStore(Protocol):
         """``png`` or ``jpeg``: how the images are encoded, or would be if they were stored."""
 
     @property
-    def rows(self) -> list[ImageRecord]:
+    def rows(self) -> Sequence[ImageRecord]:
         """The records of the images, by index."""
 
     def single(self, index: int) -> Pixels:
@@ -83,36 +84,37 @@ class StoredImages:
         self.encoding = encoding
 
     @cached_property
-    def _table(self) -> RowTable[ImageRecord]:
-        return RowTable(inside(self._directory, set_path(self._record.id)), ImageRecord, [self._record.count])
+    def _table(self) -> ImageRecordTable:
+        return ImageRecordTable(inside(self._directory, set_path(self._record.id)), ImageRecord, [self._record.count])
 
     @property
-    def rows(self) -> list[ImageRecord]:
+    def rows(self) -> RecordColumns:
         """The records of the images; read when first used."""
-        return self._table.records
+        return self._table.rows
 
     def single(self, index: int) -> Pixels:
         """Return one image; the records of the others are not read."""
-        return self._read(self._choose(self._table.record(index)))
+        files = self._table.record(index).files
+        return self._read(self._choose(index, [StoredAt(f.path, f.row, f.bytes) for f in files]))
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored, and its file or its row."""
-        stored = self._choose(self.rows[index], prefer)
-        return stored, self._file(stored) if stored.row is None else self._rows(stored)[0]
+        chosen = self._choose(index, self.rows.places(index), prefer)
+        stored = next(f for f in self.rows.files(index) if (f.path, f.row) == (chosen.path, chosen.row))
+        return stored, self._file(chosen) if chosen.row is None else self._rows(chosen)[0]
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
         """Yield images in the given order, neighbouring rows of a shard of pixels together."""
         rows = self.rows
-        places = [self._choose(rows[i]) for i in indices]
         start = 0
-        while start < len(places):
-            first, count = places[start], 1
+        while start < len(indices):
+            first, count = self._choose(indices[start], rows.places(indices[start])), 1
             if first.row is not None and self.encoding == "png":
-                most = min(len(places) - start, max(1, block_bytes // max(1, first.bytes)))
-                while count < most and (places[start + count].path, places[start + count].row) == (
-                    first.path,
-                    first.row + count,
-                ):
+                block = indices[start + 1 : start + max(1, block_bytes // max(1, first.bytes))]
+                for row, i in enumerate(block, first.row + 1):
+                    stored = self._choose(i, rows.places(i))
+                    if (stored.path, stored.row) != (first.path, row):
+                        break
                     count += 1
             if count == 1:
                 yield self._read(first)
@@ -129,30 +131,30 @@ class StoredImages:
             )
         return set_digest(map(pixel_digest, self.images(range(self._record.count))))
 
-    def _choose(self, row: ImageRecord, prefer: Container | None = None) -> StoredRecord:
+    def _choose(self, index: int, places: Sequence[StoredAt], prefer: Container | None = None) -> StoredAt:
         """Return the place to read an image from, preferred container first."""
         shard_first = (prefer or self._prefer or ("hdf5" if self.encoding == "png" else "folder")) == "hdf5"
-        for stored in row.files:
-            if (stored.row is not None) == shard_first:
-                return stored
-        if not row.files:
+        for place in places:
+            if (place.row is not None) == shard_first:
+                return place
+        if not places:
             raise VerificationError(
-                f"{self._directory}: image {row.index} of set {self._record.id} is stored nowhere, say its records."
+                f"{self._directory}: image {index} of set {self._record.id} is stored nowhere, say its records."
             )
-        return row.files[0]
+        return places[0]
 
-    def _file(self, stored: StoredRecord) -> Path:
-        return inside(self._directory, stored.path, self._folders)
+    def _file(self, place: StoredAt) -> Path:
+        return inside(self._directory, place.path, self._folders)
 
-    def _read(self, stored: StoredRecord) -> Pixels:
-        path = self._file(stored)
+    def _read(self, place: StoredAt) -> Pixels:
+        path = self._file(place)
         with explained(path):
-            if stored.row is None:
-                return decode(read_regular(path, stored.bytes), stored_format(stored.path, self.encoding))
-            row = self._rows(stored)[0]
+            if place.row is None:
+                return decode(read_regular(path, place.bytes), stored_format(place.path, self.encoding))
+            row = self._rows(place)[0]
             return row if row.ndim == 3 else decode(row.data, self.encoding)
 
-    def _rows(self, first: StoredRecord, count: int = 1) -> Sequence[Pixels] | Pixels:
+    def _rows(self, first: StoredAt, count: int = 1) -> Sequence[Pixels] | Pixels:
         """Return consecutive rows of a shard, as they are stored."""
         path, start = self._file(first), first.row or 0
         with explained(path), self._shards.opened(first.path) as shard:

@@ -34,7 +34,20 @@ SAFE_PATH_PATTERN = r"^(?!/)(?![^/]*:)(?![\s\S]*//)(?!([\s\S]*/)?\.{1,2}(/|$))[^
 """What `safe_path` says, for JSON Schema."""
 
 SafePath = Annotated[str, AfterValidator(safe_path), Field(json_schema_extra={"pattern": SAFE_PATH_PATTERN})]
-SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_length=1024)]
+LONGEST_NAME = 200
+"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards,
+archives and temporary files have something added."""
+
+
+def _short_names(set_id: str) -> str:
+    if (longest := max(map(len, set_id.split("/")))) > LONGEST_NAME:
+        raise ValueError(f"a part between slashes has {longest} characters, and file names have at most {LONGEST_NAME}")
+    return set_id
+
+
+SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_length=1024), AfterValidator(_short_names)]
+Short = Annotated[str, Field(max_length=1000)]
+"""A version, or another text that is no prose."""
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 

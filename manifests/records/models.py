@@ -6,12 +6,29 @@ version is not half understood.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import not_
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from .fields import Blake3, Count, Encoding, Free, Label, Labelled, SafePath, SetId, Sha256, Text, View, check_finite
+from ...errors import VerificationError, quoted
+from .fields import (
+    LONGEST_NAME,
+    Blake3,
+    Count,
+    Encoding,
+    Free,
+    Label,
+    Labelled,
+    SafePath,
+    SetId,
+    Sha256,
+    Short,
+    Text,
+    View,
+    check_finite,
+)
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -145,8 +162,8 @@ class Manifest(Record):
     """manifest.json: everything about the whole."""
 
     schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=LONGEST_NAME)]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=LONGEST_NAME)]
     digest: Sha256
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
     coupling: Literal["independent", "severity"]
@@ -169,8 +186,14 @@ class Manifest(Record):
     excluded: list[ExcludedRecord]
     selection: Free
     views: list[Annotated[View, AfterValidator(check_finite)]]
-    environment: dict[str, str]
+    environment: Annotated[dict[str, Short], Field(max_length=1000)]
     """Versions of the libraries that made it; no time, host or path."""
+
+    @model_validator(mode="after")
+    def _names_a_folder(self) -> Manifest:
+        if len(self.name) + len(self.version) >= LONGEST_NAME:
+            raise ValueError(f"name and version have more than {LONGEST_NAME - 1} characters, too many for a folder")
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -259,6 +282,15 @@ class SampleRecord(Labelled, Record):
     """Of a region; left out of the row of a whole image."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
+
+
+def check_label(sample: SampleRecord, classes: Sequence[ClassRecord]) -> None:
+    """Raise VerificationError for a label that is the index of no class."""
+    if sample.label is not None and sample.label >= len(classes):
+        raise VerificationError(
+            f"The label of sample {quoted(sample.id)} is {sample.label}, and the data set has {len(classes)} classes. "
+            "Run `corruptset verify` on it."
+        )
 
 
 class StoredRecord(Record):

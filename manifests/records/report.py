@@ -25,7 +25,10 @@ def printable(path: str) -> str:
     """Return a path as text for any terminal or JSON file, other characters as escapes."""
     if path.isprintable():
         return path
-    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    try:
+        text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half of a character that needs two, which a JSON file may hold
+        text = path
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

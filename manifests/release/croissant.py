@@ -17,7 +17,7 @@ from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
 from ..layout import SAMPLES, own_names
 from ..records.digests import sha256_bytes
-from ..records.models import Manifest, SampleRecord
+from ..records.models import Manifest, SampleRecord, check_label
 from .bag import IndexedArchive, title
 from .contents import Contents, top_folder
 
@@ -247,6 +247,8 @@ def _table(root: Path, contents: Contents) -> dict[str, list[Any]]:
     ``file`` is an image's path in the folder of its set, the same in every set.
     """
     samples, classes = list(read_jsonl(root / SAMPLES, SampleRecord)), contents.manifest.classes
+    for s in samples:
+        check_label(s, classes)
     table: dict[str, list[Any]] = {"index": [s.index for s in samples], "id": [s.id for s in samples]}
     if classes:
         table["label"] = [s.label for s in samples]

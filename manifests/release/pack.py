@@ -15,10 +15,12 @@ from typing import Literal
 from ...arguments import check_number, check_word
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
-from ...errors import BuildError, VerificationError, first_few
+from ...errors import BuildError, VerificationError, first_few, quoted
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
-from ..checksums import is_file_as
-from ..disk.atomic import LargeFile, replacing, write_atomic
+from ..checksums import SUMS_CAP, is_file_as
+from ..disk.atomic import LargeFile, make_folder, replacing, write_atomic
+from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
@@ -27,7 +29,7 @@ from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SU
 from ..manifest_file import load_manifest
 from ..reader import DataSet
 from ..records.digests import sha256_file
-from ..records.models import FileRecord, Manifest
+from ..records.models import FileRecord, Manifest, SampleRecord, check_label
 from ..records.report import Progress, printable
 from ..verify.rules import manifest_witness
 from .archives import END_COST, member_header, new_archive
@@ -39,11 +41,13 @@ from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
+VERIFY = "Run `corruptset verify` on the build."
 LOCK = f"{WORK_FOLDER}/pack.lock"
 """Stands where a pack is at work, or was interrupted."""
 Digests = Literal["images", "sets"]
 
 
+@plain_arguments
 @shows_progress("pack")
 def pack(
     directory: Path | str,
@@ -137,9 +141,9 @@ def pack(
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / LOCK, busy):
+        make_folder(out, PAYLOAD)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
-        (out / PAYLOAD).mkdir(exist_ok=True)
         archives, kept, done = list[IndexedArchive](), 0, 0
         total = sum(f.bytes for f in small.values()) + sum(s.bytes for s in manifest.sets if not manifest_only)
 
@@ -184,12 +188,19 @@ def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
     files = {f.path: f for f in manifest.files}
     for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
         place = _plain(root, path)
+        if place.stat().st_size > SUMS_CAP:
+            raise VerificationError(
+                f"{place} has {place.stat().st_size:,} bytes, more than any such file has. {VERIFY}"
+            )
         files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
     if manifest_witness(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
         raise VerificationError(
-            f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on "
-            "the build."
+            f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. {VERIFY}"
         )
+    if lacking := [path for path in (SAMPLES, *(set_path(s.id) for s in manifest.sets)) if path not in files]:
+        raise VerificationError(f"{root / MANIFEST} records no file {quoted(first_few(lacking))}. {VERIFY}")
+    for sample in read_jsonl(root / SAMPLES, SampleRecord):
+        check_label(sample, manifest.classes)
     return files
 
 

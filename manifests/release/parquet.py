@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import BuildError, install_extra
 from ..checksums import parse_sha256sums, sums_bytes
-from ..disk.atomic import replacing, write_atomic
+from ..disk.atomic import make_folder, replacing, write_atomic
 from ..layout import SHA256SUMS
 from ..reader import DataSet
 from ..reading.hugging_face import class_names, encoded_rows
@@ -58,7 +58,7 @@ def write_parquet(data: DataSet, out: Path, progress: Progress) -> None:
     known = {"huggingface": json.dumps({"info": {"features": {name: of for name, (_, of) in columns.items()}}})}
     schema = pyarrow.schema([(name, kind) for name, (kind, _) in columns.items()], metadata=known)
     sums, ids = {}, [s.id for s in data.manifest.sets]
-    out.mkdir(exist_ok=True)
+    make_folder(out.parent, out.name)
     for done, set_id in enumerate(ids):
         progress("parquet", done, len(ids))
         path = out / f"{_name(set_id)}.parquet"

@@ -13,13 +13,13 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from ...arguments import as_list
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...files import read_regular
+from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
@@ -29,7 +29,7 @@ from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
-from ..partial import Partial, Span, load_partial
+from ..partial import Partial, Span, joined, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
@@ -72,6 +72,7 @@ class Unpacked:
         return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
 
 
+@plain_arguments
 @shows_progress("unpack")
 def unpack(
     archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None
@@ -196,13 +197,11 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
 def _grown(present: Partial, unit: UnitRecord) -> Partial:
     """Return what is there with a run of files more."""
     sets, pieces = {*present.sets}, dict(present.pieces)
-    spans = [*pieces.pop(unit.sets[0], []), Span(first=unit.first, count=unit.count)]
-    there = sorted({file for span in spans for file in range(span.first, span.first + span.count)})
-    if len(there) == unit.total:
+    spans = joined([*pieces.pop(unit.sets[0], []), Span(first=unit.first, count=unit.count)])
+    if sum(span.count for span in spans) == unit.total:
         sets |= {*unit.sets}
     elif not sets >= {*unit.sets}:
-        runs = [[file for _, file in run] for _, run in groupby(enumerate(there), lambda pair: pair[1] - pair[0])]
-        pieces[unit.sets[0]] = [Span(first=run[0], count=len(run)) for run in runs]
+        pieces[unit.sets[0]] = spans
     return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 

@@ -231,7 +231,6 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
 
 def write_plots(entries: Sequence[Entry], reference: ReferencePoint | None, folder: Path) -> list[Path]:
     """Write every plot that models have scores for; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, figure in figures(entries, reference).items():
         for kind, draw in (("svg", svg), ("png", png)):

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from corruptset.cli.output import console, put, put_json
+from corruptset.cli.output import console, put, put_json, put_notes, say, shortened
+from corruptset.cli.records import put_facts, put_rows
 
 
 @pytest.mark.parametrize("module", ["output", "options", "corrupt"])
@@ -38,3 +39,26 @@ def test_json_is_json_in_any_encoding(encoding, shown, monkeypatch):
     put_json({"name": "é"})
     assert shown.encode("utf-8") in raw.getvalue()
     assert json.loads(raw.getvalue().decode(encoding)) == {"name": "é"}
+
+
+def test_long_values_in_messages_and_tables_are_cut_and_prose_and_paths_are_not():
+    for value in ("x" * 5000, "x y " * 5000, "it's " * 999, "\\" * 5000, "'" * 3000):
+        said = shortened(f"name is {value!r}; expected a name")
+        assert (said.startswith("name is "), said.endswith("; expected a name"), len(said) < 500) == (True, True, True)
+    assert len(shortened("y" * 100_000)) == 203
+    prose = "ImageNet's fifteen corruptions, and the models' answers, are the user's own; they're compared. " * 20
+    path = "/a/path/of/" + "many/folders/" * 20
+    for text in (prose, path, "the set 'fog/3'"):
+        assert shortened(text) == text
+
+
+def test_every_kind_of_control_character_is_escaped_in_what_is_printed(capsys):
+    text = "a\x1b[2J\x07\x9b\u202e\u2066\u2028\u200f\ud800b\nc"
+    for write in (put, say, lambda text: put_notes([text]), lambda text: put_facts({"name": text})):
+        write(text)
+    put_rows(["one", "two"], [[text.replace("\n", ""), "x" * 5000]])
+    captured = capsys.readouterr()
+    for printed in (captured.out, captured.err):
+        assert printed.replace("\n", "").isprintable()
+        assert "\\x1b[2J\\x07\\x9b\\u202e\\u2066\\u2028\\u200f\\ud800b\nc" in printed
+    assert "x" * 201 not in captured.out

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+import corruptset
 from corruptset import files as opening
+from corruptset.errors import CorruptsetError
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +71,33 @@ def test_a_pipe_among_the_records_of_a_release(run, built, tmp_path):
     (tmp_path / "view").mkdir()
     os.mkfifo(tmp_path / "view" / "VIEW.json")
     run.refused("VIEW.json", "verify", tmp_path / "view", code=1)
+
+
+def _read_all(root):
+    for prefer in ("hdf5", "folder"):
+        for images in corruptset.open(root, prefer=prefer).values():
+            assert len(images.array()) == len(images.labels)
+
+
+def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared, tmp_path):
+    """`test_ladder` has them for `verify`."""
+    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="both")
+    shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
+    for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
+        for special in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+            root = tmp_path / "copy"
+            shutil.copytree(built, root)
+            path = root / file if isinstance(file, str) else root / file.relative_to(built)
+            path.unlink()
+            special(path)
+            with pytest.raises(CorruptsetError):
+                _read_all(root)
+            with suppress(CorruptsetError):
+                corruptset.export("cifar-c", root, tmp_path / "export")
+            with suppress(CorruptsetError):
+                corruptset.page(root, out=tmp_path / "page.html")
+            shutil.rmtree(root)
+            shutil.rmtree(tmp_path / "export", ignore_errors=True)
 
 
 def test_text_is_read_up_to_a_limit(tmp_path, monkeypatch):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -195,3 +198,42 @@ def test_all_mistakes_are_reported_at_once():
         "[[contrast]] row 3: source is 'you'; expected one of the names in [sources]: me",
     ):
         assert part in str(e.value)
+
+
+WRONG = ["[]", "{}", "[[]]", "[{}]", "{a = 1}", "true", "1.5", "nan", "2020-01-01", '["me"]', '""', f'"{"x" * 5000}"']
+
+
+@pytest.mark.parametrize("key", ["name", "side", "sources", "fog", "severity", "weight", "source"])
+def test_values_of_other_types_in_a_table_file_are_mistakes_with_their_place(tmp_path, key):
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN)
+    plain = tomllib.loads(OWN)
+    for wrong in WRONG:
+        value = tomllib.loads(f"value = {wrong}")["value"]
+        table = {k: [dict(row) for row in v] if isinstance(v, list) else v for k, v in plain.items()}
+        inside = table if key in table else table["fog"][0]
+        if key in ("sources", "name") and type(value) is type(inside.get(key)) and len(value) != 0:
+            continue
+        if key == "weight" and value == 1.5:
+            continue
+        inside[key] = value
+        path.write_text(toml(table))
+        with pytest.raises(RecipeError) as said:
+            corruptset.corrupt(painted(64, 64), "fog", severity=1, calibration=path)
+        place = {"fog": "[[fog]]", "sources": "sources"}.get(key, f"{key} is" if inside is table else "[[fog]] row 1: ")
+        assert ("mine.toml has" in str(said.value), place in str(said.value)) == (True, True), (wrong, said.value)
+        assert len(str(said.value)) < 1000
+
+
+def toml(value):
+    """Return a table as TOML, tables inside it on one line."""
+    return "".join(f"{key} = {toml_value(part)}\n" for key, part in value.items())
+
+
+def toml_value(value):
+    """Return a value as TOML on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml_value(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return str(value) if isinstance(value, datetime.date) else json.dumps(value).replace("NaN", "nan")

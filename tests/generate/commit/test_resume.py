@@ -3,6 +3,7 @@
 Real kills are those of tests/faults.
 """
 
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -13,7 +14,7 @@ import pytest
 from joblib.externals.loky import ProcessPoolExecutor
 from layouts import files_of
 
-from corruptset.errors import Interrupted, MachineError
+from corruptset.errors import BuildError, Interrupted, MachineError
 from corruptset.generate import build as building
 from corruptset.generate.work import worker
 from corruptset.workers import Workers
@@ -144,3 +145,36 @@ def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Released)
     with pytest.raises(RuntimeError, match="release unlocked lock"):
         make()
+
+
+@pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make, stopped, tmp_path, folder):
+    stopped(1)
+    linked, outside = tmp_path / "out/small-c-1.0.0" / folder, tmp_path / "outside"
+    if linked.exists():
+        linked.rename(outside)
+    else:
+        outside.mkdir()
+    linked.symlink_to(outside)
+    before = files_of(outside)
+    with pytest.raises(BuildError, match="symbolic link"):
+        make()
+    assert files_of(outside) == before
+
+
+def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
+    stopped(1)
+    directory, outside = tmp_path / "out/small-c-1.0.0", tmp_path / "outside"
+    outside.write_bytes(b"mine")
+    (directory / "sets/contrast").mkdir(parents=True)
+    for path in ("README.md", "sets/contrast/.1.jsonl.part", "hdf5/contrast/1-00000.h5"):
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).unlink(missing_ok=True)
+        (directory / path).symlink_to(outside)
+    for path in list((directory / "images").rglob("*.JPEG"))[:3]:
+        path.unlink()
+        path.symlink_to(outside)
+    shutil.rmtree(directory / ".corruptset/parts")
+    assert files_of(make().directory) == whole()
+    assert outside.read_bytes() == b"mine"
+    assert not any(path.is_symlink() for path in directory.rglob("*"))

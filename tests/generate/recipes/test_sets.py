@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from own_recipes import HEAD, NAMED, mistakes, recipe
 
 import corruptset
 from corruptset.corruptions.stages import chain_keys
+from corruptset.errors import RecipeError
 
 
 def made(*entries, own=""):
@@ -160,3 +162,38 @@ def test_mistakes_in_sets():
         lines = mistakes(HEAD + text)
         assert len(lines) == len(said), lines
         assert all(part in line for part, line in zip(said, lines, strict=True)), lines
+
+
+def stages_of_ones_own(**counts):
+    """Return tables of stages with a parameter of their own, and the list of their names."""
+    parameter = {"brightness": "shift", "contrast": "factor"}
+    lines, names = ["[stages]"], []
+    for corruption, count in counts.items():
+        for i in range(count):
+            names.append(f"{corruption[0]}{i:04d}")
+            value = f"{{{parameter[corruption]} = {(i + 1) / 1000}}}"
+            lines.append(f'{names[-1]} = {{corruption = "{corruption}", parameters = {value}}}')
+    return "\n".join(lines) + "\n", names
+
+
+def test_more_than_20000_sets_are_refused_with_their_number_before_they_are_made():
+    own, names = stages_of_ones_own(brightness=500)
+    of_two, both = stages_of_ones_own(brightness=101, contrast=100)
+    severities = [1 + i / 100 for i in range(401)]
+    for tables, entry, count in (
+        (own, f"[[pairs]]\nfirst = {names}\nsecond = {names}\n", "250,000"),
+        (own, f"[[pairs]]\nfirst = {names[:142]}\nsecond = {names[:142]}\n", "20,164"),
+        (own, f'[[pairs]]\nfirst = {names[:150]}\nsecond = {names[150:300]}\norders = "given"\n', "22,500"),
+        (own, f"[[pairs]]\nfirst = {names[:101]}\nsecond = {names[101:201]}\n[[sets]]\nclean = true\n", "20,201"),
+        (of_two, f"[[pairs]]\nfirst = {both}\nsecond = {both}\nsame = false\n", "20,200"),
+        ("", f'[[pairs]]\nfirst = ["fog"]\nsecond = ["snow"]\nseverities = {severities}\n', "321,602"),
+        ("", f"[[pairs]]\nfirst = {['fog'] * 9000}\nsecond = {['snow'] * 9000}\n", "4,050,000,000"),
+        ("", f"[[sets]]\ncorruptions = {['fog'] * 900}\nseverities = {severities}\n", "360,900"),
+    ):
+        assert mistakes(HEAD + tables + entry) == [
+            f"  it has {count} sets, and a recipe has at most 20,000. Name fewer corruptions or severities, or divide "
+            "the sets among several recipes"
+        ]
+    items = [f"s{i}=brightness:shift={(i + 1) / 1000}" for i in range(200)]
+    with pytest.raises(RecipeError, match="it has 40,000 sets, and a recipe has at most 20,000"):
+        corruptset.pairs(items, items)

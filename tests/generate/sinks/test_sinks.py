@@ -31,3 +31,19 @@ def test_an_image_that_is_written_again_has_nothing_of_a_longer_one(tmp_path):
     for value in (b"one", b"2"):
         write_file(str(tmp_path / "image"), value)
         assert (tmp_path / "image").read_bytes() == value
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path):
+    outside, image, array = tmp_path / "outside", tmp_path / "image", tmp_path / "fog.npy"
+    outside.write_bytes(b"mine")
+    for link in (image, array):
+        link.symlink_to(outside)
+    write_file(str(image), b"new")
+    rows = np.stack([painted(9, 11)])
+    write_rows(array, 1, 0, rows)
+    assert (outside.read_bytes(), image.read_bytes()) == (b"mine", b"new")
+    np.testing.assert_array_equal(np.load(array), rows)
+    dangling = tmp_path / "dangling"
+    dangling.symlink_to(tmp_path / "nowhere")
+    write_file(str(dangling), b"new")
+    assert not (tmp_path / "nowhere").exists()

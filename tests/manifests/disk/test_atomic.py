@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from corruptset.errors import BuildError
-from corruptset.manifests.disk.atomic import LargeFile, write_atomic, write_large
+from corruptset.manifests.disk.atomic import LargeFile, make_folder, write_atomic, write_large
 from corruptset.manifests.disk.lock import locked, shared_lock
 
 BUFFER = 1 << 19
@@ -160,3 +160,23 @@ def test_a_link_is_no_lock_and_a_system_may_have_none(path, monkeypatch):
         monkeypatch.setattr("corruptset.manifests.disk.lock._open", refuse)
         with pytest.raises(BuildError, match=rf"{path} cannot be written .*--out"), locked(path, "busy"):
             pass
+
+
+def test_folders_are_made_below_links_that_stay_inside_only(tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "a").mkdir(parents=True)
+    outside.mkdir()
+    (root / "inside").symlink_to(root / "a")
+    (root / "out").symlink_to(outside)
+    (root / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "named").symlink_to(root)
+    for named in (root, tmp_path / "named"):  # a person may name a folder by a link
+        assert make_folder(named, "inside/b").is_dir()
+        assert make_folder(named, "c/d") == named / "c/d"
+        assert make_folder(named, "") == named
+        for path in ("out", "out/b", "dangling", "dangling/b"):
+            with pytest.raises(BuildError, match="symbolic link that leads out of"):
+                make_folder(named, path)
+    assert (root / "a/b").is_dir()
+    assert not [*outside.iterdir()]
+    assert not (tmp_path / "nowhere").exists()

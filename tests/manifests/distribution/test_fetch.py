@@ -14,7 +14,15 @@ import pytest
 from file_server import Faults
 from packs import OUTSIDE, TOP, header, killed, members_of, tree, usage_of, write_archive
 
-from corruptset.errors import IncompleteBuild, MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
+from corruptset.errors import (
+    BuildError,
+    IncompleteBuild,
+    MachineError,
+    ReleaseError,
+    StoreError,
+    UnknownSet,
+    VerificationError,
+)
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.publish import publish
 from corruptset.manifests.partial import PARTIAL
@@ -285,3 +293,48 @@ def test_a_killed_fetch_goes_on(root, bag, serve, tmp_path, count):
             assert not (out / TOP).exists() or is_whole(out, root)
         fetch(server.url, out, digest=bag.digest)
         assert is_whole(out, root)
+
+
+LINKS = ["part", "dangling part", "hard part", "parts", "work", "data"]
+
+
+@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_nothing_is_written_through_a_link_in_the_hidden_folder(bag, serve, tmp_path, kind, packed):
+    server, outside, out = serve(bag.path), tmp_path / "outside", tmp_path / "o"
+    outside.mkdir()
+    (outside / "file").write_bytes(b"mine")
+    parts = out / f".fetch-{TOP}" / "parts"
+    if kind.endswith("part"):
+        parts.mkdir(parents=True)
+        for archive in bag.archives:
+            if kind == "hard part":
+                (parts / archive.name).hardlink_to(outside / "file")
+            else:
+                (parts / archive.name).symlink_to(outside / ("file" if kind == "part" else "new"))
+    else:
+        link = {"parts": parts, "work": parts.parent, "data": out / "data" if packed else out / TOP}[kind]
+        link.parent.mkdir(parents=True)
+        link.symlink_to(outside)
+    if kind.endswith("part"):
+        fetch(server.url, out, packed=packed)
+        assert (out / "data" if packed else out / TOP).is_dir()
+    else:
+        with pytest.raises((BuildError, ReleaseError), match=r"link|no data set|not a folder"):
+            fetch(server.url, out, packed=packed)
+    assert [(p.name, p.read_bytes()) for p in outside.iterdir()] == [("file", b"mine")]
+
+
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_numbers_of_many_digits_in_headers_are_no_numbers(bag, serve, root, tmp_path, digits):
+    server, name, many = serve(bag.path), archive_of(bag, FOG).name, "9" * digits
+    server.faults.status, server.faults.wait = {name: [503, 503]}, many
+    fetch(server.url, tmp_path / "a")  # waits as if the server had said nothing
+    assert is_whole(tmp_path / "a", root)
+    server.faults.length = {name: many}
+    fetch(server.url, tmp_path / "b")  # takes what comes, and compares its digest
+    assert is_whole(tmp_path / "b", root)
+    server.faults.length = {}
+    server.faults.cut, server.faults.span = {name: [700]}, {name: f"bytes 700-{many}/{many}"}
+    with pytest.raises(MachineError, match="the server answers with a part and does not say which"):
+        fetch(server.url, tmp_path / "c")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from packs import TOP, packed, tree, usage_of
 
-from corruptset.errors import IncompleteBuild, MachineError, ReleaseError, VerificationError
+from corruptset.errors import BuildError, IncompleteBuild, MachineError, ReleaseError, VerificationError
 from corruptset.manifests.distribution import places
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.layouts import PublishedFile, limit_notes
@@ -201,3 +201,19 @@ def test_a_release_without_images(root, serve, tmp_path):
         assert (done.path / "sets").exists() == (digests == "images")
         with pytest.raises(ReleaseError, match="a release without images"):
             fetch(server.url, out, sets=["fog/3"])
+
+
+def test_nothing_is_published_through_a_link_that_leads_out_of_the_folder(bag, tmp_path):
+    outside, to = tmp_path / "outside", tmp_path / "site"
+    outside.mkdir()
+    to.mkdir()
+    (to / "data").symlink_to(outside)
+    with pytest.raises(BuildError, match=r"site/data is, or is below, a symbolic link that leads out of .*site"):
+        publish(bag.path, to, go=True)
+    assert not [*outside.iterdir()]
+    (to / "data").unlink()
+    (outside / "index").write_bytes(b"mine")
+    (to / "archives.json").symlink_to(outside / "index")
+    publish(bag.path, to, go=True, replace=True)
+    assert (outside / "index").read_bytes() == b"mine"
+    assert not (to / "archives.json").is_symlink()

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,7 @@ from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
 
+SETS = ["clean", "fog-3+gaussian_noise-5", "fog/3"]
 MANY = [
     slice(1, 4), slice(None), slice(None, None, -2), slice(3, 3), slice(-2, 99), [0, 4, 4, -1], [], range(1, 5, 2),
     np.array([-5, 4], np.int8), np.array([2], np.uint64), [True, False, True, False, False], np.arange(5) > 2,
@@ -126,3 +128,51 @@ def test_torchvision_s_transforms_make_one_size(templates):
     ((batch, labels),) = list(DataLoader(data.torch("fog/3", transform=transform), batch_size=5, num_workers=2))
     assert (batch.shape, batch.dtype, labels.tolist()) == ((5, 3, 8, 8), torch.float32, [0, 0, 1, 1, 1])
     torch.testing.assert_close(batch[2], torch.as_tensor(transform(Image.fromarray(data["fog/3"].image(2)))))
+
+
+ROWS = 800
+
+
+def large(root):
+    """Give every set of a data set many rows that name the same few files under names as ImageNet's."""
+    for path in ("samples.jsonl", *(f"sets/{set_id}.jsonl" for set_id in SETS)):
+        rows = [json.loads(line) for line in (root / path).read_text("utf-8").splitlines()]
+        lines = []
+        for i in range(ROWS):
+            row = json.loads(json.dumps(rows[i % len(rows)])) | {"index": i}
+            if "id" in row:
+                row["id"] = f"n{i // 50:08d}/ILSVRC2012_val_{i:08d}"
+            for file in row.get("files", ()) if i >= len(rows) else ():
+                if file["row"] is None:
+                    file["path"] = f"images/fog/3/n{i // 50:08d}/ILSVRC2012_val_{i:08d}.png"
+            lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        (root / path).write_text("".join(lines), "utf-8")
+    manifest = json.loads((root / "manifest.json").read_text("utf-8"))
+    for record in manifest["sets"]:
+        record["count"] = ROWS
+    (root / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+@pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")])
+def test_an_open_set_takes_few_bytes_of_memory_per_image(dataset, containers):
+    root = dataset(containers=containers)
+    large(root)
+    data = corruptset.open(root)
+    opened = [data[set_id] for set_id in SETS]
+    tracemalloc.start()
+    try:
+        opened[0].image(0), opened[0].label(0), opened[0].id(0)
+        first, _ = tracemalloc.get_traced_memory()
+        for images in opened[1:]:
+            np.testing.assert_array_equal(images[3][0], images.single(3))
+            assert (images.id(7), images.label(ROWS - 1)) == ("n00000000/ILSVRC2012_val_00000007", 1)
+        total, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert first / ROWS < 600  # with the labels and ids of the samples, which all sets share
+    assert (total - first) / ROWS / (len(SETS) - 1) < 230
+    rows = opened[0].rows
+    assert (len(rows), rows[-1].index, [row.index for row in rows[2:4]]) == (ROWS, ROWS - 1, [2, 3])
+    assert list(rows) == rows == data[SETS[0]].rows
+    recorded = [json.loads(line) for line in (root / "sets/clean.jsonl").read_text("utf-8").splitlines()]
+    assert [row.as_json() for row in rows] == recorded

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from damage import edit_manifest, flip
+from damage import edit_lines, edit_manifest, flip
 from packs import TOP, archive_paths, killed, packed, tree, usage_of
 
 from corruptset.errors import BuildError, MachineError, VerificationError
@@ -174,3 +174,71 @@ def test_without_room_nothing_is_packed(packs, tmp_path, monkeypatch):
             packed(root, tmp_path / "p", manifest_only=manifest_only)
         assert caught.value.exit_code == 3
     assert not (tmp_path / "p").exists()
+
+
+def test_nothing_is_packed_through_a_link_that_leads_out_of_the_folder(packs, tmp_path):
+    root, _ = packs()
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        packing.pack(root, out, progress=interrupt)
+    shutil.rmtree(out / "data")
+    (out / "data").symlink_to(outside)
+    with pytest.raises(BuildError, match=r"out/data is, or is below, a symbolic link that leads out of .*out\."):
+        packing.pack(root, out)
+    assert not [*outside.iterdir()]
+
+
+def relabel(label):
+    def change(root):
+        edit_lines(root / "samples.jsonl", lambda rows: rows[0].update(label=label))
+        edit_manifest(root, lambda m: None, reseal=True)
+
+    return change
+
+
+def forge(change):
+    return lambda root: edit_manifest(root, change, reseal=True)
+
+
+FORGERIES = {
+    "environment: Dictionary should have at most 1000": forge(
+        lambda m: m["environment"].update({f"library-{i}": "1" for i in range(10_000)})
+    ),
+    "environment.numpy: String should have at most 1000": forge(lambda m: m["environment"].update(numpy="1" * 5000)),
+    "sets[0].id: Value error, a part between slashes has 1000": forge(lambda m: m["sets"][0].update(id="a" * 1000)),
+    "sets[0].id: String should have at most 1024": forge(lambda m: m["sets"][0].update(id="a/" * 999 + "a")),
+    "records no file 'sets/other.jsonl'": forge(lambda m: m["sets"][0].update(id="other")),
+    "name: String should have at most 200": forge(lambda m: m.update(name="x" * 1000)),
+    "version: String should have at most 200": forge(lambda m: m.update(version="1" * 1000)),
+    "name and version have more than 199": forge(lambda m: m.update(name="x" * 120, version="1" * 120)),
+    "line 1: label": relabel(-1),
+    "line 1: label:": relabel(2**60),
+    "is 5, and the data set has 2 classes": relabel(5),
+    f"is {2**52}, and the data set has 2 classes": relabel(2**52),
+}
+
+
+@pytest.mark.parametrize("said", FORGERIES)
+@pytest.mark.parametrize("manifest_only", [False, True])
+def test_forged_records_are_an_error_of_the_data_set(dataset, tmp_path, said, manifest_only):
+    root = dataset(containers=("folder",))
+    FORGERIES[said](root)
+    with pytest.raises(VerificationError, match=re.escape(said)) as error:
+        packing.pack(root, tmp_path / "out", manifest_only=manifest_only)
+    assert len(str(error.value)) < 2000
+    assert not [*tmp_path.glob("out/data/*")]
+
+
+def test_checksums_of_a_terabyte_are_not_read(dataset, tmp_path):
+    root = dataset(containers=("folder",))
+    os.truncate(root / "SHA256SUMS", 1 << 40)
+    with pytest.raises(VerificationError, match=r"SHA256SUMS has 1,099,511,627,776 bytes, more than any such file has"):
+        packing.pack(root, tmp_path / "out")
+    os.truncate(root / "samples.jsonl", 1 << 40)
+    for level in ("sizes", "hashes"):
+        assert {p.path for p in verify_directory(root, level=level).problems} >= {"SHA256SUMS", "samples.jsonl"}
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt

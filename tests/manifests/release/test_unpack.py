@@ -3,11 +3,13 @@
 import json
 import shutil
 import signal
+import tracemalloc
+from contextlib import suppress
 
 import pytest
 from packs import IMAGE, TOP, archive_paths, killed, packed, tree, usage_of, write_archive
 
-from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption
+from corruptset.errors import BuildError, CorruptsetError, MachineError, UnknownCorruption, VerificationError
 from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.reader import open as open_data
 from corruptset.manifests.release.unpack import unpack
@@ -209,3 +211,23 @@ def test_links_in_the_way_are_not_followed(good, tmp_path):
     with pytest.raises(CorruptsetError, match="is a symbolic link that leads out"):
         unpack([archive], tmp_path / "y")
     assert list(elsewhere.iterdir()) == [elsewhere / "clean"]
+
+
+def test_pieces_of_any_size_in_the_notes_of_unpacking_take_no_memory(packs, tmp_path):
+    """Whoever wrote PARTIAL.json may claim any run of files."""
+    _, bag = packs()
+    paths = archive_paths(bag)
+    unpack(paths[:1], tmp_path)
+    (noted,) = tmp_path.glob("*/PARTIAL.json")
+    partial = json.loads(noted.read_text())
+    partial["sets"] = []
+    whole = {set_id for archive in bag.archives for set_id in archive.sets}
+    partial["pieces"] = {set_id: [{"first": 3, "count": 2**50}, {"first": 2**52, "count": 2**50}] for set_id in whole}
+    noted.write_text(json.dumps(partial))
+    tracemalloc.start()
+    try:
+        with suppress(BuildError, VerificationError):
+            unpack(paths, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()

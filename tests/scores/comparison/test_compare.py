@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corruptset import compare
-from corruptset.errors import ScoreError
+from corruptset.errors import BuildError, ScoreError
 from corruptset.scores.comparison.statistics import pearson, quadrant, spearman
 from corruptset.scores.records import Scores
 
@@ -222,3 +222,14 @@ def test_printed_tables_with_mistakes_are_refused(tmp_path):
             compare(made_scores.valid(made_scores.full()), reference=text)
     unused = ("The reference point is not used: no model has two-factor scores.",)
     assert compare([scores()], reference=(2.94, 88.31)).notes == unused
+
+
+@pytest.mark.parametrize("name", ["tables", "plots"])
+def test_nothing_is_written_through_a_link_that_leads_out_of_the_folder(tmp_path, name):
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    out.mkdir()
+    (out / name).symlink_to(outside)
+    with pytest.raises(BuildError, match="symbolic link that leads out of"):
+        compare([scores("a"), scores("b")], out)
+    assert not [*outside.iterdir()]
