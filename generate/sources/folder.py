@@ -1,8 +1,8 @@
 """The sources ``folder:PATH`` and ``tree:PATH``: images in folders.
 
 A ``folder`` has one folder a class, or is any tree of images with a CSV of labels; or a tar of one. Without labels, the
-first component of an image's path is its class, and `class_list` numbers the folders. The list of classes is made before
-anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
+first component of an image's path is its class, and `class_list` numbers the folders. The list of classes is made
+before anything is found wrong with a folder or an image, so no label moves when bad ones are left out.
 
 A ``tree`` has no labels: every image keeps its path, its name and its format; every other file is copied to the same
 path in the data set.
