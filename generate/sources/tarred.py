@@ -28,7 +28,7 @@ MAX_PADDING = 16 << 20
 what a download leaves that reserved its space and was interrupted.
 """
 MAX_JOINED = 8
-"""Archives that may follow each other in a gzipped file, which is expanded from its beginning whenever one seeks back."""
+"""Archives that may follow each other in a gzipped file, where seeking back means to expand it from its beginning."""
 GZIP = b"\x1f\x8b"
 Stamp = tuple[int, int, int]
 
