@@ -7,6 +7,7 @@ import tarfile
 import zlib
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
@@ -26,6 +27,8 @@ MAX_PADDING = 16 << 20
 """Bytes of zeros after an archive. GNU tar fills up to 10 kB, and a tape's blocks have at most some megabytes. More are
 what a download leaves that reserved its space and was interrupted.
 """
+MAX_JOINED = 8
+"""Archives that may follow each other in a gzipped file, where seeking back means to expand it from its beginning."""
 GZIP = b"\x1f\x8b"
 Stamp = tuple[int, int, int]
 
@@ -182,7 +185,11 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
             )
         most = MOST_BYTES if is_zipped else path.stat().st_size
         start: int | None = 0
-        while start is not None:
+        for joined in count():
+            if start is None:
+                break
+            if is_zipped and joined >= MAX_JOINED:
+                raise SourceError(f"{path} is made of more than {MAX_JOINED} archives. Unpack it, and give its folder.")
             archive.seek(start)
             for member in tar_members(archive):
                 if member.offset_data + member.size > most:  # which would be expanded, or held in memory
@@ -198,12 +205,9 @@ def _members(path: Path, zipped: bool = True) -> Iterator[tuple[tarfile.TarInfo,
 def _next_archive(archive: BinaryIO, path: Path) -> int | None:
     """Return where the archive after an end mark begins, or None where only zeros follow the mark."""
     end = archive.tell()
-    for at in range(end, end + MAX_PADDING, PIECE):
-        data = archive.read(PIECE)
-        if begin := data.lstrip(b"\0"):
-            start = at + (len(data) - len(begin)) // tarfile.BLOCKSIZE * tarfile.BLOCKSIZE
-            archive.seek(start)
-            block = archive.read(tarfile.BLOCKSIZE)
+    for start in range(end, end + MAX_PADDING, tarfile.BLOCKSIZE):
+        block = archive.read(tarfile.BLOCKSIZE)  # no more, because to seek back in a gzipped file is to begin again
+        if block.strip(b"\0"):
             try:
                 tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             except tarfile.HeaderError:
@@ -212,7 +216,7 @@ def _next_archive(archive: BinaryIO, path: Path) -> int | None:
                     f"damaged: download it again. If it is whole, cut it off: head -c {end} FILE > NEW."
                 ) from None
             return start
-        if len(data) < PIECE:
+        if len(block) < tarfile.BLOCKSIZE:
             return None
     raise SourceError(
         f"{path} has more than {MAX_PADDING >> 20} MiB of zeros after byte {end:,}, as an interrupted download has. "

@@ -135,6 +135,9 @@ def test_what_follows_a_tar(tmp_path):
         file.write(whole)
         file.truncate(1 << 40)
     a.refuses(f"folder:{tmp_path / 'bad.tar'}", "has more than 16 MiB of zeros .* an interrupted download")
+    (tmp_path / "x.tar.gz").write_bytes(a.zipped(joined(tmp_path, {"a": b"x"}) * 9))
+    with pytest.raises(SourceError, match="is made of more than 8 archives"):
+        named_files(tmp_path / "x.tar.gz", ())
     (tmp_path / "x.tar.gz").write_bytes(a.zipped(whole + bytes(17 << 20)))
     with pytest.raises(SourceError, match="has more than 16 MiB of zeros"):
         named_files(tmp_path / "x.tar.gz", ())
