@@ -15,7 +15,7 @@ from surrogates import NORMAL, digits, seeded, smooth, write_file, write_model
 import corruptset
 from corruptset.corruptions.models.model_file import ModelFile
 from corruptset.corruptions.models.surrogate import Surrogate
-from corruptset.errors import ModelError
+from corruptset.errors import ModelError, ParameterError
 from pictures import painted, photograph
 
 FOLDERS = tuple("abcdefghij")
@@ -59,7 +59,7 @@ def test_labels_and_images_of_another_kind_are_refused():
     with pytest.raises(ModelError, match=r"takes grey images of 8x8 \(height x width\), and these are grey, 8x9"):
         model.logits(np.zeros((1, 8, 9, 1), np.uint8))
     for wrong in (0, 1.5, True):
-        with pytest.raises(ModelError, match=r"batch is .*; expected a whole number"):
+        with pytest.raises((ModelError, ParameterError), match=r"batch is .*; expected a whole number"):
             corruptset.load_surrogate("none.toml", batch=wrong)
 
 
