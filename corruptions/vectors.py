@@ -6,7 +6,8 @@ without vectors of this length.
 
 `stretch` interpolates the rows of zoom blur, between pixels that are next to each other for a few values only. A plain
 loop costs 1.4 ms more per image for its five severities, which is 3 % of a build of imagenet-c. `mix` interpolates the
-pixels of elastic transform, whose two steps would cost 1.1 ms more per image with single values.
+pixels of elastic transform, whose two steps cost 0.8 ms more per image with single values, and the 75 outputs of
+imagenet-c then cost more than 2.25 of their JPEG encodes.
 """
 
 from __future__ import annotations
