@@ -1,7 +1,8 @@
 """The two vector operations that are written out, because LLVM does not vectorise loops over a few values.
 
 Nothing else in this package is written in LLVM's terms. Each element is multiplied, added and subtracted as a single
-value would be, and rounded each time, so bytes are the same on every processor. LLVM splits the vectors on a processor
+value would be, and rounded each time, so bytes are the same on every processor. The instructions carry no fast-math
+flags, so LLVM may not fuse a multiplication and an addition, on aarch64 either. LLVM splits the vectors on a processor
 without vectors of this length.
 
 `stretch` interpolates the rows of zoom blur, between pixels that are next to each other for a few values only. A plain
