@@ -6,21 +6,24 @@ import numpy as np
 
 from .border import CONSTANT, border_index
 from .kernels import inlined, inner
+from .vectors import mix
 
 _POINTS = 512
 """About how many points are sampled together, because a loop over one short row costs little more than its start."""
+
+
 _1, _2 = np.uint64(1), np.uint64(2)
+
+
+@inlined
+def _weighted(flat, a, b, c, d, nw, ne, sw, se):  # type: ignore[no-untyped-def]
+    return ((flat[a] * nw + flat[b] * ne) + flat[c] * sw) + flat[d] * se
 
 
 @inlined
 def rows_at_once(height, width):  # type: ignore[no-untyped-def]
     """Return how many rows of points to sample together."""
     return min(max(_POINTS // width, 1), height)
-
-
-@inlined
-def _weighted(flat, a, b, c, d, nw, ne, sw, se):  # type: ignore[no-untyped-def]
-    return ((flat[a] * nw + flat[b] * ne) + flat[c] * sw) + flat[d] * se
 
 
 @inner
@@ -78,30 +81,35 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     right, bottom = np.float64(width - 1), np.float64(height - 1)
     xs, ys, at = points[0], points[1], points[2]
     nw, ne, sw, se = weights[0], weights[1], weights[2], weights[3]
+    # `mix` reads and writes one value behind a pixel, and the last pixel and the last point have none behind them.
+    last = np.float64(flat.size) - (step_y + 2.0 * step_x if channels == 3 else 0.0)
     # LLVM vectorises this loop. The second one reads from anywhere in the image.
     for p in range(np.uint64(count)):
         x, y = np.floor(xs[p]), np.floor(ys[p])
         u, v = xs[p] - x, ys[p] - y
         nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
         outside = (x < 0.0) | (x >= right) | (y < 0.0) | (y >= bottom)
-        at[p] = -1.0 if outside else y * step_y + x * step_x
+        first = y * step_y + x * step_x
+        at[p] = -1.0 if outside | (first >= last) else first
+    if channels == 3:
+        at[count - 1] = -1.0
     for p in range(np.uint64(count)):
         i, j, k, m = nw[p], ne[p], sw[p], se[p]
         to = p * step
         if at[p] >= 0.0:
             a = np.uint64(np.int64(at[p]))
-            b, c, d = a + step, a + line, a + line + step
-        else:
-            left, top = np.int64(np.floor(xs[p])), np.int64(np.floor(ys[p]))
-            if border == CONSTANT:
-                _sample_with_fill(image, left, top, i, j, k, m, fill, to, out)
-                continue
-            a, b, c, d = _neighbours(left, top, height, width, channels, border)
-        if channels == 3:
-            # All three before the first is written, so that nothing has to be read again
-            red = _weighted(flat, a, b, c, d, i, j, k, m)
-            green = _weighted(flat, a + _1, b + _1, c + _1, d + _1, i, j, k, m)
-            blue = _weighted(flat, a + _2, b + _2, c + _2, d + _2, i, j, k, m)
-            out[to], out[to + _1], out[to + _2] = red, green, blue
-        else:
-            out[to] = _weighted(flat, a, b, c, d, i, j, k, m)
+            c = a + line
+            if channels == 3:
+                mix(flat, a, a + step, c, c + step, i, j, k, m, out, to)
+            else:
+                out[to] = _weighted(flat, a, a + step, c, c + step, i, j, k, m)
+            continue
+        left, top = np.int64(np.floor(xs[p])), np.int64(np.floor(ys[p]))
+        if border == CONSTANT:
+            _sample_with_fill(image, left, top, i, j, k, m, fill, to, out)
+            continue
+        a, b, c, d = _neighbours(left, top, height, width, channels, border)
+        out[to] = _weighted(flat, a, b, c, d, i, j, k, m)
+        if channels == 3:  # without a loop, which LLVM would vectorise at a loss
+            out[to + _1] = _weighted(flat, a + _1, b + _1, c + _1, d + _1, i, j, k, m)
+            out[to + _2] = _weighted(flat, a + _2, b + _2, c + _2, d + _2, i, j, k, m)

@@ -13,7 +13,7 @@ from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
 from ..levels import ROUNDING, half
 from ..registry import Images, Keys, Parameter, corruption
-from .stretch import RUN, stretch
+from ..vectors import RUN, stretch
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:
