@@ -75,7 +75,7 @@ def plan(
     from ..generate.planning import plan as run
 
     planned = run(chosen, source, out=out, **options)
-    notes = [*of_source, *of_calibration, *planned.notes]
+    notes = [*planned.notes, *of_calibration, *of_source]
     if as_json:
         return put_json(planned.as_json() | {"notes": notes})
     if list_sets:
@@ -129,7 +129,7 @@ def build(
         from ..generate.build import build as run
 
         built = run(chosen, source, out, progress=progress, **options)
-    notes = [*of_source, *of_calibration, *built.notes]
+    notes = [*built.notes, *of_calibration, *of_source]
     if part is not None:
         then = "When all parts are made: the same command with --finish in place of --part."
         record = json_of(built) | {"notes": notes if as_json else [*notes, then]}
