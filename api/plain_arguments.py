@@ -151,8 +151,8 @@ def _path(name: str, value: os.PathLike[Any], kind: _Kind) -> Any:
 
 def _number(name: str, value: Any, kind: _Kind) -> Any:
     allowed = kind.names | (kind.items.names if kind.items is not None else frozenset())  # one item may stand alone
-    if hasattr(value, "__index__") and {"int", "float"} & allowed and abs(value) <= LARGEST:
-        return value.__index__()
+    if hasattr(value, "__index__") and {"int", "float"} & allowed:
+        return value.__index__()  # the function knows how large it may be
     if "float" in allowed and not hasattr(value, "__index__"):
         return value
     if kind.items is not None and kind.items.names & _ANYTHING:

@@ -105,7 +105,7 @@ WRONG = [
         ("fetch", {"address": "http://localhost:1/", "out": "o"}, ["address", "out", "connections", "jobs", "digest"]),
         ("unpack", {"archives": "x.tar", "out": "o"}, ["archives", "out"]),
         ("rebuild", {"manifest": "x"}, ["manifest", "sets", "jobs", "plugins"]),
-        ("page", {"out": "o.html"}, ["directory", "out", "jobs"]),
+        ("page", {"out": "o.html"}, ["directory", "out"]),
         ("score", {"predictions": "nowhere"}, ["directory", "predictions", "condition", "sets", "seed", "out"]),
         ("score_table", {}, ["table", "corruptions", "lower_is_better"]),
         ("compare", {"scores": "x"}, ["scores", "out", "reference"]),
