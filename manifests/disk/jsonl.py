@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ...errors import VerificationError
+from ...errors import CorruptsetError, MachineError, VerificationError
 from ...files import open_regular
 from ..records.models import Record
 from ..records.parsing import record_or_mistakes
@@ -29,6 +30,24 @@ def json_line(record: Record) -> bytes:
 def damaged(what: str) -> VerificationError:
     """Return the error of a damaged file, with the next step."""
     return VerificationError(f"{what}. Run `corruptset verify` on the data set for everything that is wrong.")
+
+
+_MACHINE_ADVICE = {
+    errno.EACCES: "Check its permissions.",
+    errno.EPERM: "Check its permissions.",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n), or open fewer datasets at once.",
+    errno.ENFILE: "The system has too many open files: close some programs.",
+    errno.EIO: "The disk reports an error: check it, or copy the dataset to another disk.",
+    getattr(errno, "ESTALE", -1): "The network file system has lost the file: mount it again.",
+}
+
+
+def unreadable(path: Path, error: OSError) -> CorruptsetError:
+    """Return the error of a file that cannot be read: damage of the dataset, or a problem of the machine."""
+    advice = _MACHINE_ADVICE.get(error.errno or 0)
+    if advice is None:
+        return damaged(f"{path}: cannot be read ({error.strerror or error})")
+    return MachineError(f"{path} cannot be read: {os.strerror(error.errno or 0)}. {advice}")
 
 
 class BadLine(ValueError):
@@ -63,7 +82,7 @@ def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
                 raise damaged(f"{path}: {record}")
             yield record
     except OSError as e:
-        raise damaged(f"{path}: cannot be read ({e.strerror})") from e
+        raise unreadable(path, e) from e
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
@@ -86,7 +105,7 @@ def row_at(path: Path, model: type[R], index: int) -> R:
             size = f.seek(0, os.SEEK_END)
             line = line_from(bisect_left(range(size), index, key=lambda at: _index(line_from(at))))
     except OSError as e:
-        raise damaged(f"{path}: cannot be read ({e.strerror})") from e
+        raise unreadable(path, e) from e
     if _index(line) != index:
         raise damaged(f"{path}: there is no row {index}")
     record, mistakes = record_or_mistakes(model, line)

@@ -15,7 +15,7 @@ from ...errors import VerificationError
 from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
-from ..disk.jsonl import damaged
+from ..disk.jsonl import damaged, unreadable
 from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
@@ -69,8 +69,10 @@ def explained(path: Path) -> Iterator[None]:
             said = f"{path} is there under a name in another Unicode form. {form_advice(str(path))}"
             raise VerificationError(said) from e
         raise damaged(f"{path} is missing") from e
+    except OSError as e:
+        raise unreadable(path, e) from e
     # NotAPicture, NotAShard, and what h5py raises on damaged files
-    except (OSError, KeyError, ValueError, RuntimeError, IndexError) as e:
+    except (KeyError, ValueError, RuntimeError, IndexError) as e:
         raise damaged(f"{path} cannot be read ({e})") from e
 
 

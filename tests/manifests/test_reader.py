@@ -1,5 +1,6 @@
 """Reading a data set back, from folders and shards, in one process and in several."""
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -18,7 +19,7 @@ import unbuilt
 from damage import edit_lines
 
 import corruptset
-from corruptset.errors import ParameterError, PluginError, VerificationError
+from corruptset.errors import MachineError, ParameterError, PluginError, VerificationError
 from corruptset.pixels import pixel_digest
 
 
@@ -216,6 +217,23 @@ def test_a_truncated_image_is_refused_although_pillow_is_set_to_accept_it(datase
     images = corruptset.open(root)["fog/3"]
     with pytest.raises(VerificationError, match=f"{file.name}.*its end is missing"):
         list(images)
+
+
+@pytest.mark.parametrize(
+    ("number", "says"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions"), (errno.EIO, "disk")]
+)
+@pytest.mark.parametrize("container", ["folder", "hdf5"])
+def test_a_problem_of_the_machine_is_not_reported_as_damage(dataset, monkeypatch, container, number, says):
+    root = dataset(containers=(container,))
+    images = corruptset.open(root)["fog/3"]
+    assert len(images.labels) == len(images)  # the records have been read
+
+    def refuse(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("os.open" if container == "folder" else "h5py.File", refuse)
+    with pytest.raises(MachineError, match=f"{os.strerror(number)}.*{says}"):
+        images[0]
 
 
 def test_reading_in_threads_leaves_no_warning_filter_behind(templates):
