@@ -37,7 +37,7 @@ def check_number(name: str, value: Any, least: int = 1) -> None:
     """Raise `ParameterError` for what is no number, or below the least."""
     if not isinstance(value, Real) or not float(value) >= least:
         raise ParameterError(f"{name} is {quoted(value)}; expected a number, at least {least}.")
-    if value > LARGEST:
+    if float(value) > LARGEST:
         raise ParameterError(f"{name} is {quoted(value)}; expected a number, at most 2**53 - 1.")
 
 

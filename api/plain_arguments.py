@@ -61,14 +61,15 @@ def plain_arguments(function: Callable[P, R]) -> Callable[P, R]:
         options: Any = {
             name: _plain(name, value, kinds[name]) if name in kinds else value for name, value in kwargs.items()
         }
-        return function(*given, *args[len(given) :], **options)
+        given += args[len(given) :]  # too many, which the function refuses
+        return function(*given, **options)
 
     return called
 
 
 @functools.cache
 def _kind_of(annotation: str) -> _Kind:
-    names, items = set(), set()
+    names, items = set[str](), set[str]()
     for part in _parts(annotation):
         head, _, inside = part.partition("[")
         if head in ("Sequence", "Iterable", "tuple", "list"):

@@ -45,8 +45,8 @@ def resolve_sets(
     count = len(resolver.specs) + sum(count_pairs(pair, first, second) for _, pair, first, second in sides)
     if count > MAX_SETS:
         return [], [*dict.fromkeys(resolver.problems), too_many(count)]
-    for where, pair, first, second in sides:
-        resolver.add_pairs(where, pair, first, second)
+    for where, pair, before, after in sides:
+        resolver.add_pairs(where, pair, before, after)
     specs = resolver.specs
     if paired and not specs and not resolver.problems:
         resolver.problems.append(
