@@ -20,7 +20,7 @@ _WORDS = frozenset(
     "Coupling Container Digests Division Format Kind LayoutName Level ProfileOver Scale Split".split()
 )  # aliases of a Literal
 _ANYTHING = frozenset(
-    "Any Callable DescribeLevel FamilyOf GivenPredictions Image Images Model Progress Source Wholes".split()
+    "Any Callable DescribeLevel FamilyOf GivenPredictions Image Images Model Progress Source Surrogate Wholes".split()
 )
 """Annotations of arguments whose type the function looks at itself."""
 _ARRAYS = frozenset({"GivenPredictions", "Image", "Images", "Wholes"})

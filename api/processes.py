@@ -157,10 +157,10 @@ def workers_at_most(wanted: int) -> int:
 
     The result is 1, with a warning, if the system does not have semaphores or if this process may not have children.
     """
-    import multiprocessing
-
     if wanted < 2:
         return wanted
+    import multiprocessing
+
     if multiprocessing.current_process().daemon:
         reason = "This process is a daemonic worker, such as one of multiprocessing.Pool, and may not start others"
         advice = "Call corruptset from the main process to use more."

@@ -261,7 +261,8 @@ def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
             ["An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back."]
         )
     classes = _classes(len(manifest.classes), [c.name for c in manifest.classes[:MOST_CLASSES]])
-    put_record(record | {"images": f"{written}, {new}", "classes": classes, "excluded": None})
+    shown = {"ok": True, "sets": record["sets"], "images": f"{written}, {new}", "classes": classes}
+    put_record(shown | {key: record[key] for key in record if key not in (*shown, "excluded")})
 
 
 def _left_out(paths: Sequence[str]) -> str:

@@ -82,8 +82,8 @@ def corrupt(
     """Corrupt one picture and write the result.
 
     A photo is turned upright first, as its EXIF orientation says. The same image, key, seed and settings give the same
-    pixels on every machine. Without --calibration or --recipe the table follows from the short side: up to 28 px and
-    grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    pixels on every machine. By default the calibration follows from the short side: up to 28 px and grey mnist, up to
+    48 cifar, up to 96 tiny, else imagenet.
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 

@@ -11,7 +11,7 @@ from PIL import Image
 FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 """Encoding format -> Pillow's name, suffix of the files."""
 END_OF_FILE = {"jpeg": b"\xff\xd9", "png": b"\0\0\0\0IEND\xaeB`\x82"}
-"""The last bytes of a file, which a truncated one lacks."""
+"""The bytes at the end of a file, which a truncated one lacks."""
 MAX_PIXELS = 89_478_485
 """Pixels of the largest image that is decoded, as in Pillow's default for ``MAX_IMAGE_PIXELS``."""
 JPEG_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif")
@@ -114,7 +114,7 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
     NotAPicture
         The data is in another format, is truncated, has more than `MAX_PIXELS` pixels, or is neither grey nor RGB.
     """
-    if bytes(data[-len(END_OF_FILE[encoding_format]) :]) != END_OF_FILE[encoding_format]:
+    if END_OF_FILE[encoding_format] not in bytes(data):
         raise NotAPicture(f"not a whole {encoding_format.upper()}: its end is missing")
     try:
         with Image.open(io.BytesIO(data), formats=[FORMATS[encoding_format][0]]) as picture:

@@ -143,7 +143,7 @@ def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
     long = ", ".join(['"brightness-1"'] * 16)
     for given, said in (
         ({"name": "x" * 195}, "name and version make a folder's name of 201 characters"),
-        ({"id": f'id = "{"y" * 201}"'}, "needs a file's name of 201 characters; expected at most 200"),
+        ({"id": f'id = "{"y" * 201}"'}, "a part between slashes has 201 characters, and file names have at most 200"),
         ({"chain": long}, "needs a file's name of 207 characters; expected at most 200: give a chain a short one"),
     ):
         write(tmp_path, **given)

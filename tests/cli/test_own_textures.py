@@ -24,7 +24,7 @@ def test_plan_and_build_say_that_they_are_not_the_published_ones(run, tmp_path):
         assert "Note: The frost textures are not the published ones" in said
         # also of what was built before
         assert run.ok(f"{line} frost/1 --json").json["notes"][0].startswith("The frost textures are not the published")
-    assert "Note:" not in run.ok("plan imagenet-c --samples 1 --frost-textures ice --sets fog/1").out
+    assert "Note:" not in run.ok("plan imagenet-c --source sample --samples 1 --frost-textures ice --sets fog/1").out
 
 
 def test_too_small_ones_are_refused_before_anything_is_written(run, tmp_path):

@@ -123,7 +123,7 @@ def test_too_little_space_is_refused_before_an_image_is_written(small_recipe, tm
 
 
 def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_recipe, tmp_path, files):
-    wrong = {"jobs": 0, "format": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": True}
+    wrong = {"jobs": 0, "format": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
     with pytest.raises(BuildError, match="6 options cannot be used") as caught:
         make(**wrong)
     assert all(f"{name} is {value!r}; expected" in str(caught.value) for name, value in wrong.items())
