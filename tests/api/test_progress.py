@@ -97,7 +97,7 @@ def test_a_callable_is_told_and_nothing_is_shown_where_nobody_watches(capsys):
 
 @pytest.mark.parametrize(("asked", "shown"), [(None, True), (False, False)])
 def test_a_script_on_a_terminal_shows_a_bar_unless_it_says_no(asked, shown):
-    script = COUNT.format(pause=0.1) + f"count(3, progress={asked})"
+    script = COUNT.format(pause=0.3) + f"count(3, progress={asked})"
     main, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     subprocess.run([sys.executable, "-c", script], stderr=terminal, env=environment, check=True)
