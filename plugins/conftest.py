@@ -1,6 +1,4 @@
-"""What tests of the add-ons take of corruptset's own: its helpers (`pictures`, `layouts`, ...), the golden digests,
-fixtures.
-"""
+"""Make the helpers, golden digests and fixtures of the tests of corruptset available to the tests of the add-ons."""
 
 from __future__ import annotations
 

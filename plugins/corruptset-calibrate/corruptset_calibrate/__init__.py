@@ -1,4 +1,4 @@
-"""Tables for other image sizes: severities that have there the quality that a reference has at its own size."""
+"""Calibrate severity tables for other image sizes, so that image quality matches that of a reference table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Calibrated", "Level", "calibrate"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the help of the command line does without it."""
+    """Import a public name on first access, so that the help of the command line stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".calibration", __name__), name)

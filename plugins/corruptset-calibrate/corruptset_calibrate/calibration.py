@@ -1,4 +1,4 @@
-"""A table whose severities have, at another image size, the quality that a reference has at its own."""
+"""Calibrate a severity table for another image size, so that image quality matches that of a reference table."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {
     "ms-ssim": (ms_ssim, LEAST_SIDE),
     "ssim": (lambda clean, image: measure(clean, image)[1], 8),
 }
-"""Metric -> its function, and the pixels of a side that it needs."""
+"""The function of each metric, and the smallest side in pixels that it accepts."""
 GRAIN = 32
-"""Parts of a severity that a place on the path is found to."""
+"""The number of steps per severity, which is the resolution of the search."""
 FARTHEST = 10
-"""Severities from 0 to which the path is followed; above the last row it is a line."""
+"""The highest severity of the search. Above the last row of the table, the path is extrapolated linearly."""
 
 
 class Search(dict[Fraction, float]):
-    """The qualities of places on a path, each measured once, when it is asked for.
+    """Cache of the image quality at severities along a path, which measures each severity on first access.
 
     Parameters
     ----------
     measure : callable
-        A place above 0, in severities -> its quality; at 0 it is 1.
+        A function from a severity above 0 to the quality. The quality at severity 0 is 1.
     """
 
     def __init__(self, measure: Callable[[Fraction], float]) -> None:
@@ -61,14 +61,14 @@ class Search(dict[Fraction, float]):
         return quality
 
     def find(self, target: float, start: int) -> tuple[Fraction, bool]:
-        """Return the place whose quality is nearest to a target, and whether the path passes the target.
+        """Return the severity whose quality is nearest to a target, and whether the path reaches the target.
 
-        From a severity on outwards, the first stretch between two whole severities whose qualities lie on both sides of
-        the target is halved until it is one grain long; so of several places with one quality the one near to the
-        severity is found.
+        The search starts at the interval next to the severity `start` and moves outwards. The first interval between
+        two whole severities whose qualities enclose the target is bisected until its length is one step. Therefore, if
+        several severities have the target quality, one near `start` is returned.
         """
 
-        def off(place: Fraction) -> tuple[float, Fraction]:
+        def distance(place: Fraction) -> tuple[float, Fraction]:
             return abs(self[place] - target), place
 
         for low in sorted(map(Fraction, range(FARTHEST)), key=lambda low: (abs(low - start + 0.5), -low)):
@@ -82,39 +82,40 @@ class Search(dict[Fraction, float]):
                     low = middle
                 else:
                     high = middle
-            return min(filter(None, (low, high)), key=off), True
-        return min(filter(None, self), key=off), False
+            return min(filter(None, (low, high)), key=distance), True
+        return min(filter(None, self), key=distance), False
 
 
 class Level(NamedTuple):
-    """A severity at the new size."""
+    """A calibrated severity at the new size."""
 
     severity: int
     target: float
-    """The reference's quality at the reference's size."""
+    """The quality of this severity of the reference at the reference's size."""
     place: Fraction
-    """On the path through the reference's rows, in severities."""
+    """The severity on the path through the rows of the reference at which the quality is nearest to the target."""
     parameters: Mapping[str, Any]
     quality: float
-    """Of these parameters at the new size."""
+    """The quality of these parameters at the new size."""
     reached: bool
-    """Whether the path passes the target."""
+    """Whether the path reaches the target."""
     unscaled: float
-    """The quality of the reference's own row at the new size, with ``scale="none"``."""
+    """The quality of the reference's row at the new size with ``scale="none"``."""
     scaled: float
-    """With ``scale="side"``."""
+    """The quality of the reference's row at the new size with ``scale="side"``."""
 
 
 class Calibrated(NamedTuple):
-    """A finished table."""
+    """The file of a calibrated table, and its severities."""
 
     table: Path
     levels: Mapping[str, Sequence[Level]]
-    """Corruption -> its severities."""
+    """The severities of each corruption."""
 
     def distances(self, corruption: str) -> dict[str, float]:
-        """Return the mean absolute distance from the targets: of this table, and of the reference's with either
-        scale.
+        """Return the mean absolute distances of qualities from the targets for one corruption.
+
+        The distances are those of this table, and of the reference table with either value of `scale`.
         """
         ways = {"calibrated": "quality", "none": "unscaled", "side": "scaled"}
         levels = self.levels[corruption]
@@ -136,48 +137,49 @@ def calibrate(
     jobs: int = 1,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Calibrated:
-    """Write a table file for another image size.
+    """Write a severity table for another image size.
 
-    The same photographs, the middle square of each, are resized to the reference's size and to the new one. A
-    severity's target is the mean similarity of corrupted and clean images under the reference's row at the reference's
-    size. At the new size it is searched on the path through the reference's rows, from the clean image (severity 0) on,
-    the line through the last two rows above the last.
+    The central squares of the same photographs are resized to the size of the reference table and to the new size. The
+    target of a severity is the mean similarity of corrupted and clean images at the size of the reference. At the new
+    size, the severity with the target similarity is searched on the path through the rows of the reference. The path
+    starts at the clean image (severity 0). Beyond the last row, it continues along the line through the last two rows.
 
     Parameters
     ----------
     names : sequence of str
-        Corruptions.
+        The names of the corruptions.
     to : int
-        The new size: the short side in pixels.
+        The short side in pixels of images of the new size.
     reference : str, path or Calibration
-        The table, made for its own size.
+        The table to match. Its `side` is the size of images that it was made for.
     source : str or Source
-        Where the photographs come from, as of `corruptset.build`.
+        The source of the photographs, as for `corruptset.build`.
     metric : {"ms-ssim", "ssim"}
-        MS-SSIM needs sides of 176 pixels.
+        The measure of image quality. MS-SSIM needs sides of at least 176 pixels.
     samples : int, optional
-        So many of the source's images, spread evenly.
+        The number of images to use, spread evenly over the source. By default, all images are used.
     out : path, optional
-        The table file (.toml), by default ``<reference>-<to>.toml``.
+        The table file to write (.toml). The default is ``<reference>-<to>.toml``.
     force : bool
-        Overwrite it.
+        Overwrite the table file if it exists.
     jobs : int
-        Processes; the table does not depend on it.
+        The number of processes. The table does not depend on it.
     progress : callable, optional
-        Called with the step, corruptions done and the total.
+        A function that is called with the name of the step, the number of finished corruptions and the total.
 
     Returns
     -------
     Calibrated
+        The path of the table, and its severities.
 
     Raises
     ------
     ParameterError, UnknownCorruption
-        The size or the metric does not fit; a corruption has no rows, or no row for severity 0.
+        If the size does not suit the metric, or if a corruption has no rows or no row for severity 0.
     SourceError
-        Images cannot be used.
+        If some images cannot be used.
     BuildError
-        `out` exists.
+        If `out` exists and `force` is false.
     """
     table = get_calibration(reference)
     _check(names, table, to, metric)
@@ -218,21 +220,23 @@ def calibrate(
 
 
 def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) -> None:
-    """Raise `ParameterError` for what cannot be calibrated."""
+    """Raise a `ParameterError` if the corruptions cannot be calibrated for the new size."""
     if metric not in METRICS:
-        raise ParameterError(f"metric is {metric!r}; expected one of {', '.join(METRICS)}.")
+        raise ParameterError(f"The metric {metric!r} does not exist. Choose one of {', '.join(METRICS)}.")
     least = METRICS[metric][1]
     if not least <= to <= 8192 or table.side < least:
-        instead = " Use metric ssim for smaller ones." * (metric == "ms-ssim")
+        advice = " Use the metric ssim for smaller images." * (metric == "ms-ssim")
         raise ParameterError(
-            f"From {table.side} to {to} pixels: {metric} needs sides of {least} to 8192 pixels.{instead}"
+            f"Cannot calibrate from {table.side} to {to} pixels, because {metric} needs sides of {least} to 8192 "
+            f"pixels.{advice}"
         )
     if not names or len(set(names)) < len(names):
-        raise ParameterError(f"names is {list(names)}; expected some corruptions, each once.")
+        raise ParameterError(f"The corruptions are {list(names)}. Name at least one corruption, and each only once.")
     for name in names:
         if get_corruption(name).needs_model:
             raise ParameterError(
-                f"{name} follows the gradient of a model; its severities do not depend on the image's size."
+                f"{name} follows the gradient of a model, so its severities do not depend on the size of images. Leave "
+                "it out."
             )
         for severity in (0.5, *range(1, 6)):
             table.row(name, severity)
@@ -241,32 +245,34 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
 def _quality(
     images: list[Images], keys: NDArray[np.uint64], metric: Metric, side: int, stage: Stage, scale: Scale = "none"
 ) -> float:
-    """Return the mean similarity of corrupted and clean images; all stages of a corruption have the same random draws.
+    """Return the mean similarity of corrupted and clean images.
 
-    The stage has the columns of a row that is made for images of `side`.
+    The parameters of the stage are meant for images of the short side `side`. All stages of a corruption use the same
+    random draws.
     """
     (key,) = chain_keys([stage], 0, "severity")
     made = [
-        apply_stage(image[None], stage, key, own, side=side, scale=scale)[0]
-        for image, own in zip(images, keys[:, None], strict=True)
+        apply_stage(image[None], stage, key, image_key, side=side, scale=scale)[0]
+        for image, image_key in zip(images, keys[:, None], strict=True)
     ]
     return float(np.mean([*map(METRICS[metric][0], images, made)]))
 
 
 def _levels(name: str, table: Calibration, old: Callable[..., float], new: Callable[..., float]) -> list[Level]:
-    """Return the five severities of a corruption at the new size."""
-    of, declared, levels = table.of(name), get_corruption(name), []
+    """Return the five calibrated severities of a corruption at the new size."""
+    rows, declared, levels = table.of(name), get_corruption(name), []
 
     def stage(place: Fraction) -> Stage:
-        return Stage(name, declared.revision, 1, None, row_between(declared, of.rows[name], place, of.name).parameters)
+        parameters = row_between(declared, rows.rows[name], place, rows.name).parameters
+        return Stage(name, declared.revision, 1, None, parameters)
 
-    search = Search(lambda place: new(of.side, stage(place)))
+    search = Search(lambda place: new(rows.side, stage(place)))
     for severity in range(1, 6):
-        own = Fraction(severity)
-        target = old(of.side, stage(own))
+        original = Fraction(severity)
+        target = old(rows.side, stage(original))
         place, reached = search.find(target, severity)
-        scaled = new(of.side, stage(own), "side")
+        scaled = new(rows.side, stage(original), "side")
         levels.append(
-            Level(severity, target, place, stage(place).parameters, search[place], reached, search[own], scaled)
+            Level(severity, target, place, stage(place).parameters, search[place], reached, search[original], scaled)
         )
     return levels

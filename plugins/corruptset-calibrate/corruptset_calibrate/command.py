@@ -1,4 +1,4 @@
-"""`corruptset calibrate NAME...`: a table of severities for another image size."""
+"""Define the command `calibrate`, which writes a severity table for another image size."""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ from corruptset.cli.output import progress_of, put, put_json
 
 
 def calibrate(
-    names: Annotated[list[str], argument("NAME...", "Corruptions.", autocompletion=completion.corruptions)],
-    to: Annotated[int, option("--to SIDE", "The new size: the short side in pixels.", min=8)],
+    names: Annotated[
+        list[str], argument("NAME...", "The corruptions to calibrate.", autocompletion=completion.corruptions)
+    ],
+    to: Annotated[int, option("--to SIDE", "Short side in pixels of images of the new size.", min=8)],
     reference: Annotated[
         str,
         option(
             "--from NAME",
-            "The reference: a calibration, or a table file (.toml).",
+            "The severity table to match: the name of a calibration, or a table file (.toml).",
             autocompletion=completion.calibrations,
         ),
     ] = "imagenet",
     source: Source = "sample",
     metric: Annotated[
-        Literal["ms-ssim", "ssim"], option("--metric", "Of quality; ms-ssim needs 176 pixels.")
+        Literal["ms-ssim", "ssim"],
+        option("--metric", "Measure of image quality. ms-ssim needs images of at least 176 pixels."),
     ] = "ms-ssim",
     samples: Samples = None,
-    out: Annotated[Path | None, option("--out -o FILE", "The table file (.toml), by default NAME-SIDE.toml.")] = None,
+    out: Annotated[
+        Path | None, option("--out -o FILE", "The table file to write (.toml). The default is NAME-SIDE.toml.")
+    ] = None,
     force: Force = False,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a table whose severities have, at another size, the quality that the reference has at its own, on the same
-    photographs.
+    """Calibrate a severity table for another image size.
 
-    Any command takes the table as --calibration FILE.
+    At each severity, images of the new size have the same quality as images of the reference's size. Both are measured
+    on the same photographs. Use the table with --calibration FILE in any command that has this option.
     """
     from .calibration import calibrate as run
 
@@ -49,9 +54,9 @@ def calibrate(
             {"ok": True, "table": str(made.table), "distances": {name: made.distances(name) for name in made.levels}}
         )
     for name, levels in made.levels.items():
-        put(f"{name}: severity, target, place on the path, quality, distance (with scale none, with scale side)")
+        put(f"{name}: severity, target, severity of the reference, quality, difference (with scale none, scale side)")
         for level in levels:
-            own, none, side = (value - level.target for value in (level.quality, level.unscaled, level.scaled))
-            reached = f"  {level.severity}  {level.target:.4f}  {float(level.place):8g}  {level.quality:.4f}"
-            put(f"{reached}  {own:+.4f} ({none:+.4f}, {side:+.4f}){'' if level.reached else '  (not reached)'}")
+            calibrated, none, side = (value - level.target for value in (level.quality, level.unscaled, level.scaled))
+            row = f"  {level.severity}  {level.target:.4f}  {float(level.place):8g}  {level.quality:.4f}"
+            put(f"{row}  {calibrated:+.4f} ({none:+.4f}, {side:+.4f}){'' if level.reached else '  (not reached)'}")
     put(f"{made.table}: {len(made.levels)} corruptions")

@@ -98,11 +98,11 @@ def test_the_same_again_in_another_order_and_by_two_jobs(made: Calibrated, jobs:
 
 def test_what_cannot_be_calibrated_is_refused(tmp_path: Path) -> None:
     cases: list[tuple[list[str], dict[str, Any], str]] = [
-        (["contrast"], {"to": 96}, "From 224 to 96 pixels: ms-ssim needs sides of 176 to 8192 pixels. Use metric ssim"),
+        (["contrast"], {"to": 96}, "from 224 to 96 pixels, because ms-ssim needs sides of 176 to 8192 pixels. Use the"),
         (["contrast"], {"to": 4, "metric": "ssim"}, "ssim needs sides of 8"),
-        (["contrast"], {"metric": "psnr"}, "metric is 'psnr'"),
-        (["contrast", "contrast"], {}, "each once"),
-        ([], {}, "expected some corruptions"),
+        (["contrast"], {"metric": "psnr"}, "The metric 'psnr' does not exist"),
+        (["contrast", "contrast"], {}, "each only once"),
+        ([], {}, "Name at least one corruption"),
         (["rotate"], {}, "no row for severity 0"),
         (["pgd"], {}, "gradient of a model"),
         (["black_lines"], {}, "has levels"),

@@ -1,8 +1,8 @@
-"""The corruptions of ImageNet-C-bar and CIFAR-10-C-bar: chosen to be perceptually far from ImageNet-C's.
+"""Provide the corruptions of ImageNet-C-bar and CIFAR-10-C-bar, which are perceptually far from those of ImageNet-C.
 
-Their severities were published as one factor each, and their lengths as shares of the image's side, so a table fits any
-size. Where an image is not square, the side is the shorter one, and places are drawn all over the image. Points are (x,
-y).
+Each severity was published as a single factor, and lengths were published as fractions of the side of the image.
+Therefore a table suits images of any size. If an image is not square, the side is the shorter one, and random positions
+cover the whole image. Points are given as (x, y).
 """
 
 from __future__ import annotations

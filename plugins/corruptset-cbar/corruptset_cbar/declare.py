@@ -1,4 +1,4 @@
-"""How a corruption is declared: its parameters, and what it draws at random or is given instead."""
+"""Declare corruptions with their parameters and their random draws, which a caller can also specify."""
 
 from __future__ import annotations
 
@@ -15,16 +15,25 @@ from corruptset.corruptions.registry import Draw, Given, Images, Parameter, Shap
 from corruptset.references import MINTUN_2021
 
 Drawing = Callable[[Keys, Shape, Given], NDArray[Any]]
-"""(keys, (H, W, C), parameters) -> what is drawn, a row for each key."""
+"""A function of the keys, the shape (H, W, C) and the parameters that returns one row of random values per key."""
 SizeOf = Callable[[Shape, Given], tuple[int, ...]]
 
 
 def cbar(
     released: str, parameters: Mapping[str, tuple[float, float, str]], *draws: Draw, **more: Any
 ) -> Callable[..., Any]:
-    """Register a kernel ``f(images, draws..., parameters..., out)``, which gets a row of every draw for each image.
+    """Register a kernel ``f(images, draws..., parameters..., out)``, which receives one row of each draw per image.
 
-    `released` is the class of the released generator; a parameter has its bounds and what it is.
+    Parameters
+    ----------
+    released : str
+        The class in the released generator.
+    parameters : mapping
+        The lower bound, the upper bound and the description of each parameter.
+    *draws : Draw
+        The random draws.
+    **more : Any
+        Further arguments of `corruption`.
     """
 
     def register(kernel: Callable[..., None]) -> Callable[..., Images]:
@@ -46,27 +55,27 @@ def cbar(
 
 
 def number(name: str, about: str, low: float, high: float, drawing: Drawing) -> Draw:
-    """Declare one number an image, and the bounds of a given one."""
+    """Declare a random number per image, and the bounds for values that a caller specifies."""
     return Draw(name, about, drawing, low=low, high=high)
 
 
 def array(name: str, about: str, size: SizeOf, low: float, high: float, drawing: Drawing) -> Draw:
-    """Declare an array an image, of whole numbers where the bounds are."""
+    """Declare a random array per image, which contains integers if the bounds are integers."""
     return Draw(name, about, drawing, size, type(low), low, high)
 
 
 def fixed(*size: int) -> SizeOf:
-    """Return the size of an array that is the same for all images."""
+    """Return a function that gives all images an array of the same size."""
     return lambda shape, parameters: size
 
 
 def side(shape: Shape) -> int:
-    """Return the side that lengths are shares of."""
+    """Return the shorter side of an image, to which relative lengths refer."""
     return min(shape[:2])
 
 
 def whole(shape: Shape) -> float:
-    """Return the size of what is no share of anything."""
+    """Return 1, the factor for values that do not depend on the size of the image."""
     return 1.0
 
 
@@ -74,7 +83,10 @@ TALL, WIDE = itemgetter(0), itemgetter(1)
 
 
 def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], float]) -> Drawing:
-    """Draw a number from `low` to `high`, times a size; or one for each size, from this stream and the next ones."""
+    """Draw uniform numbers from `low` to `high`, multiplied by sizes of the image.
+
+    Each size gives one number, from its own stream of random numbers. Without sizes, a single number is drawn.
+    """
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         lengths = enumerate(size(shape) for size in sizes or [whole])
@@ -85,7 +97,7 @@ def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], floa
 
 
 def chances(stream: int, size: SizeOf, low: float = 0.0, high: float = 1.0) -> Drawing:
-    """Draw an array of numbers, all from one stream."""
+    """Draw an array of uniform numbers from a single stream of random numbers."""
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         return keys.uniforms(*size(shape, parameters), stream=stream, low=low, high=high)

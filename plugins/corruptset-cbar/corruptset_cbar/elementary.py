@@ -1,9 +1,8 @@
-"""Sine, arctangent and powers of doubles that vectorise, and are the same on every machine: polynomials of + - * /
-only.
+"""Compute sines, arctangents and powers in code that vectorises and gives equal results on all machines.
 
-They are good to about 1e-12, where `arithmetic` rounds correctly at a hundred times the cost: for fields of which every
-pixel asks. Angles are in turns, so that a reduction by whole turns is exact. The coefficients are Chebyshev
-interpolations.
+The functions are polynomials that use only + - * /. Their error is about 1e-12. The functions of `arithmetic` round
+correctly but take a hundred times as long, which is too slow for fields that are evaluated at every pixel. Angles are
+in turns, so that the reduction by whole turns is exact. The coefficients are those of Chebyshev interpolation.
 """
 
 import numpy as np
@@ -12,10 +11,10 @@ from corruptset.corruptions.kernels import inlined
 
 TURNS = 0.15915494309189535
 """One radian in turns."""
-_ROUND = 6755399441055744.0  # 1.5 * 2**52: what is added to it loses its fraction
+_ROUND = 6755399441055744.0  # 1.5 * 2**52, because adding it rounds a number to an integer
 _ROUND_SINGLE, _HALF_SINGLE = np.float32(12582912.0), np.float32(0.5)
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
-# The terms of polynomials, the highest one first
+# Coefficients of polynomials, from the highest degree to the lowest.
 _SINE = (
     3.665921746239467, -15.081496578095564, 42.05813588586463, -76.70584757970379,
     81.6052491496028, -41.34170223990727, 6.283185307179273,
@@ -42,19 +41,19 @@ _EXPONENTIAL = (
 
 @inlined
 def along(line):  # type: ignore[no-untyped-def]
-    """Return the places of an array, without a sign: with one, each would be checked for counting from the end."""
+    """Return the indices of an array as unsigned integers, which need no check for negative values."""
     return range(np.uint64(line.size))
 
 
 @inlined
 def real(x):  # type: ignore[no-untyped-def]
-    """Return a place as a double, by way of 32 bits, which processors convert many at a time."""
+    """Return an index as a double, converted from 32 bits because processors vectorise that conversion."""
     return np.float64(np.int32(x))
 
 
 @inlined
 def nearest(x):  # type: ignore[no-untyped-def]
-    """Return the whole number nearest to a double below 2**51, halves to even."""
+    """Return the integer nearest to a double below 2**51, with halves rounded to even."""
     return (x + _ROUND) - _ROUND
 
 
@@ -75,7 +74,7 @@ def _sine_cosine(turns, half, whole, terms):  # type: ignore[no-untyped-def]
 
 @inlined
 def rough_sine_cosine(turns):  # type: ignore[no-untyped-def]
-    """Return the sine and the cosine of an angle in turns, all in single precision, good to 2e-7."""
+    """Return the sine and the cosine of an angle in turns, computed in single precision with an error of 2e-7."""
     return _sine_cosine(turns, _HALF_SINGLE, _ROUND_SINGLE, _ROUGH_SINE)
 
 
@@ -106,7 +105,7 @@ def cosine(turns):  # type: ignore[no-untyped-def]
 
 @inlined
 def arctangent(y, x):  # type: ignore[no-untyped-def]
-    """Return the angle of the point (x, y), -1/2 .. 1/2 turn; 0 for the origin."""
+    """Return the angle of the point (x, y) from -1/2 to 1/2 turn, which is 0 at the origin."""
     a, b = abs(y), abs(x)
     q = min(a, b) / max(a, b, 1e-300)
     r = _polynomial(q * q, _ARCTANGENT) * q
@@ -117,7 +116,7 @@ def arctangent(y, x):  # type: ignore[no-untyped-def]
 
 @inlined
 def power(base, exponent):  # type: ignore[no-untyped-def]
-    """Return a positive double to a power, good to about 1e-13 of it; the result lies between 2**-1000 and 2**1000."""
+    """Return a power of a positive double, clipped to 2**-1000 .. 2**1000, with a relative error of about 1e-13."""
     bits = np.float64(base).view(np.int64)
     e = (bits - _ROOT_HALF) >> 52
     m = np.int64(bits - (e << 52)).view(np.float64)

@@ -1,4 +1,4 @@
-"""Rows of pixels: a field laid over them, and pixels read bilinearly from elsewhere, black outside of the image."""
+"""Blend fields into rows of pixels, and sample rows bilinearly from an image with a black border."""
 
 import numpy as np
 
@@ -12,13 +12,13 @@ _2 = np.uint64(2)
 
 @inlined
 def level(value):  # type: ignore[no-untyped-def]
-    """Return a value clipped to 0..255 and floored, as the released generator stores it."""
+    """Return a value clipped to 0..255 and rounded down, as in the released generator."""
     return np.uint8(np.int32(min(max(value, 0.0), 255.0)))
 
 
 @inner
 def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
-    """Write ``keep * image + weight * field``; fields are (H, 1, W) or (H, C, W) of float32."""
+    """Write ``keep * image + weight * field`` for fields of shape (H, 1, W) or (H, C, W) in float32."""
     height, _, channels = image.shape
     for y in range(height):
         for c in range(channels):
@@ -29,7 +29,7 @@ def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
 
 @inner
 def frame(image, framed):  # type: ignore[no-untyped-def]
-    """Copy an image into the middle of its frame."""
+    """Copy an image into the middle of a larger array, with a border of two pixels."""
     for y in range(image.shape[0]):
         source, target = image[y].reshape(-1), framed[y + 2, 2:].reshape(-1)
         for x in along(source):
@@ -38,7 +38,7 @@ def frame(image, framed):  # type: ignore[no-untyped-def]
 
 @inlined
 def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
-    """Return what lies `down` and `right` of a value of a flat frame."""
+    """Return the bilinear interpolation of a flattened frame, `down` and `right` of the value at an index."""
     upper = flat[at] * ((1.0 - down) * (1.0 - right)) + flat[at + beside] * ((1.0 - down) * right)
     below = at + line
     return upper + (flat[below] * (down * (1.0 - right)) + flat[below + beside] * (down * right))
@@ -46,8 +46,10 @@ def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
 
 @inner
 def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
-    """Write row y, (W, C); of each pixel `moves` has how far down and right it is taken from, and what is added to
-    every channel.
+    """Sample row y of an image bilinearly and write it to `out`, of shape (W, C).
+
+    The rows of `moves` contain, for each pixel, how far down and right of it the image is sampled, and a value that is
+    added to all channels.
     """
     downs, rights, more = moves[0], moves[1], moves[2]
     high, wide, channels = framed.shape
@@ -61,7 +63,7 @@ def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
     for x in range(downs.size):
         down, right = downs[x] - np.floor(downs[x]), rights[x] - np.floor(rights[x])
         at, to = np.uint64(places[x]), np.uint64(x * channels)
-        # Without a loop over channels, which LLVM would vectorise at a loss
+        # There is no loop over channels, because LLVM would vectorise it and make it slower.
         target[to] = level(mixed(flat, at, beside, line, down, right) + more[x])
         if channels == 3:
             target[to + _1] = level(mixed(flat, at + _1, beside, line, down, right) + more[x])

@@ -1,4 +1,4 @@
-"""Grey shapes: lines across the image, about a common direction, and squares of a turned checkerboard."""
+"""Draw grey shapes: lines around a common direction, and squares of a rotated checkerboard."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .elementary import cosine, sine
 from .rows import level
 
 _GREY = np.uint8(128)
-_MOST = 40  # squares along the table of those that may be cut: 4 sides of at least a tenth
+_MOST = 40  # maximum number of squares per axis, because the board is 4 sides long and a square at least 1/10 side
 
 
 @inner
 def _dot(image, y, x, far):  # type: ignore[no-untyped-def]
-    """Blend a pixel, where it lies inside, with grey, the less the farther the line is."""
+    """Blend a pixel inside the image with grey, with a weight that decreases with the distance from the line."""
     share = 1.0 - far
     if 0 <= y < image.shape[0] and 0 <= x < image.shape[1]:
         for c in range(image.shape[2]):
@@ -29,7 +29,7 @@ def _dot(image, y, x, far):  # type: ignore[no-untyped-def]
 
 @inner
 def _stroke(image, y, x, y1, x1):  # type: ignore[no-untyped-def]
-    """Blend an anti-aliased line into an image: Zingl's walk, in which a pixel's share falls with its distance."""
+    """Blend an anti-aliased line into an image with Zingl's algorithm."""
     down, across = abs(y1 - y), abs(x1 - x)
     step_y, step_x = 1 if y < y1 else -1, 1 if x < x1 else -1
     length = max(math.sqrt(across * across + down * down), 1.0)
@@ -59,12 +59,12 @@ def _places(shape: Shape, parameters: Given) -> tuple[int, int]:
 
 @cbar(
     "Lines; skimage.draw.line_aa",
-    {"density": (0.0, 100.0, "how many lines there are for each pixel of the side")},
-    number("angle_deg", "of the common direction, from the vertical", -3600.0, 3600.0, uniform(0, 0.0, 360.0)),
-    number("spread", "how far lines turn from it, in turns from end to end", 0.0, 1.0, uniform(1, 0.1, 1.0)),
+    {"density": (0.0, 100.0, "number of lines per pixel of the side")},
+    number("angle_deg", "angle of the common direction, from the vertical", -3600.0, 3600.0, uniform(0, 0.0, 360.0)),
+    number("spread", "width of the range of angles around it, in turns", 0.0, 1.0, uniform(1, 0.1, 1.0)),
     array(
         "places",
-        "(lines, 3) in [0, 1]: the middle of each line, down and across, and its place in the spread",
+        "(lines, 3) in [0, 1]: y and x of the middle of each line, and the position of its angle in the range",
         _places,
         0.0,
         1.0,
@@ -73,13 +73,14 @@ def _places(shape: Shape, parameters: Given) -> tuple[int, int]:
 )
 @kernel
 def lines(images, angles, spreads, places, density, out):  # type: ignore[no-untyped-def]
-    """Draw anti-aliased lines of grey 128 and one pixel across the image, ``floor(density * side)`` of them.
+    """Draw ``floor(density * side)`` anti-aliased grey lines that are one pixel wide.
 
     Notes
     -----
-    Drawn at random: a direction, uniform on all; the spread, uniform on [0.1, 1); for each line its middle, uniform on
-    the image, and its angle, uniform within the spread. A line is two sides long (the longer ones), its ends are whole
-    pixels, and values are floored after each line.
+    The grey value is 128. The common direction is drawn uniformly from all directions, and the spread uniformly from
+    [0.1, 1). For each line, the middle is drawn uniformly from the image, and the angle uniformly from the spread
+    around the common direction. A line is twice as long as the longer side of the image, its ends are whole pixels, and
+    values are rounded down after each line.
     """
     count, height, width, _ = images.shape
     reach = max(height, width)
@@ -96,10 +97,10 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
 
 @cbar(
     "CheckerBoardCutOut",
-    {"fraction": (0.0, 1.0, "share of the board's dark squares that are cut out")},
+    {"fraction": (0.0, 1.0, "fraction of the dark squares that are covered")},
     Draw(
         "angle_deg",
-        "of the board",
+        "angle of the board",
         uniform(0, 0.0, 2.0 * math.pi),
         low=-3600.0,
         high=3600.0,
@@ -107,14 +108,15 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     ),
     number(
         "cell",
-        "the squares' side in pixels, a tenth of the side or more",
+        "side of the squares in pixels, at least a tenth of the side of the image",
         0.1,
         1e6,
         lambda *given: np.maximum(uniform(1, 0.1, 0.25, side)(*given), 1.0),
     ),
     array(
         "chances",
-        "(40, 40) in [0, 1]: a square below the fraction is covered; the first 4 sides / cell of each axis are used",
+        "(40, 40) in [0, 1]: a square is covered if its value is below the fraction (the first 4 * side / cell values "
+        "of each axis are used)",
         fixed(_MOST, _MOST),
         0.0,
         1.0,
@@ -123,13 +125,14 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
 )
 @kernel
 def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type: ignore[no-untyped-def]
-    """Cover some of the dark squares of a turned checkerboard with grey of level 128.
+    """Cover some of the dark squares of a rotated checkerboard with grey of level 128.
 
     Notes
     -----
-    Drawn at random: the angle, uniform on all; the squares' side, uniform on 0.1 to 0.25 of the image's, and at least a
-    pixel; for each dark square whether it is covered. As published, the board turns about the upper left corner, and
-    what lies within a square of its axes through that corner is covered together.
+    The angle is drawn uniformly from all angles, and the side of the squares uniformly from 0.1 to 0.25 of the side of
+    the image, with a minimum of one pixel. Whether a dark square is covered is also drawn at random. As in the released
+    generator, the board rotates about the upper left corner, and squares on both sides of an axis through that corner
+    share a random number.
     """
     count, height, width, channels = images.shape
     for n in range(count):
@@ -142,7 +145,7 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
                 u = (cos * y + sin * x) / cell
                 v = (-sin * y + cos * x) / cell
                 light = (math.floor(u) ^ math.floor(v)) & 1
-                # Squares are numbered towards zero, so those on both sides of it share a number, as published.
+                # Indices are rounded towards zero, so the squares on both sides of zero share one, as published.
                 kept = light or squares[n, np.int64(u) % along, np.int64(v) % along] >= fraction
                 for c in range(channels):
                     out[n, y, x, c] = images[n, y, x, c] if kept else _GREY

@@ -1,4 +1,4 @@
-"""Sparkles: rays of light about points of the image, and the light around a single dark star."""
+"""Draw sparkles: rays of light around points of the image, and light around a single star-shaped region."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .elementary import along, arctangent, power, real
 from .rows import level
 
 _LEAST_RAYS, _MOST_RAYS = 50, 199
-_UNEVEN = 0.25  # the rays' standard deviation, as a share of the radius
+_UNEVEN = 0.25  # standard deviation of the length of rays, relative to the radius
 
 
 @inner
 def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # type: ignore[no-untyped-def]
-    """Draw a row of an image, (C, W), towards white near a sparkle, or away from it."""
+    """Blend a row of an image, of shape (C, W), with white near a sparkle or away from it."""
     for x in along(share):
         turns[x] = (arctangent(real(x) - x0, dy) + 0.5) * number
     for x in along(share):
@@ -44,9 +44,7 @@ def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # t
 
 @kernel
 def _shine(images, centres, rays, normals, share, least, exponent, out):  # type: ignore[no-untyped-def]
-    """Draw images towards white near each centre in turn, or away from the only one; rays are a share of the
-    side long.
-    """
+    """Blend images with white near each of several centres, or away from a single centre."""
     count, height, width, channels = images.shape
     sparkles, radius = rays.shape[1], share * min(height, width)
     points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MOST_RAYS + 2))
@@ -68,11 +66,11 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
 
 
 def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
-    """Return where some sparkles are, how many rays each one has, and how long those are."""
-    rays = f"how many each one has, ({size},) whole numbers"
+    """Declare the positions of some sparkles, the numbers of their rays, and the lengths of the rays."""
+    rays = f"number of rays of each sparkle, ({size},) integers"
     normals = (
-        "standard normals, by how many quarters of the radius a ray is longer; the first ones of a row are "
-        "used, one a ray"
+        "standard normals, which are multiplied by a quarter of the radius and added to the length of a ray (each row "
+        "uses its first values, one for each ray)"
     )
     spans, most = [_MOST_RAYS - _LEAST_RAYS + 1] * size, (size, _MOST_RAYS)
     return [
@@ -90,36 +88,38 @@ def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
 
 @cbar(
     "Sparkles",
-    {"radius": (1e-6, 10.0, "mean length of a ray, as a share of the side")},
-    *_stars(5, "of the five sparkles, (5, 2) as (x, y)", uniform(2, 0.0, 1.0, *[WIDE, TALL] * 5), 5, 2),
+    {"radius": (1e-6, 10.0, "mean length of a ray, as a fraction of the side")},
+    *_stars(5, "centres of the five sparkles, (5, 2) as (x, y)", uniform(2, 0.0, 1.0, *[WIDE, TALL] * 5), 5, 2),
 )
 def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-untyped-def]
-    """Lay five white sparkles over images, one after the other: ``x + f * (255 - x)``, f at most 1.
+    """Blend images with five white sparkles, one after the other, as ``x + f * (255 - x)`` with f of at most 1.
 
-    f is (length of the ray / distance)**2, times 1 in the middle between two rays and 3/4 on them.
+    The factor f is (length of the ray / distance)**2, multiplied by 1 in the middle between two rays and by 3/4 on the
+    rays.
 
     Notes
     -----
-    Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray,
-    normal with a standard deviation of a quarter of the radius, and at least one pixel.
+    The centres are drawn uniformly from the image, and the number of rays of each sparkle from 50 to 199. The length of
+    each ray is normally distributed with a standard deviation of a quarter of the radius, with a minimum of one pixel.
     """
     _shine(images, centres, rays, normals, radius, 1.0, 1.0, out)
 
 
 @cbar(
     "InverseSparkles",
-    {"amount": (0.0, 99.9, "how sharply the visible star ends: 100 would be nowhere")},
-    *_stars(1, "of the star, as (x, y)", uniform(2, 0.25, 0.75, WIDE, TALL), 2),
+    {"amount": (0.0, 99.9, "sharpness of the edge of the star, which would vanish at 100")},
+    *_stars(1, "centre of the star, as (x, y)", uniform(2, 0.25, 0.75, WIDE, TALL), 2),
 )
 def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: ignore[no-untyped-def]
-    """Whiten images away from a star-shaped region: ``255 + f * (x - 255)``, f at most 1.
+    """Whiten images outside a star-shaped region, as ``255 + f * (x - 255)`` with f of at most 1.
 
-    f is (length of the ray / distance)**(2 e), e = (100 - amount) / 50, times 1 in the middle between two rays and 3/4
-    on them.
+    The factor f is (length of the ray / distance)**(2 e) with e = (100 - amount) / 50. It is
+    multiplied by 1 in the middle between two rays and by 3/4 on the rays.
 
     Notes
     -----
-    Drawn at random: the centre, uniform on the middle half of each side; how many rays, 50 to 199; the length of every
-    ray, normal about a quarter of the side with a standard deviation of a sixteenth of it.
+    The centre is drawn uniformly from the middle half of each side, and the number of rays from 50 to 199. The length
+    of each ray is normally distributed around a quarter of the side, with a standard deviation of a sixteenth of the
+    side.
     """
     _shine(images, centres, rays, normals, 0.25, -math.inf, (100.0 - amount) / 50.0, out)

@@ -1,4 +1,4 @@
-"""Noise of a given spectrum: blue, which decides what pixels are kept, and brownish, which is added."""
+"""Generate noise with a given spectrum: blue noise, which selects the pixels to keep, and additive brownish noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @functools.lru_cache(maxsize=8)
 def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the amplitude of every wave of a square, (S, S) with frequency 0 first, and the steps of its transform."""
+    """Return the amplitudes of all waves of a square, (S, S) with frequency 0 first, and the steps of its transform."""
     waves = np.fft.ifftshift(np.arange(-side / 2, side / 2))
     squares = waves[:, None] ** 2 + waves**2
     return np.sqrt(squares) if blue else 1.0 / (squares + 1.0), steps(side)
@@ -30,8 +30,9 @@ def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
 
 @kernel
 def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
-    """Write a spectrum, [across, down]: `turns` are the left half's phases, which the right half has turned about the
-    middle.
+    """Write a spectrum, indexed [across, down], from its amplitudes and the phases of its left half.
+
+    The phases of the right half are those of the left half, rotated by 180 degrees about the middle.
     """
     half, side = turns.shape
     twice = np.empty((2, 2 * side))
@@ -41,7 +42,7 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
             s, c = sine_cosine(turns[x, y])
             twice[0, y] = twice[0, again] = c
             twice[1, y] = twice[1, again] = s
-        # Frequency 0 comes first: the plane is moved by half its side along both axes.
+        # The plane is shifted by half its side along both axes, because frequency 0 comes first.
         for mirrored in range(2):
             row = half - 1 - x if mirrored else half + x
             for part in range(2):
@@ -53,8 +54,10 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pack(z, other):  # type: ignore[no-untyped-def]
-    """Make of two spectra one, in place of the first: it transforms to twice their real parts, the second's as the
-    imaginary part.
+    """Combine two spectra in place of the first one, so that a single transform gives both fields.
+
+    The real part of the result is twice the real part of the first field, and its imaginary part is twice the real part
+    of the second field.
     """
     half = z.shape[0] // 2
     for y in range(half + 1):
@@ -67,7 +70,7 @@ def _pack(z, other):  # type: ignore[no-untyped-def]
 
 @kernel
 def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
-    """Write the upper left part of a square, over its standard deviation, to a plane of (H, planes, W)."""
+    """Divide a square field by its standard deviation, and write its upper left part to a plane of (H, planes, W)."""
     side = z.shape[0]
     sums, squares = np.zeros(side), np.zeros(side)
     for y in range(side):
@@ -86,7 +89,7 @@ def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
 
 @kernel
 def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignore[no-untyped-def]
-    """Keep the pixels where the noise is above a value, or add so much of it."""
+    """Keep the pixels at which blue noise is above a value, or add brownish noise multiplied by that value."""
     count, height, width, channels = images.shape
     planes, side = turns.shape[1], amplitudes.shape[0]
     fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, side, 2, side), np.float32)
@@ -109,7 +112,7 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
 
 
 def _phases(planes: int) -> Draw:
-    """Return the phases of so many planes; 0 is one for each channel."""
+    """Declare the random phases of a number of planes, where 0 means one plane per channel."""
 
     def size(shape: Shape, parameters: object) -> tuple[int, ...]:
         side = smooth_side(max(shape[:2]))
@@ -120,38 +123,38 @@ def _phases(planes: int) -> Draw:
         return np.stack([chances(plane, fixed(*left))(keys, shape, parameters) for plane in range(count)], axis=1)
 
     about = (
-        f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next "
-        "even number at or above the longer side that has no prime factor above 7"
+        f"({planes or 'C'}, S / 2, S): phases of the left half of the spectrum in radians, indexed [across, down] (S "
+        "is the smallest even number that is not below the longer side and has no prime factor above 7)"
     )
     return Draw("phases", about, draw, size, float, -1e4, 1e4, lambda phases, *_: phases * TURNS)
 
 
 @cbar(
     "BlueNoiseSample",
-    {"threshold": (-10.0, 10.0, "in standard deviations of the noise: pixels above it are kept")},
+    {"threshold": (-10.0, 10.0, "threshold in standard deviations of the noise, above which pixels are kept")},
     _phases(1),
 )
 def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped-def]
-    """Blacken pixels where blue noise, whose amplitude grows with the frequency, is not above a threshold.
+    """Blacken pixels at which blue noise, whose amplitude grows with the frequency, is not above a threshold.
 
     Notes
     -----
-    Drawn at random: the phase of every wave, uniform on [0, 2 pi). As published, the right half of the spectrum has the
-    phases of the left half, turned about the middle, and the noise is the real part of what it transforms to, over its
-    standard deviation. The noise is made for a square of the side S, and the image gets its upper left part: at 224 and
-    32 it is the published one.
+    The phase of every wave is drawn uniformly from [0, 2 pi). As in the released generator, the phases of the right
+    half of the spectrum are those of the left half, rotated by 180 degrees, and the noise is the real part of the
+    transform divided by its standard deviation. The noise is generated for a square of side S, and its upper left part
+    is used for the image. At sizes 224 and 32, this is the published noise.
     """
     _noisy(images, turns, *_spectrum(turns.shape[3], True), threshold, True, out)
 
 
 @cbar("BrownishNoise", {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")}, _phases(0))
 def brownish_noise(images, turns, intensity, out):  # type: ignore[no-untyped-def]
-    """Add noise whose amplitude falls with the square of the frequency, each channel its own.
+    """Add noise whose amplitude falls with the square of the frequency, independently to each channel.
 
     Notes
     -----
-    Drawn at random: the phase of every wave, as in `blue_noise_sample`; the amplitude at a frequency of k waves a side
-    is 1 / (k**2 + 1). The wave of frequency 0 is one of them, so the noise brightens or darkens an image on the whole,
-    too, as published.
+    The phase of every wave is drawn as in `blue_noise_sample`. The amplitude at a frequency of k waves per side is
+    1 / (k**2 + 1). As in the released generator, frequency 0 is included, so the noise also brightens or darkens the
+    whole image.
     """
     _noisy(images, turns, *_spectrum(turns.shape[3], False), intensity, False, out)

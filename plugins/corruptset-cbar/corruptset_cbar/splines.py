@@ -1,4 +1,4 @@
-"""Cubic splines: channels magnified by different amounts, and blur along circles about the centre."""
+"""Resample images with cubic splines: magnify channels by different amounts, and blur along circles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLE = math.sqrt(3.0) - 2.0
 
 @inlined
 def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
-    """Write the four places and weights of a cubic B-spline at a coordinate in 0 .. size - 1, mirrored at both ends."""
+    """Write the four indices and weights of a cubic B-spline at a coordinate from 0 to size - 1, with mirrored ends."""
     start = math.floor(place)
     t = place - start
     u = 1.0 - t
@@ -35,7 +35,7 @@ def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
 
 @kernel
 def _middle(scale, size):  # type: ignore[no-untyped-def]
-    """Return the taps, (size, 4), of the middle of a line that is scaled by its rounded size, halves to even."""
+    """Return the indices and weights, of shape (size, 4), for the middle of a line that is scaled to a rounded size."""
     at, weight = np.empty((size, 4), np.int64), np.empty((size, 4))
     long = round(size * scale)
     for x in range(size):
@@ -44,7 +44,7 @@ def _middle(scale, size):  # type: ignore[no-untyped-def]
 
 
 def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
-    # The first channel's share, and which of the other two the second one gets
+    # Draw the value of the first channel, and which of the two remaining values the second channel gets.
     first, step = keys.whole_numbers(3, 2).T
     second = (first + 1 + step) % 3
     return np.stack([first, second, 3 - first - second], axis=1)[:, : shape[2]]
@@ -52,10 +52,10 @@ def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
 
 @cbar(
     "TransverseChromaticAbberation",
-    {"magnification": (0.0, 10.0, "by how much one channel grows; another grows by half of it")},
+    {"magnification": (0.0, 10.0, "relative growth of one channel (another channel grows by half of it)")},
     array(
         "order",
-        "which channel grows by none (0), half (1) and all (2) of it, (C,) whole numbers",
+        "(C,) integers: growth of each channel by none (0), half (1) or all (2) of the magnification",
         lambda shape, p: shape[2:],
         0,
         2,
@@ -69,9 +69,9 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
 
     Notes
     -----
-    Drawn at random: which channel is magnified how much; a grey image's only one gets any of the three. scipy's
-    ``zoom`` of order 3 without its prefilter, so all channels are blurred a little, rounded to whole levels; sizes are
-    rounded, then the middle is cut out.
+    The assignment of magnifications to channels is drawn at random. A grey image gets one of the three magnifications.
+    The result is that of scipy's ``zoom`` of order 3 without its prefilter, so all channels are slightly blurred.
+    Magnified sizes are rounded to whole pixels, and the middle is cut out. Values are rounded to integers.
     """
     count, height, width, channels = images.shape
     tall = np.empty(width)
@@ -94,10 +94,10 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
 
 @inner
 def _filter(line):  # type: ignore[no-untyped-def]
-    """Turn samples into the coefficients of the cubic B-spline through them, mirrored about the outermost ones."""
+    """Replace samples by the coefficients of the interpolating cubic B-spline, mirrored about the outermost samples."""
     size = line.size
     total, factor = line[0], _POLE
-    # The mirrored samples repeat after 2 size - 2; the 64th counts for nothing
+    # The mirrored samples repeat after 2 size - 2, and their weights are negligible from the 64th on.
     for k in range(1, min(2 * size - 2, 64)):
         total += factor * line[min(k, 2 * size - 2 - k)]
         factor *= _POLE
@@ -146,14 +146,16 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
                     out[n, y, x, c] = level((red, green, blue)[c] * 255.0)
 
 
-@cbar("CircularMotionBlur", {"angle_deg": (0.0, 180.0, "how far the image turns to either side")})
+@cbar("CircularMotionBlur", {"angle_deg": (0.0, 180.0, "largest rotation in either direction")})
 def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def]
-    """Blur along circles about the centre: the mean of 21 rotations, -angle to angle, weights exp(-2 t**2), t = -1..1.
+    """Blur images along circles around the centre, by averaging 21 rotations from -angle to angle.
+
+    The weight of the rotation by ``t * angle`` is proportional to exp(-2 t**2), for t from -1 to 1.
 
     Notes
     -----
-    scipy's ``rotate`` of order 3 with its prefilter, black outside of the image, so the corners darken. Its cost is
-    that of 21 rotations: it was published for 32x32 only.
+    The rotations are those of scipy's ``rotate`` of order 3 with its prefilter. Corners become darker, because images
+    are black outside. The corruption takes as long as 21 rotations, and was published only for images of 32x32 pixels.
     """
     times = [2.0 * i / (_TURNS - 1) - 1.0 for i in range(_TURNS)]
     shares = np.array([exact_exp(-2.0 * t**2) for t in times])

@@ -1,4 +1,4 @@
-"""Smooth warps, sampled bilinearly: ripples along both axes, pinched and twirled discs, and the surface of water."""
+"""Warp images smoothly with bilinear sampling: ripples, pinched and twirled discs, and the surface of water."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .declare import array, cbar, fixed, number, side, uniform, whole
 from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine, single_sine_cosine
 from .rows import frame, level, mixed, sample_row
 
-_MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
-_FINE = np.float32(0.005)  # of the light: 1 over it and the five steps is 40
+_MANY, _FEW, _LARGE = 5, 3, 224  # discs per side for large and for small images, and the smallest large side
+_FINE = np.float32(0.005)  # initial value of the sum of light (40 is the inverse of this value times five steps)
 _TURNS = np.float32(TURNS)
 _BEGIN, _ROUND = -250.0, 6.28318530718
 _ETA = 4.0
@@ -29,19 +29,33 @@ _FLAT = 1.0 - 1e-3
 
 @cbar(
     "Ripple",
-    {"amplitude": (0.0, 10.0, "of both waves, as a share of the side")},
-    array("wave_lengths", "in pixels, (across, down)", fixed(2), 1e-3, 1e6, uniform(0, 0.1, 0.3, side, side)),
-    array("phases", "in radians, (across, down)", fixed(2), -1e4, 1e4, uniform(2, 0.0, 2.0 * math.pi, whole, whole)),
+    {"amplitude": (0.0, 10.0, "amplitude of both waves, as a fraction of the side")},
+    array(
+        "wave_lengths",
+        "wavelengths in pixels, (across, down)",
+        fixed(2),
+        1e-3,
+        1e6,
+        uniform(0, 0.1, 0.3, side, side),
+    ),
+    array(
+        "phases",
+        "phases in radians, (across, down)",
+        fixed(2),
+        -1e4,
+        1e4,
+        uniform(2, 0.0, 2.0 * math.pi, whole, whole),
+    ),
     preserves_geometry=False,
 )
 @kernel
 def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-def]
-    """Shift every column and row along itself by a sine of its place: x is from ``x + a sin(2 pi x / length + phase)``.
+    """Displace pixels along both axes by sine waves, so that x is sampled at ``x + a sin(2 pi x / length + phase)``.
 
     Notes
     -----
-    Drawn at random: the two wave lengths, uniform on 0.1 to 0.3 of the side, and the two phases, uniform on [0, 2 pi).
-    Sampled bilinearly, black outside of the image.
+    The two wavelengths are drawn uniformly from 0.1 to 0.3 of the side, and the two phases uniformly from [0, 2 pi).
+    Images are sampled bilinearly and are black outside.
     """
     count, height, width, channels = images.shape
     reach = amplitude * min(height, width)
@@ -69,23 +83,24 @@ def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
 @cbar(
     "PinchAndTwirl",
     {
-        "amount": (0.0, 10.0, "of the pinch, an exponent"),
-        "angle_deg": (0.0, 3600.0, "by which a disc's centre is twirled"),
+        "amount": (0.0, 10.0, "strength of the pinch, an exponent"),
+        "angle_deg": (0.0, 3600.0, "angle by which the centre of a disc is twirled"),
     },
-    array("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _discs, -1, 1, _signs),
+    array("signs", "directions of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _discs, -1, 1, _signs),
     preserves_geometry=False,
 )
 @kernel
 def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-untyped-def]
-    """Pinch and twirl the image in a grid of discs, of three along a side, or five from a side of 224 on.
+    """Pinch and twirl images in a grid of 3 x 3 discs, or 5 x 5 discs if the side has at least 224 pixels.
 
-    Within a disc, at a distance of d radii from its centre, a pixel is taken from ``d * sin(pi d / 2)**-amount`` radii
-    away, turned by ``angle * (1 - d)**2``.
+    A pixel at a distance of d radii from the centre of its disc is sampled at a distance of
+    ``d * sin(pi d / 2)**-amount`` radii, rotated by ``angle * (1 - d)**2``.
 
     Notes
     -----
-    Drawn at random: each disc's direction. Discs are taken column by column, and a later one reads the pixels of
-    earlier ones at its edge, as published. Sampled bilinearly, black outside of the image.
+    The direction of each twirl is drawn at random. As in the released generator, the discs are processed column by
+    column, and a disc reads pixels at its edge that earlier discs have changed. Images are sampled bilinearly and are
+    black outside.
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]
@@ -113,7 +128,7 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
                         from_y = middle_y + (dy * a - dx * b) * grown
                         from_x = middle_x + (dy * b + dx * a) * grown
                     whole_y, whole_x = np.floor(from_y), np.floor(from_x)
-                    # Far outside all is black, too.
+                    # Positions far outside are clipped to the border, which is black.
                     row = min(max(np.int64(whole_y) + 2, 0), height + 2)
                     column = min(max(np.int64(whole_x) + 2, 0), width + 2)
                     at, down, right = np.uint64((row * line + column) * channels), from_y - whole_y, from_x - whole_x
@@ -131,21 +146,22 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
 
 @inlined
 def _wave(time, n):  # type: ignore[no-untyped-def]
-    """Return the sine and the cosine of the time of a step, 1, 2, ..."""
+    """Return the sine and the cosine of the time at step n, counted from 1."""
     return single_sine_cosine(time * (1.0 - 3.5 / n) * TURNS)
 
 
 @inlined
 def _step(place, wave, state):  # type: ignore[no-untyped-def]
-    """Take one step: from the sines and cosines of a pixel's two angles to those of the next, and to the light so far.
+    """Compute the sines and cosines of the two angles of a pixel after one more step, and update the sum of its light.
 
-    `place` has its coordinates, and both in turns, less whole ones: so single precision is enough.
+    `place` contains the two coordinates of the pixel, and both in turns without their integer parts, so that single
+    precision suffices.
     """
     (down, across, u, v), (st, ct), (s0, c0, s1, c1, total) = place, wave, state
-    # cos(t - i0) + sin(t + i1) and sin(t - i1) + cos(t + i0), by the sums of angles
+    # These are cos(t - i0) + sin(t + i1) and sin(t - i1) + cos(t + i0) by the angle sum identities.
     s2, c2 = rough_sine_cosine(u + ((ct * c0 + st * s0) + (st * c1 + ct * s1)) * _TURNS)
     s3, c3 = rough_sine_cosine(v + ((st * c1 - ct * s1) + (ct * c0 - st * s0)) * _TURNS)
-    # sin(i0 + t) and cos(i1 + t)
+    # These are sin(i0 + t) and cos(i1 + t).
     e, f = s2 * ct + c2 * st, c3 * ct - s3 * st
     g, h = down * f, across * e
     return s2, c2, s3, c3, total + abs(e * f) / np.sqrt(g * g + h * h)
@@ -153,7 +169,7 @@ def _step(place, wave, state):  # type: ignore[no-untyped-def]
 
 @inlined
 def _coordinate(x, size):  # type: ignore[no-untyped-def]
-    """Return a coordinate of the pattern, its turns less whole ones, its sine and its cosine."""
+    """Return a coordinate of the pattern, its value in turns without the integer part, its sine and its cosine."""
     p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
     turns = p * TURNS
     return np.float32(p), np.float32(turns - nearest(turns)), *single_sine_cosine(turns)
@@ -161,7 +177,7 @@ def _coordinate(x, size):  # type: ignore[no-untyped-def]
 
 @kernel
 def _light(time, size, out):  # type: ignore[no-untyped-def]
-    """Write the light at the bottom of the water, 0 to 1."""
+    """Write the intensity of light at the bottom of the water, from 0 to 1."""
     height, width = out.shape
     columns, lights = np.empty((4, width), np.float32), np.empty(width, np.float32)
     across, turns, sines, cosines = columns[0], columns[1], columns[2], columns[3]
@@ -186,25 +202,27 @@ def _light(time, size, out):  # type: ignore[no-untyped-def]
 @cbar(
     "CausticRefraction",
     {
-        "lens": (0.0, 100.0, "how far the water bends the view, as a share of the side"),
-        "light": (0.0, 1000.0, "how bright the slopes are"),
+        "lens": (0.0, 100.0, "strength of the refraction, as a fraction of the side"),
+        "light": (0.0, 1000.0, "brightness of the slopes"),
     },
-    number("time", "of the waves", -1e3, 1e3, uniform(0, 0.5, 2.0)),
-    number("wave_size", "after how many pixels they repeat", 1.0, 1e6, uniform(1, 0.75, 1.25, side)),
+    number("time", "time at which the waves are shown", -1e3, 1e3, uniform(0, 0.5, 2.0)),
+    number("wave_size", "period of the waves in pixels", 1.0, 1e6, uniform(1, 0.75, 1.25, side)),
     preserves_geometry=False,
 )
 @kernel
 def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
-    """Show images through water: pixels are taken from where its surface bends the view to, and its slopes are lit.
+    """Show images through a water surface, which refracts the view and whose slopes are lit.
 
-    The surface is the pattern of light at the bottom of a pool, smoothed by a gaussian of one pixel. A pixel's normal
-    follows from the differences of its neighbours, its view is bent at a ratio of refractive indices of 4 and taken
-    `lens` far, bilinearly, black outside of the image; `light` times the differences is added.
+    The height of the surface is the pattern of light at the bottom of a pool, smoothed with a gaussian of one pixel.
+    The normal at a pixel is computed from differences between neighbours. The view is refracted with a ratio of
+    refractive indices of 4, and the image is sampled bilinearly at the displaced position, which scales with `lens`.
+    The differences, multiplied by `light`, are added to the result.
 
     Notes
     -----
-    Drawn at random: the time, uniform on [0.5, 2), and the size of the pattern, uniform on 0.75 to 1.25 of the side.
-    The surface counts as 0 beyond the image, so its edges are bent most, as published.
+    The time is drawn uniformly from [0.5, 2), and the size of the pattern uniformly from 0.75 to 1.25 of the side.
+    Images are black outside. As in the released generator, the height of the surface is 0 outside the image, so the
+    refraction is strongest at the edges.
     """
     count, height, width, channels = images.shape
     margin = _SOFTENING.size - 1
@@ -235,7 +253,7 @@ def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[
                 upright = 1.0 / math.sqrt(1.0 + steep)
                 bend = math.sqrt(1.0 - steep * upright * upright / (_ETA * _ETA)) - upright / _ETA
                 bend = 0.0 if upright >= _FLAT else bend * reach * upright
-                # The released generator rounds where it looks to a thousandth of a pixel.
+                # The released generator rounds displacements to a thousandth of a pixel.
                 downs[x], rights[x] = nearest(a * bend * 1e3) * 1e-3, nearest(b * bend * 1e3) * 1e-3
                 lights[x] = 255.0 * light * (a - b)
             sample_row(framed, y, moves, places, out[n, y])

@@ -1,4 +1,4 @@
-"""Fields laid over the image: straight waves, rings about a centre, swirls, and Perlin's clouds."""
+"""Blend images with fields of plane waves, concentric rings, swirls or Perlin noise."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .declare import TALL, WIDE, array, cbar, chances, fixed, number, side, unif
 from .elementary import TURNS, along, arctangent, cosine, real, sine, sine_cosine
 from .rows import lay
 
-_INTENSITY = {"intensity": (0.0, 1000.0, "in grey levels: what a field of 1 adds")}
-_POINTS = 256  # of the lattice that Perlin noise repeats
+_INTENSITY = {"intensity": (0.0, 1000.0, "scale of the field, in grey levels")}
+_POINTS = 256  # lattice points after which Perlin noise repeats
 _OCTAVES = 5
-_CELLS = 7.0  # of the first octave along the side: 32 pixels of 224
+_CELLS = 7.0  # cells per side in the first octave, which are 32 pixels wide at a side of 224
 
 
 def _tenth(shape: Shape) -> float:
@@ -35,17 +35,17 @@ def _frequencies(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.flo
 @cbar(
     "SingleFrequencyGreyscale",
     _INTENSITY,
-    array("frequency", "of the wave along (x, y), in radians a pixel", fixed(2), -1e4, 1e4, _frequencies),
-    number("phase", "in radians", -1e4, 1e4, uniform(3, 0.0, 2.0 * math.pi)),
+    array("frequency", "frequency along (x, y), in radians per pixel", fixed(2), -1e4, 1e4, _frequencies),
+    number("phase", "phase in radians", -1e4, 1e4, uniform(3, 0.0, 2.0 * math.pi)),
 )
 @kernel
 def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # type: ignore[no-untyped-def]
-    """Add one plane sine wave to all channels: ``intensity * sin(fx * x + fy * y + phase)``.
+    """Add the plane sine wave ``intensity * sin(fx * x + fy * y + phase)`` to all channels.
 
     Notes
     -----
-    Drawn at random: one frequency, uniform on [-pi, pi), another, uniform on plus or minus the first, which of them is
-    along x, and the phase, uniform on [0, 2 pi).
+    One frequency f is drawn uniformly from [-pi, pi) and the other uniformly from -abs(f) to abs(f). Which of them is
+    along x is drawn at random. The phase is drawn uniformly from [0, 2 pi).
     """
     count, height, width, _ = images.shape
     sines, cosines, field = np.empty(width), np.empty(width), np.empty((height, 1, width), np.float32)
@@ -64,22 +64,22 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
 @cbar(
     "CocentricSineWaves",
     _INTENSITY,
-    array("centre", "of the rings, as (x, y)", fixed(2), -1e6, 1e6, uniform(0, 0.0, 1.0, WIDE, TALL)),
-    number("petals", "how often the rings waver in a round", 0.0, 1e3, uniform(2, 0.0, 10.0)),
-    number("amplitude", "of the wavering, in pixels", 0.0, 1e6, uniform(3, 0.0, 1.0, _tenth)),
-    number("ring_width", "in pixels", 1e-9, 1e6, uniform(4, 0.0, 1.0, _tenth)),
+    array("centre", "centre of the rings, as (x, y)", fixed(2), -1e6, 1e6, uniform(0, 0.0, 1.0, WIDE, TALL)),
+    number("petals", "number of waves around each ring", 0.0, 1e3, uniform(2, 0.0, 10.0)),
+    number("amplitude", "amplitude of these waves, in pixels", 0.0, 1e6, uniform(3, 0.0, 1.0, _tenth)),
+    number("ring_width", "width of a ring in pixels", 1e-9, 1e6, uniform(4, 0.0, 1.0, _tenth)),
 )
 @kernel
 def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity, out):  # type: ignore[no-untyped-def]
-    """Add rings about a point to all channels, each growing from minus to plus half the intensity outwards.
+    """Add rings around a point to all channels, whose brightness increases outwards across each ring.
 
-    ``intensity * (((r + amplitude * sin(petals * angle)) mod ring_width) / ring_width - 1/2)``
+    The added value is ``intensity * (((r + amplitude * sin(petals * angle)) mod ring_width) / ring_width - 1/2)``.
 
     Notes
     -----
-    Drawn at random: the centre, uniform on the image; `petals`, uniform on [0, 10); `amplitude` and `ring_width`, each
-    uniform on [0, a tenth of the side). The name, and its spelling, are the published ones; what was released is a
-    sawtooth, not a sine.
+    The centre is drawn uniformly from the image, `petals` uniformly from [0, 10), and `amplitude` and `ring_width` each
+    uniformly from 0 to a tenth of the side. The name and its spelling are the published ones. The released code
+    computes a sawtooth wave and not a sine wave.
     """
     count, height, width, _ = images.shape
     field = np.empty((height, 1, width), np.float32)
@@ -103,20 +103,23 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
 
 @cbar(
     "PlasmaNoise",
-    {"intensity": (0.0, 255.0, "in grey levels; the image keeps 1 - intensity / 255")},
-    number("time", "the phase of the swirls, in radians", 0.0, 1e3, uniform(0, 0.0, 6.0 * math.pi)),
-    number("iterations", "how often the plane is folded, a whole number", 1, 64, uniform(1, 4.0, 7.0)),
-    number("sharpness", "how little a later fold is weakened", 0.0, 1.25, uniform(2, 0.5, 1.0)),
-    number("wave_size", "in pixels a radian", 1e-3, 1e6, uniform(3, 0.075, 0.2, side)),
+    {"intensity": (0.0, 255.0, "weight of the swirls in grey levels (the weight of the image is 1 - intensity / 255)")},
+    number("time", "phase of the swirls, in radians", 0.0, 1e3, uniform(0, 0.0, 6.0 * math.pi)),
+    number("iterations", "number of folds of the plane, an integer", 1, 64, uniform(1, 4.0, 7.0)),
+    number("sharpness", "strength of later folds", 0.0, 1.25, uniform(2, 0.5, 1.0)),
+    number("wave_size", "size of the waves, in pixels per radian", 1e-3, 1e6, uniform(3, 0.075, 0.2, side)),
 )
 @kernel
 def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  # type: ignore[no-untyped-def]
-    """Mix images with coloured swirls: sines of a plane folded by sines, of other phases for red, green and blue.
+    """Blend images with coloured swirls, which are sines of a plane that is folded by sines.
+
+    The phases of red, green and blue differ.
 
     Notes
     -----
-    Drawn at random: the time, uniform on [0, 6 pi); the iterations, 4, 5 or 6; the sharpness, uniform on [0.5, 1); the
-    size of a wave, uniform on 0.075 to 0.2 of the side. A grey image gets green's swirls.
+    The time is drawn uniformly from [0, 6 pi), the number of iterations from 4, 5 and 6, the sharpness uniformly from
+    [0.5, 1), and the size of the waves uniformly from 0.075 to 0.2 of the side. Grey images get the swirls of the green
+    channel.
     """
     count, height, width, channels = images.shape
     fields, xs, ys = np.empty((height, channels, width), np.float32), np.empty(width), np.empty(width)
@@ -146,38 +149,38 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
 
 @kernel
 def _swapped(places):  # type: ignore[no-untyped-def]
-    """Return permutations, (N, K): from the last entry on, each is swapped with the one at its place."""
+    """Return permutations of shape (N, K) by swapping each entry, from the last to the first, with a given one."""
     count, size = places.shape
     out = np.empty((count, size), np.int64)
     for n in range(count):
-        own = out[n]
+        permutation = out[n]
         for i in range(size):
-            own[i] = i
+            permutation[i] = i
         for i in range(size - 1, -1, -1):
             j = int(places[n, i])
-            own[i], own[j] = own[j], own[i]
+            permutation[i], permutation[j] = permutation[j], permutation[i]
     return out
 
 
 def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bring points of a grid, (N, K, 2), to length 1 or 0."""
+    """Round points of shape (N, K, 2) down to a grid and scale them to length 1, except for the origin."""
     points = np.floor(points)
     return points / np.maximum(np.sqrt(points[..., :1] ** 2 + points[..., 1:] ** 2), 1.0)
 
 
 @inlined
 def _cell(t):  # type: ignore[no-untyped-def]
-    """Return a cell of the lattice, the place in it, and how much the next one counts there."""
+    """Return the cell of the lattice at a coordinate, the position in it, and the weight of the next lattice point."""
     r = t - np.floor(t)
     return np.int64(t), r, r * r * (3.0 - 2.0 * r)
 
 
 @cbar(
     "PerlinNoise",
-    {"alpha": (0.0, 1.0, "weight of the noise; the image's is 1 - alpha")},
+    {"alpha": (0.0, 1.0, "weight of the noise (the weight of the image is 1 - alpha)")},
     array(
         "permutation",
-        "of 0..255, (256,)",
+        "permutation of 0..255, (256,)",
         fixed(_POINTS),
         0,
         _POINTS - 1,
@@ -185,7 +188,7 @@ def _cell(t):  # type: ignore[no-untyped-def]
     ),
     array(
         "gradients",
-        "at lattice points, (256, 2) as (down, across)",
+        "gradients at lattice points, (256, 2) as (down, across)",
         fixed(_POINTS, 2),
         -1.0,
         1.0,
@@ -194,15 +197,17 @@ def _cell(t):  # type: ignore[no-untyped-def]
 )
 @kernel
 def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[no-untyped-def]
-    """Mix images with light grey clouds, Perlin's turbulence of five octaves: ``(1 - alpha) x + alpha * 255 * noise``.
+    """Blend images with light grey clouds, as ``(1 - alpha) x + alpha * 255 * noise``.
+
+    The noise is Perlin's turbulence of five octaves.
 
     Notes
     -----
-    The noise is 1/2 plus half the sum of the octaves' magnitudes, so it is never dark. The first octave's cells are a
-    seventh of the side. Drawn at random: the gradients at 256 lattice points, and the order in which the lattice uses
-    them. As published, each gradient is a point of a grid in a square brought to length 1, and the order comes from 256
-    swaps with any place. A gradient that is drawn as (0, 0), one in 262,144, is 0; the released generator makes it not
-    a number, and what it reaches black.
+    The noise is 1/2 plus half the sum of the absolute values of the octaves, so it is never dark. The cells of the
+    first octave are a seventh of the side. The gradients at 256 lattice points, and the order in which the lattice uses
+    them, are drawn at random. As in the released generator, each gradient is a point of a grid in a square, scaled to
+    length 1, and the order results from 256 swaps with arbitrary positions. One in 262,144 gradients is drawn as (0, 0)
+    and remains 0. In the released generator it becomes NaN, which blackens all pixels that use it.
     """
     count, height, width, _ = images.shape
     cell = min(height, width) / _CELLS
@@ -220,7 +225,7 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
             for y in range(height):
                 row, r, s = _cell(y / cell * scale)
                 i, j = p[row & 255], p[(row + 1) & 255]
-                # Noise is linear between a lattice column's value and slope, and those of the next.
+                # Along a row, the noise between two lattice columns depends only on their values and slopes.
                 for k in range(np.int64(index[width - 1]) + 2):
                     before, after = p[(i + k) & 255], p[(j + k) & 255]
                     u = r * g[before, 0]

@@ -1,4 +1,4 @@
-"""Small studies with people: sheets of pictures that a browser shows, and what the answers come to."""
+"""Compare a model with human participants in small studies: write a page of images, and score the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["pairs_score", "pairs_sheet"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the help of the command line does without it."""
+    """Import a public name on first access, so that the help of the command line stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".people_score" if name == "pairs_score" else ".sheet", __name__), name)

@@ -1,4 +1,4 @@
-"""The answers that people choose from: the classes of a data set, or categories of them."""
+"""Choose the possible answers of a study: the classes of a dataset, or categories of classes."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from corruptset.errors import StudyError, listed
 from corruptset.manifests.reader import DataSet
 
 MOST = 10
-"""Answers: one a digit key."""
+"""The maximum number of answers, because each answer has a digit key."""
 
 
 def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[int, str]:
-    """Return class index -> answer, in the order of the answers; images of other classes are not shown.
+    """Return a mapping from class index to answer, in the order of the answers.
+
+    A study does not show images whose class is missing from the mapping.
 
     Parameters
     ----------
     data : DataSet
+        The dataset, which defines the classes.
     categories : mapping, optional
-        Class folder or class name -> category. By default the classes, where there are at most ten.
+        The category of each class folder or class name. By default, each class is an answer.
 
     Raises
     ------
     StudyError
-        More than ten answers, fewer than two, or categories that have no class of the data set.
+        If there are more than ten answers or fewer than two, or if a category has no class of the dataset.
     """
     answers, chosen = {c.index: c.name for c in data.classes}, ""
     if categories is None and (selected := data.manifest.selection.get("per_super_category")):
         named = ", ".join(selected["categories"])
-        chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
+        chosen = f" The images were selected by the categories {named}, so the file of that selection is suitable."
     if categories is not None:
         by_name = {c.name: c.index for c in data.classes} | {c.folder: c.index for c in data.classes}
         names = dict.fromkeys(categories.values())
@@ -41,12 +44,12 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
         if absent := [name for name in names if name not in answers.values()]:
             raise StudyError(
                 f"{len(absent)} of the {len(names)} categories have no class of {data.path}:\n{listed(absent, MOST)}\n"
-                "Expected its class folders (of ImageNet the wnids) or class names in the file of categories."
+                "Use the class folders (for ImageNet, the wnids) or the class names in the file of categories."
             )
     if not 2 <= (count := len(set(answers.values()))) <= MOST:
         raise StudyError(
-            f"{data.path} has {count} {'answers' if categories else 'classes'}, and people choose from 2 to {MOST}. "
-            "Put the classes into categories: --categories FILE (of ImageNet: --categories fragile-imagenet), as the "
-            f"README of corruptset-pairs describes.{chosen}"
+            f"{data.path} has {count} {'answers' if categories else 'classes'}, but a study needs from 2 to {MOST} "
+            "answers. Group the classes into categories with --categories FILE (for ImageNet, --categories "
+            f"fragile-imagenet).{chosen}"
         )
     return answers

@@ -1,4 +1,4 @@
-"""Files of answers: which of them count, and why the others do not."""
+"""Read the key of a study and the files of answers, and exclude files that cannot be scored."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from corruptset.manifests.records.parsing import R, record_or_mistakes
 from .study_records import AnswerSheet, Refusal, StudyKey
 
 MOST_BYTES = 16 << 20
-"""Of a key, and of one person's answers."""
+"""The maximum size in bytes of a key and of a file of answers."""
 KEY_NAMES = "*-key.json"
 
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """The sheets that count, and what was left out."""
+    """The answer sheets to score, and the files that were excluded."""
 
     sheets: list[AnswerSheet]
     unfinished: int
@@ -32,36 +32,37 @@ def read_key(path: str | Path) -> StudyKey:
     Raises
     ------
     StudyError
-        It cannot be read, is no key, or a folder has none or several.
+        If the file cannot be read or is not a key, or if the folder does not contain exactly one key.
     """
     file = Path(path)
     if file.is_dir():
         found = sorted(file.glob(KEY_NAMES))
         if len(found) != 1:
             raise StudyError(
-                f"{file} has {len(found)} files {KEY_NAMES}: name the key that `corruptset pairs-sheet` wrote beside "
-                "its page."
+                f"The folder {file} has {len(found)} files that match {KEY_NAMES}. Name the key file that `corruptset "
+                "pairs-sheet` wrote next to its page."
             )
         (file,) = found
     try:
         return _read(StudyKey, file)
     except StudyError as e:
         raise StudyError(
-            f"The key {file} {e}. `corruptset pairs-sheet` writes it beside its page, as pairs-key.json; it comes "
-            "first, then the files of answers."
+            f"The key {file} {e}. Name the key first and then the files of answers. `corruptset pairs-sheet` writes "
+            "the key next to its page, for example as pairs-key.json."
         ) from None
 
 
 def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool) -> AnswerFiles:
-    """Read files of answers, and folders of them; each person counts once.
+    """Read files of answers, and keep one answer sheet per participant.
 
     Parameters
     ----------
     key : StudyKey
+        The key of the study that the answers must belong to.
     paths : iterable of path
-        Of a folder every ``.json`` file but keys.
+        Files of answers, or folders. All ``.json`` files of a folder except keys are read.
     unfinished : bool
-        Take the answers of people who stopped, too.
+        Include the answers of participants who stopped early.
     """
     read: dict[str, AnswerSheet] = {}
     refused: dict[str, str] = {}
@@ -72,20 +73,19 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
             except StudyError as e:
                 refused[str(file)] = str(e)
     first: dict[str, str] = {}
-    # whoever sees the pictures again knows them: the sheet that was begun first counts
+    # A participant who repeats the study has already seen the images, so only the first sheet is scored.
     for name, sheet in sorted(read.items(), key=lambda one: (one[1].started, one[0])):
         before = first.setdefault(_person(sheet), name)
         if before != name:
-            again = (
+            refused[name] = (
                 f"is the same as {before}"
                 if read[before] == sheet
-                else f"is of {sheet.person!r}, who began {before} earlier"
+                else f"is a repetition by {sheet.person!r}, who began {before} earlier"
             )
-            refused[name] = again
     stopped = [name for name in first.values() if not read[name].finished]
     for name in () if unfinished else stopped:
         sheet = read[name]
-        refused[name] = f"is not finished: {len(sheet.answers)} of {len(_shown(sheet, key))} answers"
+        refused[name] = f"is unfinished, with {len(sheet.answers)} of {len(_shown(sheet, key))} answers"
     return AnswerFiles(
         sorted((sheet for name, sheet in read.items() if name not in refused), key=_person),
         len(stopped),
@@ -98,32 +98,34 @@ def _person(sheet: AnswerSheet) -> str:
 
 
 def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
-    """Return the pictures of a person's group."""
+    """Return the ids of the images that the group of a participant sees."""
     return {trial.id for trial in key.trials if trial.group == sheet.group}
 
 
 def _read(model: type[R], file: Path) -> R:
-    """Return the record that a file holds; StudyError says why it does not."""
+    """Return the record in a file, or raise a `StudyError` with the reason why it cannot be read."""
     try:
         record, mistakes = record_or_mistakes(model, read_regular(file, MOST_BYTES))
     except OSError as e:
         raise StudyError(f"cannot be read: {reason(e)}") from None
     if record is None:
-        raise StudyError(f"is damaged, or another file: {'; '.join(mistakes[:3])}")
+        raise StudyError(f"is damaged or has another format: {'; '.join(mistakes[:3])}")
     return record
 
 
 def _answers(file: Path, key: StudyKey) -> AnswerSheet:
-    """Return a person's answers; StudyError says why they do not count."""
+    """Return the answers of a participant, or raise a `StudyError` with the reason why they are excluded."""
     sheet = _read(AnswerSheet, file)
     if sheet.study != key.study:
-        raise StudyError(f"is of another study: {sheet.study}")
+        raise StudyError(f"belongs to another study: {sheet.study}")
     shown, answered = _shown(sheet, key), [answer.trial for answer in sheet.answers]
     if not shown.issuperset(answered) or len(set(answered)) < len(answered):
-        raise StudyError(f"is damaged: its pictures are not those of group {sheet.group}, each once")
+        raise StudyError(f"is damaged: it repeats an image, or has an image that group {sheet.group} does not see")
     if not {answer.answer for answer in sheet.answers} <= {*key.categories, None}:
         raise StudyError("is damaged: it has an answer that the page does not offer")
     in_order = [answer.order for answer in sheet.answers] == [*range(1, len(answered) + 1)]
     if not in_order or sheet.finished != (len(answered) == len(shown)):
-        raise StudyError("is damaged: its answers are not numbered, or it is not finished where it says so")
+        raise StudyError(
+            "is damaged: its answers are not numbered in order, or their number contradicts the field 'finished'"
+        )
     return sheet

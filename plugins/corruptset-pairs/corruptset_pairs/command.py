@@ -1,4 +1,4 @@
-"""The commands of a small study with people: its page, and what their answers come to."""
+"""Define the commands `pairs-sheet` and `pairs-score` for small studies with human participants."""
 
 from __future__ import annotations
 
@@ -29,59 +29,67 @@ if TYPE_CHECKING:
 
 BETWEEN = "95 % interval"
 Column = tuple[str, list[str]]
-"""Its name, and its cells."""
+"""The name and the cells of a column of a table."""
 
 
 class _Sheet:
-    """The options of `pairs_sheet`."""
+    """The options of the command `pairs-sheet`."""
 
-    out: Path = option("--out -o FILE", "The page (.html); its key goes beside it.", "pairs.html")
-    n: int = option("--n N", "Pictures that each person sees: pairs, or source images.", 40, min=1)
+    out: Path = option("--out -o FILE", "The page to write (.html). The key is written next to it.", "pairs.html")
+    n: int = option("--n N", "Number of images that each participant sees (pairs, or source images).", 40, min=1)
     seed: Seed = 0
     predictions: Path | None = option(
         "--predictions PREDICTIONS",
-        "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are "
-        "drawn from all.",
+        "For regions: predictions of a model. Only pairs with exactly one region that the model classifies correctly "
+        "are shown. Without predictions, pairs are drawn from all regions.",
         None,
     )
     scores: Path | None = option(
         "--scores SCORES",
-        "Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
+        "For gradual degradations: a model's scores file, to report its accuracy next to that of the participants.",
         None,
     )
     sets: Sets = None
     change: Literal["both", "shift", "shrink"] = option(
-        "--change", "Of regions: which partners a region may have.", "both"
+        "--change", "For regions: how the second region of a pair differs from the first.", "both"
     )
     sizes: list[str] | None = option(
-        "--sizes GROUP", "Of regions: only these groups, such as p40 or s16.", None, callback=split_globs
+        "--sizes GROUP", "For regions: use only these groups of sizes, such as p40 or s16.", None, callback=split_globs
     )
     levels: str | None = option(
-        "--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.", None, callback=numbers
+        "--levels LIST",
+        "For gradual degradations: show only these levels, such as '0,5,10' or '0-10'. Level 0 is the clean image.",
+        None,
+        callback=numbers,
     )
-    correct: Literal["top1", "top5"] = option("--correct", "When a model has an image right.", "top1")
+    correct: Literal["top1", "top5"] = option(
+        "--correct", "Count a prediction as correct if the true class has rank 1, or is in the top 5.", "top1"
+    )
     categories: str | None = option(
         "--categories FILE",
-        "The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
-        "By default the classes, where there are at most ten.",
+        "File (.toml) that groups classes into categories, which are the possible answers. fragile-imagenet is "
+        "included in corruptset. By default, the classes are the answers, if there are at most ten.",
         None,
     )
     text: Path | None = option(
-        "--text FILE", "What people read: title, paragraphs, and after a line --- the end.", None
+        "--text FILE", "Instructions for participants: a title, paragraphs, a line ---, and the closing text.", None
     )
     enlargement: int | None = option(
-        "--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", None, min=1
+        "--enlarge N",
+        "Show each pixel as N by N pixels. By default, images are enlarged to fit into 256 pixels.",
+        None,
+        min=1,
     )
-    smooth: bool = option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.", False)
+    smooth: bool = option("--smooth", "Let the browser smooth enlarged images instead of showing square pixels.", False)
 
 
 @with_options(declared(_Sheet))
 def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any) -> None:
-    """Write a page that asks people what they see, and the key with the right answers.
+    """Write a page that asks participants what they see, and a key with the right answers.
 
-    It shows fragile pairs of regions, or gradual degradations, a level per image. The page is one file that works
-    without a network. Each person belongs to group A or B, sees one of every pair, and saves a file of answers, which
-    pairs-score reads with the key.
+    The page shows fragile pairs of regions, or images at levels of gradual degradations. It is a single file that works
+    without a network. Each participant belongs to group A or B, sees one member of every pair, and saves a file of
+    answers. Run pairs-score with the key to score these files.
     """
     with progress_of("pairs-sheet") as progress:
         from corruptset.manifests.reader import open as open_data_set
@@ -97,16 +105,17 @@ def pairs_sheet(directory: FinishedBuild, as_json: AsJson = False, **given: Any)
         shown = key.model_dump(include={"study", "kind", "model", "categories"})
         files = {"page": str(page), "key": str(sheet.key_file), "bytes": sheet.bytes}
         return put_json({"ok": True, **files, "n": n, **shown})
-    what = "pairs" if key.model is None else f"pairs of which {key.model} has one right"
-    put(f"{n} {'images, each at one level' if key.kind == 'levels' else what}; {len(key.categories)} answers")
+    pairs = "pairs" if key.model is None else f"pairs with one region that {key.model} classifies correctly"
+    put(f"{n} {'images, each at one level' if key.kind == 'levels' else pairs}, {len(key.categories)} possible answers")
     put(f"Study:     {key.study}")
-    put(f"Page:      {page} ({size(sheet.bytes)}), for people of group A {page.name}#A, of group B {page.name}#B")
-    put(f"Key:       {sheet.key_file} (keep it to yourself: it has the right answers)")
+    put(f"Page:      {page} ({size(sheet.bytes)}). Send {page.name}#A to group A and {page.name}#B to group B.")
+    put(f"Key:       {sheet.key_file}. Keep it private, because it contains the right answers.")
 
 
 def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | None:
-    """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with
-    corruptset.
+    """Return the category of each class from a file, or from the categories that selected the images of the dataset.
+
+    Without a file, the result is None unless those categories are included in corruptset.
     """
     from corruptset.generate.sources.super_categories import SHIPPED, read_super_categories
 
@@ -117,18 +126,22 @@ def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | N
 
 def pairs_score(
     key: Annotated[
-        Path, argument("KEY", "The key that pairs-sheet wrote beside its page, or the folder that it lies in.")
+        Path, argument("KEY", "The key that pairs-sheet wrote next to its page, or the folder that contains it.")
     ],
     answers: Annotated[
-        list[Path], argument("ANSWERS...", "The files that people's browsers saved, or folders of them.")
+        list[Path], argument("ANSWERS...", "Files of answers that participants saved, or folders of such files.")
     ],
-    unfinished: Annotated[bool, option("--unfinished", "Let the answers of people who stopped count too.")] = False,
-    seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.", min=0)] = 0,
+    unfinished: Annotated[
+        bool, option("--unfinished", "Include the answers of participants who stopped early.")
+    ] = False,
+    seed: Annotated[int, option("--seed N", "Random seed of the bootstrap.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Score the answers of people: the gap between the two members of pairs, or accuracy against level.
+    """Score the answers of participants to a page of pairs-sheet.
 
-    Intervals are over resamples of both people and images. Files that do not count are listed, with the reason.
+    For pairs, the scores contain the gap in accuracy between the two members, and for gradual degradations the accuracy
+    at each level. Confidence intervals come from a bootstrap over participants and images. Excluded files are listed
+    with the reason.
     """
     with progress_of("pairs-score"):
         from .people_score import pairs_score as run
@@ -140,20 +153,20 @@ def pairs_score(
 
 
 def put_people_scores(scored: PeopleScores) -> None:
-    """Print what people's answers come to."""
-    people, model = sum(scored.people.values()), str(scored.model)
-    groups = ", ".join(f"{count} of group {group}" for group, count in scored.people.items())
+    """Print the scores of a study as tables."""
+    count, model = sum(scored.people.values()), str(scored.model)
+    groups = ", ".join(f"{members} in group {group}" for group, members in scored.people.items())
     put(
-        f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is "
+        f"{count} participant{'' if count == 1 else 's'} ({groups}), {scored.answers} answers, chance level "
         f"{scored.chance:.0%}\n"
     )
     if scored.members:
         names = [name if scored.model is None else f"{model} {name}" for name in scored.members]
         _put_columns(("member", names), *_rates(scored.members.values()))
     if scored.gap is not None:
-        gaps = {"people, all pairs": scored.gap} | (scored.gaps if len(scored.gaps) > 1 else {})
+        gaps = {"participants, all pairs": scored.gap} | (scored.gaps if len(scored.gaps) > 1 else {})
         if scored.confidence_gap is not None:
-            gaps[f"{model}, its probability of the true class"] = scored.confidence_gap
+            gaps[f"{model}, probability of the true class"] = scored.confidence_gap
         intervals = [_text("{:+.1%} to {:+.1%}", *gap.interval or [None], absent="") for gap in gaps.values()]
         _put_columns(
             ("gap", [*gaps]),
@@ -162,14 +175,14 @@ def put_people_scores(scored: PeopleScores) -> None:
             (BETWEEN, [text.replace("%", "") for text in intervals]),
         )
     if (profile := scored.mean_profile) is not None:
-        # of one degradation its own is the mean
+        # The mean profile of a single degradation is the profile of that degradation, so its name is printed.
         name = next(iter(scored.profiles)) if len(scored.profiles) == 1 else f"{len(scored.profiles)} degradations"
         columns = [(f"{name}: level", [str(level) for level in profile.levels]), *_rates(profile.rates)]
         below = profile.first_below
         firsts = [
             ("first below", [f"{float(threshold):.0%}" for threshold in below]),
-            ("people", [_level(found.level) for found in below.values()]),
-            (BETWEEN, [" to ".join(map(_level, found.interval)) for found in below.values()]),
+            ("participants", [_level(first.level) for first in below.values()]),
+            (BETWEEN, [" to ".join(map(_level, first.interval)) for first in below.values()]),
         ]
         if profile.model_accuracy is not None and profile.model_first_below is not None:
             columns.append((model, [_text("{:.1%}", share) for share in profile.model_accuracy]))
@@ -177,14 +190,14 @@ def put_people_scores(scored: PeopleScores) -> None:
         _put_columns(*columns)
         put_table([name for name, _ in firsts], zip(*(cells for _, cells in firsts), strict=True))
     if scored.refused:
-        put_table(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
+        put_table(["excluded file", "reason"], ([refusal.file, refusal.reason] for refusal in scored.refused))
     put_notes(scored.notes)
-    put(f"Intervals: resamples of {scored.clusters}")
+    put(f"Intervals: bootstrap of {scored.clusters}")
     put(f"Study:     {scored.study}")
 
 
 def _put_columns(*columns: Column) -> None:
-    """Print columns, those of numbers aligned to the right."""
+    """Print a table from its columns, with numbers aligned to the right."""
     names, cells = zip(*columns, strict=True)
     put_table(names, zip(*cells, strict=True), right=set(names) - {"member", "gap", BETWEEN})
 

@@ -1,4 +1,4 @@
-"""`pairs-score`: from people's answers to their gap between the members of pairs, or to their profile."""
+"""Score the answers of participants: the gap between the members of pairs, or the accuracy at each level."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from .answer_files import read_answers, read_key
 from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, PeopleProfile, PeopleScores, Rate, StudyKey, Trial
 
 FEW = 5
-"""People below which an interval is said to be narrow by chance."""
+"""The number of participants below which a note warns that the intervals are unreliable."""
 Row = tuple[int, Trial, Answer]
-"""An answer, with its person's number and its picture."""
+"""An answer with the number of its participant and the record of its image."""
 
 
 @dataclass(frozen=True)
 class People:
-    """The answers that count.
+    """The participants of a study and their answers.
 
-    A resample draws the people with replacement, and the units (pairs, or source images) too: an answer counts as often
-    as its person times as often as its unit (Owen 2007, "The pigeonhole bootstrap"). So an interval says what other
-    people and other images would do. All estimates have the value of all answers first, then that of each resample.
+    Each bootstrap resample draws the participants with replacement, and independently the units (pairs or source
+    images). The weight of an answer is the product of how often its participant and its unit were drawn (Owen 2007,
+    "The pigeonhole bootstrap"). The intervals therefore reflect the choice of both participants and images. The first
+    value of each estimate is for all answers, and the following values are for the resamples.
     """
 
     key: StudyKey
@@ -39,7 +40,7 @@ class People:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """All answers."""
+        """All answers of all participants."""
         trials = {(trial.group, trial.id): trial for trial in self.key.trials}
         return [
             (p, trials[sheet.group, answer.trial], answer)
@@ -49,16 +50,20 @@ class People:
 
     @cached_property
     def _weights(self) -> tuple[Estimate, Estimate]:
-        """How often each person, and each unit, is in each resample: (resamples, people), (1 + resamples, units)."""
+        """The number of times that each participant and each unit is drawn.
+
+        The shapes are (resamples, participants) and (1 + resamples, units).
+        """
         units = 1 + max(trial.unit for trial in self.key.trials)
-        # another seed for units than for people: of as many people as units the draws would be the same
+        # With equal seeds, participants and units would be drawn identically if their numbers are equal.
         draws = Bootstrap(len(self.sheets), seed=2 * self.seed), Bootstrap(units, seed=2 * self.seed + 1)
         people, images = (draw.means(np.eye(draw.units)) * draw.units for draw in draws)
         return people, np.vstack([np.ones(units), images])
 
     def shares(self, rows: Iterable[Row]) -> Estimate:
-        """Return the share of people who are right about each unit in some answers: (1 + resamples, units), NaN without
-        answers.
+        """Return the fraction of correct participants for each unit, as an array of shape (1 + resamples, units).
+
+        The fraction of a unit without answers in `rows` is NaN.
         """
         people, images = self._weights
         right, given = np.zeros((2, people.shape[1], images.shape[1]))
@@ -69,7 +74,7 @@ class People:
             return np.vstack([right.sum(axis=0) / given.sum(axis=0), (people @ right) / (people @ given)])
 
     def mean(self, shares: Estimate) -> Estimate:
-        """Return the mean over the units that have a value: (1 + resamples,)."""
+        """Return the mean over all units that have a value, as an array of shape (1 + resamples,)."""
         known = ~np.isnan(shares)
         weights = self._weights[1] * known
         with np.errstate(invalid="ignore"):
@@ -77,7 +82,7 @@ class People:
         return mean
 
     def rate(self, rows: Sequence[Row]) -> Rate:
-        """Return how often people are right in some answers."""
+        """Return the accuracy and further statistics of some answers."""
         mean = self.mean(self.shares(rows))
         return Rate(
             answers=len(rows),
@@ -88,13 +93,14 @@ class People:
         )
 
     def gap(self, differences: Estimate) -> Gap:
-        """Return the mean of what differs between the two members of pairs, (1 + resamples, units)."""
+        """Return the mean of differences between the members of pairs, given with shape (1 + resamples, units)."""
         mean = self.mean(differences)
         return Gap(pairs=int((~np.isnan(differences[0])).sum()), difference=value(mean), interval=interval_of(mean))
 
     def confidence_gap(self, differences: Estimate) -> Gap | None:
-        """Return how much more confident the model is of members that it has right, of pairs that have a difference of
-        people's shares.
+        """Return the model's confidence gap over the pairs for which `differences` has a value.
+
+        It is the mean difference of the model's probability of the true class between the two members of a pair.
         """
         gaps = differences[0].copy()
         gaps[~np.isnan(gaps)] = 0
@@ -105,64 +111,65 @@ class People:
         return self.gap(np.broadcast_to(gaps, differences.shape))
 
     def first_below(self, by_level: dict[int, list[Row]]) -> dict[str, PeopleBelow]:
-        """Return, for each threshold, the first level at which people's accuracy is below it; later than all levels is
-        never.
-        """
+        """Return the first level at which the accuracy is below each threshold, or None if it never is."""
         levels: list[int | None] = [*by_level, None]
         means = [self.mean(self.shares(rows)) for rows in by_level.values()]
-        found = {}
+        first = {}
         for threshold in THRESHOLDS if means else ():
             places = np.argmax([*(mean < threshold for mean in means), np.ones(len(means[0]), bool)], axis=0)
             numbers = places[0], *np.quantile(places[1:], [0.025, 0.975], method="inverted_cdf")
             level, low, high = (levels[int(number)] for number in numbers)
-            found[str(threshold)] = PeopleBelow(level=level, interval=(low, high))
-        return found
+            first[str(threshold)] = PeopleBelow(level=level, interval=(low, high))
+        return first
 
 
 def pairs_score(
     key: str | Path | StudyKey, answers: Iterable[str | Path], *, unfinished: bool = False, seed: int = 0
 ) -> PeopleScores:
-    """Return what people's answers to a sheet come to.
+    """Score the answers of the participants of a study.
 
     Parameters
     ----------
     key : str, Path or StudyKey
-        The key that `pairs_sheet` wrote beside the page, or a folder with one key.
+        The key that `pairs_sheet` wrote next to the page, or a folder with one key.
     answers : iterable of str or Path
-        Files that the page saved, or folders of them. Files of another study, damaged ones, and a person's second sheet
-        do not count, and are listed in `refused`.
+        Files that the page saved, or folders of such files. Damaged files, files of another study and repeated sheets
+        of a participant are excluded and listed in `refused`.
     unfinished : bool
-        Let the answers of people who stopped count too.
+        Include the answers of participants who stopped early.
     seed : int
-        Of the resamples.
+        The random seed of the bootstrap.
 
     Returns
     -------
     PeopleScores
-        Intervals are the middle 95 % over 1,000 resamples of both people and images.
+        The scores, with 95 % confidence intervals from 1,000 resamples of both participants and images.
 
     Raises
     ------
     StudyError
-        The key cannot be read, or no file of answers counts.
+        If the key cannot be read, or if all files of answers are excluded.
+
+    Notes
+    -----
+    The gap of the participants (`gap`) is a difference of accuracies, and the gap of the model (`confidence_gap`) is a
+    difference of its probabilities of the true class. Both use the same pairs and the same resamples of pairs.
 
     References
     ----------
     Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
-    Images", section 5: people and networks on the same pairs. People's gap is the difference of the shares who are
-    right (`gap`), the model's the difference of its probabilities of the true class (`confidence_gap`), over the same
-    pairs and the same resamples of pairs.
+    Images", section 5, compares people and networks on the same pairs.
     """
     study = key if isinstance(key, StudyKey) else read_key(key)
     files = read_answers(study, answers, unfinished=unfinished)
     if not files.sheets:
-        reasons = [f"{one.file} {one.reason}" for one in files.refused] or ["no files were given"]
+        reasons = [f"{refusal.file} {refusal.reason}" for refusal in files.refused] or ["no files were given"]
         raise StudyError(
-            f"None of the files of answers counts:\n{listed(reasons, 20)}\nGive the files that the page of study "
+            f"There are no answers to score:\n{listed(reasons, 20)}\nName the files that the page of study "
             f"{study.study} saved."
         )
     people = People(study, files.sheets, seed)
-    # of pairs two, the better one first: right and wrong, or anchor and partner
+    # A study of pairs has two names, which sort in the order of the difference: right, wrong or anchor, partner.
     names = sorted({name for trial in study.trials if (name := _member(trial)) is not None})
     members = {name: [row for row in people.rows if _member(row[1]) == name] for name in names}
 
@@ -175,18 +182,19 @@ def pairs_score(
     notes = []
     if count < FEW:
         notes.append(
-            f"{count} {'person is' if count == 1 else 'people are'} few: resamples of so few make the intervals too "
-            "narrow."
+            f"The study has only {count} participant{'' if count == 1 else 's'}, fewer than {FEW}, so the intervals "
+            "are too narrow."
         )
     if members and 0 in groups.values():
         empty = "B" if groups["A"] else "A"
         notes.append(
-            f"Nobody of group {empty} answered: no pair has answers to both of its members, so there is no gap."
+            f"Group {empty} has no answers. The gap cannot be computed, because it needs answers to both members of "
+            "a pair."
         )
     if study.model_accuracy and study.classes > len(study.categories):
         notes.append(
-            f"The model chose among {study.classes} classes, and people among {len(study.categories)} answers: its "
-            "accuracy is lower by that alone."
+            f"The model chose among {study.classes} classes but the participants among {len(study.categories)} "
+            "answers. This alone makes the model's accuracy lower."
         )
     shown = sorted({trial.corruption for trial in study.trials if trial.corruption is not None})
     return PeopleScores(
@@ -204,20 +212,21 @@ def pairs_score(
         },
         profiles={name: _profile(people, (name,)) for name in shown},
         mean_profile=None if members else _profile(people, shown),
-        clusters="people and images, each drawn anew and independently of the other",
+        clusters="participants and images, resampled independently of each other",
         refused=files.refused,
         notes=notes,
     )
 
 
 def _member(trial: Trial) -> str | None:
-    """Return which member of its pair a picture is: for a model, or without one."""
+    """Return which member of its pair an image is: "right" or "wrong" with a model, else "anchor" or "partner"."""
     return trial.member if trial.right is None else "right" if trial.right else "wrong"
 
 
 def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
-    """Return people's accuracy at each level of some degradations, and the model's; the clean images are level 0 of
-    each.
+    """Return the accuracies of the participants and of the model at each level of some degradations.
+
+    The clean images are level 0 of every degradation.
     """
     at: dict[int, list[Row]] = {}
     for row in people.rows:

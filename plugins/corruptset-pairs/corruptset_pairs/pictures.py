@@ -1,8 +1,9 @@
-"""The pictures of a study: fragile pairs of regions, or gradual degradations, drawn from a data set.
+"""Select the images of a study: fragile pairs of regions, or images at the levels of gradual degradations.
 
-A *pair* is a region and its shifted or shrunk partner, of which a model has one right and the other wrong (Srivastava,
-Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images"). What is
-drawn follows from a seed and from what is ordered: it is the same on every machine, with every numpy.
+A *pair* consists of a region and the same region after a small shift or shrink. In a fragile pair, a model classifies
+one of the two correctly and the other incorrectly (Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural
+Networks: Fragile Object Recognition in Natural Images"). Random choices depend only on the seed and on the names of the
+items that are sorted, so they are equal on all machines and with all versions of NumPy.
 """
 
 from __future__ import annotations
@@ -35,33 +36,34 @@ from .study_records import Change, Trial
 
 T = TypeVar("T")
 Pictures = list[tuple[Trial, NDArray[np.uint8]]]
-"""What is shown: (H, W, C) images, C 1 or 3, with what they are."""
+"""Images of shape (H, W, C), with 1 or 3 channels, each with the record that describes it."""
 Accuracy = dict[str, dict[str, float]]
-"""Of a model: degradation -> level -> accuracy."""
+"""A model's accuracy by degradation and level."""
 Place = tuple[int, int]
-"""Numbers of an anchor and of its partner among the regions of an image."""
+"""The indices of an anchor and of its partner among the regions of their image."""
 STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
-"""From an anchor to its partners."""
+"""The steps that lead from an anchor to its partners."""
 
 
 def hash_of(*words: str) -> bytes:
-    """Return 16 bytes that follow from words."""
+    """Return a hash of 16 bytes of a sequence of strings."""
     return hashlib.blake2b("\0".join(words).encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What every draw of a study follows from."""
+    """The values that determine every random choice of a study."""
 
     digest: str
-    """Of the data set."""
+    """The digest of the dataset."""
     seed: int
     answer_of: Mapping[int, str]
-    """Class index -> answer. Images of other classes are not shown."""
+    """The right answer by class index. Images of other classes are not shown."""
 
     def order(self, purpose: str, name: Callable[[Any], str] = str) -> Callable[[Any], bytes]:
-        """Return the key of a random order, for `sorted` and `min`: it follows from the seed, the purpose, and the
-        items' names alone.
+        """Return a key function that puts items into a random order when it is passed to `sorted` or `min`.
+
+        The order depends only on the seed, the purpose and the names of the items.
 
         Examples
         --------
@@ -71,9 +73,10 @@ class Draw:
         """
         return lambda item: hash_of(str(self.seed), purpose, name(item))
 
-    def taken(self, count: int, label_of: Mapping[str, int], make: Callable[[str], Iterable[T]]) -> list[T]:
-        """Return so many of what `make` makes of source images, of each category in turn; those without an answer are
-        left out.
+    def select(self, count: int, label_of: Mapping[str, int], make: Callable[[str], Iterable[T]]) -> list[T]:
+        """Return up to `count` items that `make` returns for source images, from each category in turn.
+
+        Source images whose class has no answer are excluded.
         """
         by_category: dict[str, list[str]] = {}
         for source in sorted(label_of, key=self.order("sources")):
@@ -84,7 +87,7 @@ class Draw:
         return list(islice(filter(None, chain.from_iterable(rounds)), count))
 
     def trial(self, group: str, set_id: str, sample: str, label: int, **known: Any) -> Trial:
-        """Return a picture's record. From its name in the page nobody reads what it is."""
+        """Return the record of an image that is shown, under a hashed name that does not reveal the image."""
         name = hash_of(self.digest, str(self.seed), group, set_id, sample).hex()[:16]
         known |= {"id": name, "group": group, "set": set_id, "sample": sample, "category": self.answer_of[label]}
         return Trial.model_validate(known)
@@ -99,80 +102,81 @@ def region_pairs(
     sizes: Sequence[str] | None,
     predictions: str | Path | None,
     top5: bool,
-    tell: Callable[..., None],
+    progress: Callable[..., None],
 ) -> tuple[str | None, Accuracy, Pictures]:
-    """Return the model, no accuracy, and the pictures of both groups.
+    """Return the name of the model, an empty mapping of accuracies, and the images of both groups.
 
-    Nobody sees both of a pair, and of the members that are right half go to each group.
+    Each group sees one member of every pair, and half of the members that the model classifies correctly.
 
     Raises
     ------
     StudyError
-        There are fewer pairs, of a source image one at most, or no regions of a size that was asked for; several sets;
-        or predictions that do not say which regions are right.
+        If fewer than `count` source images have a suitable pair, if a requested size does not exist, if `sets` matches
+        several sets, or if the predictions cannot tell which regions are classified correctly.
     """
     chosen = choose(data, sets)
     if sets is not None and len(chosen) > 1:
         raise StudyError(
-            f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ..."
+            f"--sets {','.join(sets)} matches {len(chosen)} sets ({', '.join(chosen[:5])}, ...), but pairs are drawn "
+            "from a single set. Name one set."
         )
     set_id = CLEAN if CLEAN in chosen else chosen[0]
     model, right, confidence = None, None, None
     if predictions is not None:
         if data.samples[0].region is None:
             raise StudyError(
-                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole "
-                "images and not of regions. Build it with --store images, or draw pairs at random, without "
-                "--predictions."
+                f"{data.path} stores a table of regions instead of their images, so its predictions are for whole "
+                "images and not for regions. Build it with --store images, or leave out --predictions to draw pairs at "
+                "random."
             )
-        read = read_predictions(predictions, data, sets=[set_id], progress=tell)
+        read = read_predictions(predictions, data, sets=[set_id], progress=progress)
         model, outcome = read.model, read.outcomes[set_id]
         right, confidence = outcome.top5 if top5 else outcome.correct, outcome.probability
         if right is None:
             raise StudyError(
-                "These predictions do not say which five classes are the most likely. Leave out --top5, or give "
-                "logits or probs."
+                f"The predictions {predictions} do not contain the five most likely classes. Use --correct top1, or "
+                "predictions with logits or probs."
             )
-    tell("drawing pairs", 0, 0)
+    progress("drawing pairs", 0, 0)
     rows: dict[str, list[int]] = {}
     for sample in data.samples:
         rows.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample.index)
-    label_of = {source: data.samples[of[0]].class_index for source, of in rows.items()}
+    label_of = {source: data.samples[indices[0]].class_index for source, indices in rows.items()}
     index = RegionIndex(data.record_file(REGIONS), data.manifest, data.samples)
     groups: set[str] = set()
 
-    def drawn(source: str) -> Iterator[tuple[str, Change, Place, Crops]]:
+    def draw_pair(source: str) -> Iterator[tuple[str, Change, Place, Crops]]:
         crops = index.crops(source, None, data[set_id].image)
         records = list(crops.regions())
         groups.update(r.group for r in records)
-        if found := candidates(records, None if right is None else right[rows[source]], changes, sizes):
-            change = min(found, key=draw.order(f"change {source}"))
-            size = min(found[change], key=draw.order(f"size {source}"))
-            named = draw.order(
+        if pairs := candidates(records, None if right is None else right[rows[source]], changes, sizes):
+            change = min(pairs, key=draw.order(f"change {source}"))
+            size = min(pairs[change], key=draw.order(f"size {source}"))
+            by_position = draw.order(
                 f"pair\0{source}", lambda place: "\0".join(f"{r.side} {r.y} {r.x}" for r in (records[i] for i in place))
             )
-            yield source, change, min(found[change][size], key=named), crops
+            yield source, change, min(pairs[change][size], key=by_position), crops
 
-    pairs = draw.taken(count, label_of, drawn)
-    if len(pairs) < count:
+    selected = draw.select(count, label_of, draw_pair)
+    if len(selected) < count:
         for size in sizes or ():
             if size not in groups:
                 known = ", ".join(sorted(groups))
                 raise StudyError(
-                    f"There are no regions of the group {size!r}.{suggest(size, groups)} Known here: {known}."
+                    f"{data.path} has no regions of the group {size!r}.{suggest(size, groups)} Its groups are {known}."
                 )
-        what = "" if right is None else " that is fragile for this model"
-        instead = f"--n {len(pairs)} will do." if pairs else "Give another model, set, --change or --sizes."
+        kind = "suitable" if right is None else "fragile"
+        advice = f"Use --n {len(selected)}." if selected else "Choose another model, set, --change or --sizes."
         raise StudyError(
-            f"{data.path} has {len(label_of)} source images, and {len(pairs)} of them have a pair{what}; {count} "
-            f"pairs were asked for, each of another image. {instead}"
+            f"{data.path} has too few pairs. Each pair comes from a different source image, and only {len(selected)} "
+            f"of the {len(label_of)} source images have a {kind} pair, but {count} were requested. {advice}"
         )
     pictures = []
     for unit, (source, change, place, crops) in enumerate(
-        sorted(pairs, key=draw.order("groups", lambda pair: pair[0]))
+        sorted(selected, key=draw.order("groups", lambda pair: pair[0]))
     ):
-        of = rows[source]
-        members = place if right is None else sorted(place, key=lambda i: not right[of[i]])
+        indices = rows[source]
+        members = place if right is None else sorted(place, key=lambda i: not right[indices[i]])
         for group, i in zip("AB" if unit < (count + 1) // 2 else "BA", members, strict=True):
             r = crops.region(i)
             trial = draw.trial(
@@ -184,8 +188,8 @@ def region_pairs(
                 source=source,
                 change=change,
                 member="anchor" if i == place[0] else "partner",
-                right=None if right is None else bool(right[of[i]]),
-                confidence=None if confidence is None else float(confidence[of[i]]),
+                right=None if right is None else bool(right[indices[i]]),
+                confidence=None if confidence is None else float(confidence[indices[i]]),
             )
             pictures.append((trial, crops[i]))
     return model, {}, pictures
@@ -197,8 +201,9 @@ def candidates(
     changes: Sequence[Change],
     sizes: Sequence[str] | None,
 ) -> dict[Change, dict[str, list[Place]]]:
-    """Return the pairs of an image that may be shown, by change and group of size: with a model, those of which it has
-    one right.
+    """Return the pairs of an image that a study may show, by change and by group of sizes.
+
+    If `right` tells which regions a model classifies correctly, only pairs with exactly one such member are returned.
     """
     places = Places.of(records)
     neighbours, anchors = Neighbours(places), np.flatnonzero(places.anchor)
@@ -220,13 +225,15 @@ def level_pictures(
     levels: Sequence[int] | None,
     scores: str | Path | Scores | None,
 ) -> tuple[str | None, Accuracy, Pictures]:
-    """Return the model, its accuracy, and the pictures of both groups: levels as often as each other, and degradations
-    of a level in turn.
+    """Return the name of the model, its accuracy at each level, and the images of both groups.
+
+    All levels are shown equally often, and the degradations take turns at each level.
 
     Raises
     ------
     StudyError
-        There are no such levels, or fewer source images; the scores are of another data set.
+        If a requested level does not exist, if there are fewer than `count` source images, or if the scores belong to
+        another dataset.
     """
     corruption_of: dict[str, str | None] = {}
     at: dict[int, list[str]] = {}
@@ -239,20 +246,21 @@ def level_pictures(
     absent = sorted(set(levels or ()) - at.keys())
     if absent and at:
         raise StudyError(
-            f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(at))}."
+            f"{data.path} has no set at level {', '.join(map(str, absent))}. Choose from levels {spans(sorted(at))}."
         )
     at = {level: ids for level, ids in sorted(at.items()) if levels is None or level in levels}
     if not any(at):
         raise StudyError(
-            f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is "
-            "made of a build of a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
+            f"{data.path} has neither regions nor levels of a gradual degradation in the selected sets. Build a recipe "
+            "with regions, such as fragile-imagenet, or the recipe image-degrade-30."
         )
     model, accuracy = None, Accuracy()
     if scores is not None:
         read = scores if isinstance(scores, Scores) else load_scores(scores)
         if read.digest != data.digest:
             raise StudyError(
-                f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}."
+                f"The scores belong to another dataset, {read.name} with digest {read.digest}. The digest of "
+                f"{data.path} is {data.digest}. Use scores of this dataset."
             )
         model = read.model
         for level, ids in at.items():
@@ -260,11 +268,13 @@ def level_pictures(
                 if set_id in read.sets:
                     accuracy.setdefault(corruption_of[set_id] or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
     samples = {sample.id: sample for sample in data.samples}
-    sources = draw.taken(count, {name: sample.class_index for name, sample in samples.items()}, lambda source: [source])
+    sources = draw.select(
+        count, {name: sample.class_index for name, sample in samples.items()}, lambda source: [source]
+    )
     if len(sources) < count:
         raise StudyError(
-            f"{data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see "
-            f"each image at one level. --n {len(sources)} will do."
+            f"{data.path} has only {len(sources)} images whose class has an answer, but {count} were requested. Each "
+            f"participant sees an image at a single level. Use --n {len(sources)}."
         )
     order = sorted(at, key=draw.order("levels"))
     turns = {level: sorted(ids, key=draw.order(f"sets {level}")) for level, ids in at.items()}

@@ -1,4 +1,4 @@
-"""`pairs-sheet`: a page for a small study with people, and its key."""
+"""Write the page of a small study with human participants, and its key."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .sheet_page import read_instructions, sheet_page
 from .study_records import STUDY_VERSION, Change, StudyKey
 
 SHOWN = 256
-"""Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page
-of 320.
+"""The width and height in page pixels up to which images are enlarged by default, so that they fit on a screen that is
+320 pixels wide.
 """
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What `pairs_sheet` wrote."""
+    """The files that `pairs_sheet` wrote, and the contents of the key."""
 
     page: Path
     key_file: Path
     key: StudyKey
     bytes: int
-    """Of the page."""
+    """The size of the page in bytes."""
 
 
 @shows_progress("pairs-sheet")
@@ -58,62 +58,65 @@ def pairs_sheet(
     smooth: bool = False,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Sheet:
-    """Write a page that shows pictures of a data set to people, and its key, which has the right answers.
+    """Write a page that shows images of a dataset to participants, and a key with the right answers.
 
-    Of a data set of regions it shows pairs: a region and the same one a pixel further or two pixels smaller. Of one of
-    gradual degradations it shows each source image at one level. Each person sees the pictures of one of two groups, A
-    and B, and so never both of a pair.
+    For a dataset of regions, the page shows pairs that consist of a region and the same region shifted by one pixel or
+    shrunk by two pixels. For a dataset of gradual degradations, it shows each source image at one level. Participants
+    belong to group A or B. Each group sees one member of every pair.
 
     Parameters
     ----------
     directory : str, Path or DataSet
-        A finished data set.
+        A finished dataset of regions or of gradual degradations.
     out : str or Path
-        The page, ``.html``. The key goes beside it: ``pairs-key.json`` for ``pairs.html``.
+        The page, with the suffix ``.html``. The key is written next to it, as ``pairs-key.json`` for ``pairs.html``.
     n : int
-        Pictures that each person sees: pairs, or source images.
+        The number of images that each participant sees, which is the number of pairs or of source images.
     seed : int
-        What is drawn at random follows from it: pairs or images and their levels, groups, and names of pictures. The
-        order in which a person sees them follows from the study and the person.
+        The random seed, from 0 to 2**53 - 1. It determines the pairs or images, their levels, their groups and their
+        names in the page. The order of the images depends on the study and the participant.
     predictions : str or Path, optional
-        Of regions: what a model made of them (`read_predictions`). Pairs are those of which it has one right. Without
-        it, any.
+        The predictions of a model for a dataset of regions, as for `read_predictions`. Only pairs with one member that
+        the model classifies correctly are shown. By default, all pairs may be shown.
     scores : str, Path or Scores, optional
-        Of gradual degradations: a model's scores; its accuracy at each level goes into the key, and stands beside
-        people's.
+        The scores of a model for a dataset of gradual degradations. Its accuracy at each level is stored in the key and
+        reported next to the accuracy of the participants.
     sets : sequence of str, optional
-        Ids, aliases or patterns. Of regions one set, by default ``clean``; of gradual degradations by default all of
-        them and ``clean``.
+        Set ids, aliases or patterns. The default is ``clean`` for regions, and all sets for gradual degradations.
     change : {"shift", "shrink", "both"}
-        Which partners a region may have.
+        The change that turns a region into its partner.
     sizes : sequence of str, optional
-        Groups of regions (``p40``, ``s16``); by default all.
+        The groups of regions to use, such as ``p40`` or ``s16``. By default, all groups are used.
     levels : sequence of int, optional
-        Of gradual degradations; 0 is the clean image. By default all.
+        The levels of gradual degradations to show. Level 0 is the clean image. By default, all levels are shown.
     top5 : bool
-        The model has an image right if its class is among the five most likely.
+        Count a prediction as correct if the true class is among the five most likely classes.
     categories : mapping, optional
-        Class folder or name -> answer. By default the classes, where there are at most ten.
+        The answer for each class folder or class name. By default, the classes are the answers, if there are at most
+        ten.
     text : str or Path, optional
-        A text file: title, paragraphs, and after a line ``---`` what people read at the end.
+        A text file with the instructions for the participants. It has a title and paragraphs, and after a line ``---``
+        the closing text.
     enlargement : int, optional
-        Each pixel is shown as so many by so many; by default as many as fit into 256.
+        The factor by which images are enlarged. By default, it is the largest integer factor that fits into 256 pixels.
     smooth : bool
-        The browser smooths enlarged pictures; by default each pixel is a square.
+        Let the browser smooth enlarged images. By default, each pixel is shown as a square.
     progress : callable or bool, optional
-        Told (phase, done, in all). By default a bar is shown in a terminal and in a notebook; False shows none.
+        A function that is called with the phase, the number of finished items and the total. By default, a progress bar
+        is shown in terminals and notebooks. Use False to hide it.
 
     Returns
     -------
     Sheet
+        The paths of the page and of the key, the contents of the key, and the size of the page.
 
     Raises
     ------
     StudyError
-        The data set has no such pictures, or too few; answers that people cannot choose from; another study lies at
-        `out`.
+        If the dataset has too few suitable images, if the number of answers is not from 2 to 10, if the options do not
+        fit the dataset, or if `out` already contains another study.
     PredictionError, ScoreError, UnknownCorruption
-        Predictions or scores that are not of this data set; sets that it does not have.
+        If the predictions or scores cannot be read or belong to another dataset, or if a set does not exist.
 
     References
     ----------
@@ -123,36 +126,36 @@ def pairs_sheet(
     """
     page = Path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
-    if n < 1 or not 0 <= seed < 2**53 or (enlargement is not None and enlargement < 1):
-        raise StudyError(
-            f"n is {n}, the seed {seed}, the enlargement {enlargement}: whole numbers, from 1, from 0, and from 1 "
-            "upwards."
-        )
+    for option, value, in_range, expected in (
+        ("--n", n, n >= 1, "of at least 1"),
+        ("--seed", seed, 0 <= seed < 2**53, "from 0 to 2**53 - 1"),
+        ("--enlarge", enlargement, enlargement is None or enlargement >= 1, "of at least 1"),
+    ):
+        if not in_range:
+            raise StudyError(f"{option} is {value}. Use an integer {expected}.")
     if page.suffix.lower() not in (".html", ".htm"):
-        raise StudyError(f"The page {page} is opened in a browser: give it a name that ends in .html.")
+        raise StudyError(f"The name of the page, {page}, does not end in .html. Choose a name that ends in .html.")
     if data.path.resolve() in page.resolve().parents:
         raise StudyError(
-            f"{page} lies in the data set, where `corruptset verify` would find a file too many. Give another place "
-            "with --out."
+            f"The page {page} would be inside the dataset, where `corruptset verify` would report it as an unexpected "
+            "file. Choose another location with --out."
         )
     if top5 and predictions is None:
-        raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
+        raise StudyError("--correct top5 has no effect without the predictions of a model. Add --predictions.")
     instructions = read_instructions(text)
     draw = Draw(data.digest, seed, answer_choices(data, categories))
     of_regions = data.manifest.recipe.get("regions") is not None
-    what, instead = "levels", "--scores has a model's profile"
-    others: dict[str, object] = {
+    kind, advice = "gradual degradations", "Use --scores for the accuracy of a model"
+    unsupported: dict[str, object] = {
         "--predictions": predictions,
         "--change": None if change == "both" else change,
         "--sizes": sizes,
     }
     if of_regions:
-        what, instead = "regions", "--predictions says which regions a model has right"
-        others = {"--scores": scores, "--levels": levels}
-    if unfit := [name for name, value in others.items() if value is not None]:
-        raise StudyError(
-            f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}."
-        )
+        kind, advice = "regions", "Use --predictions for the results of a model"
+        unsupported = {"--scores": scores, "--levels": levels}
+    if used := [name for name, value in unsupported.items() if value is not None]:
+        raise StudyError(f"{' and '.join(used)} cannot be used with {data.path}, a dataset of {kind}. {advice}.")
     if of_regions:
         changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
         model, accuracy, pictures = region_pairs(
@@ -165,7 +168,7 @@ def pairs_sheet(
         "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in pictures)),
         "smooth": smooth,
     }
-    # the study id is a hash of what people see
+    # The study id is a hash of everything that participants see.
     seen = shown | {
         "version": STUDY_VERSION,
         "text": list(instructions),
@@ -192,8 +195,8 @@ def pairs_sheet(
     for file, content in files.items():
         if file.exists() and file.read_bytes() != content:
             raise StudyError(
-                f"{file} is there already, and is another one. People may have answered it: give another --out, or "
-                "delete it."
+                f"{file} already exists with other contents. Participants may have answered that study, so choose "
+                "another --out, or delete the file."
             )
     page.parent.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():

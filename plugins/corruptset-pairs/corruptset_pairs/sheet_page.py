@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file that fetches nothing and runs nothing but its own script."""
+"""Write the page of a study as one HTML file that fetches nothing and runs only the script it contains."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset_pairs"
 END = "---"
-"""The line of a text after which stands what people read at the end."""
+"""The line of an instructions file that separates the instructions from the closing text."""
 MOST_TEXT = 100_000
-"""Bytes of a text."""
+"""The maximum size of an instructions file in bytes."""
 
 
 class Instructions(NamedTuple):
-    """What people read: the first line as title, paragraphs before, paragraphs at the end."""
+    """The text that participants read: a title, paragraphs before the images, and paragraphs after the last image."""
 
     title: str
     before: list[str]
@@ -30,12 +30,12 @@ class Instructions(NamedTuple):
 
 
 def read_instructions(path: str | Path | None) -> Instructions:
-    """Return the text of a file, or the one that comes with the package.
+    """Return the instructions in a file, or the default instructions of the package if `path` is None.
 
     Raises
     ------
     StudyError
-        The file cannot be read, or has no text.
+        If the file cannot be read or has no title.
     """
     if path is None:
         text = text_file("instructions.txt", PACKAGE)
@@ -44,13 +44,14 @@ def read_instructions(path: str | Path | None) -> Instructions:
             text = read_text(Path(path), MOST_TEXT)
         except OSError as e:
             raise StudyError(
-                f"The text {path} cannot be read: {reason(e)}. Expected UTF-8 text: a title, and paragraphs."
+                f"The instructions {path} cannot be read: {reason(e)}. Write a UTF-8 text file with a title and "
+                "paragraphs."
             ) from None
     title, _, rest = text.strip().partition("\n")
     if title.strip() in ("", END):
         raise StudyError(
-            f"The text {path} has no title. Its first line is the title; paragraphs follow, with an empty line "
-            "between them."
+            f"The instructions {path} have no title. Write the title on the first line, followed by paragraphs with an "
+            "empty line between them."
         )
     before, after = (
         [" ".join(paragraph.split()) for paragraph in part.split("\n\n") if paragraph.strip()]
@@ -60,7 +61,7 @@ def read_instructions(path: str | Path | None) -> Instructions:
 
 
 def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
-    """Return the page of a study as UTF-8; no right answer stands in it."""
+    """Return the page of a study as UTF-8 text that does not contain the right answers."""
     from markupsafe import Markup
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
@@ -85,7 +86,7 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
         if len(sizes) == 1
         else f"{len(sizes)} different sizes, up to {max(map(max, sizes))}"
     )
-    how = f"{key.enlargement} times as large, {'and smoothed' if key.smooth else 'each pixel as a square'}"
+    how = f"{key.enlargement} times as large, {'with smoothing' if key.smooth else 'with each pixel as a square'}"
     return render(
         "sheet.html",
         PACKAGE,
@@ -93,7 +94,7 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
         style=Markup(style),
         script=Markup(script),
         count=len(trials["A"]),
-        enlarged=f"The pictures have {words} pixels, and are shown {'at that size' if key.enlargement == 1 else how}.",
+        enlarged=f"They have {words} pixels and are shown {'at that size' if key.enlargement == 1 else how}.",
         last_key=len(key.categories) % 10,
         smooth=key.smooth,
         short=key.study[7:15],

@@ -1,6 +1,4 @@
-"""The records of a study with people: its key, the answers of one person, and what all answers come to. Fractions are
-0..1.
-"""
+"""Define the records of a study: its key, the answers of a participant, and the scores. Fractions range from 0 to 1."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from corruptset.manifests.records.models import Record
 from corruptset.scores.records import Fraction, Interval
 
 STUDY_VERSION = 1
-"""Of keys and of answers."""
+"""The version of the format of keys and answers."""
 
 Version = Annotated[int, Field(ge=STUDY_VERSION, le=STUDY_VERSION)]
 Group = Literal["A", "B"]
@@ -22,12 +20,12 @@ Change = Literal["shift", "shrink"]
 
 
 class Trial(Record):
-    """One picture that the people of one group are shown."""
+    """One image that is shown to the participants of one group."""
 
     id: str
     group: Group
     unit: Count
-    """Of the pair, or, in a study of levels, of the source image: what is drawn anew in the bootstrap."""
+    """The number of the pair, or of the source image in a study of levels. The bootstrap resamples these units."""
     source: str
     """The id of the source image."""
     sample: str
@@ -35,42 +33,42 @@ class Trial(Record):
     category: str
     """The right answer."""
     member: Literal["anchor", "partner"] | None = None
-    """Of a pair: the region itself, or the shifted or shrunk one."""
+    """In a study of pairs, "anchor" for the original region and "partner" for the shifted or shrunk one."""
     change: Change | None = None
     right: bool | None = None
-    """Of a pair: whether the model has this member right; null without predictions."""
+    """Whether the model classifies this member of a pair correctly. Null without predictions."""
     confidence: Fraction | None = None
-    """Of a pair: the model's probability of the true class; null where its predictions have none."""
+    """The model's probability of the true class for this member of a pair. Null if the predictions have none."""
     corruption: str | None = None
     level: Count | None = None
-    """Of a gradual degradation; 0 is the clean image."""
+    """The level of a gradual degradation. Level 0 is the clean image."""
 
 
 class StudyKey(Record):
-    """What a sheet shows, with the right answers; it stays with whoever runs the study."""
+    """The images of a study with the right answers, which only the person who runs the study should have."""
 
     schema_version: Version
     study: Sha256
-    """A hash of what people are shown: pictures, answers, text, enlargement."""
+    """A hash of everything that participants see, namely the images, answers, instructions and enlargement."""
     kind: Kind
     digest: Sha256
-    """Of the data set."""
+    """The digest of the dataset."""
     name: str
-    """Of the data set, and its version."""
+    """The name and the version of the dataset."""
     model: str | None
     seed: Count
     categories: list[str]
     classes: Count
-    """Of the data set: what a model chooses from."""
+    """The number of classes of the dataset, from which a model chooses."""
     enlargement: Count
     smooth: bool
     trials: list[Trial]
     model_accuracy: dict[str, dict[str, float]]
-    """In a study of levels with a scores file: corruption -> level -> the model's accuracy."""
+    """The model's accuracy by corruption and level, in a study of levels with a scores file."""
 
     def __repr__(self) -> str:
         return (
-            f"<StudyKey of {self.kind} of {self.name}: {len(self.trials)} pictures, {len(self.categories)} "
+            f"<StudyKey of {self.kind} of {self.name}: {len(self.trials)} images, {len(self.categories)} "
             f"answers, {self.study}>"
         )
 
@@ -78,19 +76,19 @@ class StudyKey(Record):
 
 
 class Answer(Record):
-    """To one picture."""
+    """The answer of a participant to one image."""
 
     trial: str
     order: Count
-    """The picture's place in what this person was shown."""
+    """The position of the image in the sequence that this participant saw, counted from 1."""
     answer: str | None
-    """A category; null is "I cannot tell"."""
+    """A category, or null for "I cannot tell"."""
     ms: Count
-    """From the picture to the answer."""
+    """The time in milliseconds from the display of the image to the answer."""
 
 
 class AnswerSheet(Record):
-    """What the browser saves for one person."""
+    """The file that the browser saves for one participant."""
 
     schema_version: Version
     study: Sha256
@@ -99,66 +97,66 @@ class AnswerSheet(Record):
     started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$")]
     finished: bool
     pixel_ratio: float
-    """Pixels of the screen for one pixel of the page: with 1.25 or 1.5, enlarged pixels are not all of one size."""
+    """The number of screen pixels per pixel of the page. If it is not whole, enlarged pixels differ in size."""
     answers: list[Answer]
 
 
 class Rate(Record):
-    """How often people are right about some of the pictures."""
+    """The accuracy of the participants on some of the images."""
 
     answers: Count
     accuracy: Fraction | None
-    """The mean over pictures of the share of people who are right; null where nobody answered."""
+    """The fraction of correct participants, averaged over images. Null without answers."""
     interval: Interval
     cannot_tell: Fraction | None
-    """The share of answers that are "I cannot tell", which count as wrong."""
+    """The fraction of answers that are "I cannot tell", which count as wrong."""
     median_ms: float | None
 
 
 class Gap(Record):
-    """How much more often people are right about one member of a pair than about the other."""
+    """The difference in accuracy between the two members of pairs."""
 
     pairs: Count
-    """With answers to both members."""
+    """The number of pairs with answers to both members."""
     difference: float | None
-    """The mean over pairs: of the member that the model has right less the other; without a model, of the anchor less
-    its partner.
+    """The mean over pairs of the value for the member that the model classifies correctly minus the value for the
+    other member. Without a model, the value for the partner is subtracted from that for the anchor.
     """
     interval: Interval
 
 
 class PeopleBelow(Record):
-    """The first level at which people's accuracy is below a threshold."""
+    """The first level at which the accuracy of the participants is below a threshold."""
 
     level: Count | None
-    """Null where it never is."""
+    """The level, or null if the accuracy is never below the threshold."""
     interval: tuple[Count | None, Count | None]
-    """The middle 95 % over the resamples; null is "never"."""
+    """The 95 % confidence interval, in which null means "never"."""
 
 
 class PeopleProfile(Record):
-    """Of people, on one gradual degradation or on all of them."""
+    """The accuracy of the participants at each level of one gradual degradation, or of all of them."""
 
     levels: list[int]
-    """With answers; level 0 is the clean image."""
+    """The levels that have answers. Level 0 is the clean image."""
     rates: list[Rate]
     first_below: dict[str, PeopleBelow]
-    """By threshold: ``0.9``, ``0.5``, ``0.1``."""
+    """The first level with an accuracy below each of the thresholds ``0.9``, ``0.5`` and ``0.1``."""
     model_accuracy: list[Fraction | None] | None
-    """The model's at the same levels, over all images of the data set."""
+    """The model's accuracy at the same levels, over all images of the dataset."""
     model_first_below: dict[str, int | None] | None
-    """Over all levels that its scores have."""
+    """The first levels of the model, over all levels in its scores."""
 
 
 class Refusal(Record):
-    """A file of answers that does not count."""
+    """A file of answers that is excluded from the scores, with the reason."""
 
     file: str
     reason: str
 
 
 class PeopleScores(Record):
-    """What the answers of a study come to."""
+    """The scores of the participants of a study."""
 
     schema_version: Version
     study: Sha256
@@ -167,32 +165,32 @@ class PeopleScores(Record):
     model: str | None
     kind: Kind
     people: dict[str, Count]
-    """That count, by group."""
+    """The number of participants that are scored, by group."""
     answers: Count
     unfinished: Count
-    """Sheets that somebody stopped: left out, unless they were asked for."""
+    """The number of unfinished sheets, which are excluded unless they were requested."""
     chance: Fraction
-    """One over the number of answers."""
+    """The accuracy of random answers, which is one divided by the number of possible answers."""
     members: dict[str, Rate]
-    """Of pairs: ``right`` and ``wrong`` for the model, or ``anchor`` and ``partner``."""
+    """The accuracy on both members of pairs: ``right`` and ``wrong`` for the model, or ``anchor`` and ``partner``."""
     gap: Gap | None
     confidence_gap: Gap | None
-    """The model's, of the pairs with answers to both members: its probability of the true class on the member that it
-    has right less that on the other."""
+    """The difference of the model's probabilities of the true class between the member that it classifies correctly and
+    the other member, over the pairs with answers to both members."""
     gaps: dict[str, Gap]
-    """Of pairs, by change: ``shift``, ``shrink``."""
+    """The gap for each change of pairs, ``shift`` and ``shrink``."""
     profiles: dict[str, PeopleProfile]
-    """By degradation."""
+    """The profile of each degradation."""
     mean_profile: PeopleProfile | None
-    """Over the pictures of all degradations."""
+    """The profile over the images of all degradations."""
     clusters: str
-    """What the resamples draw anew."""
+    """The units that the bootstrap resamples."""
     refused: list[Refusal]
     notes: list[str]
 
     def __repr__(self) -> str:
         people = (
-            f"{sum(self.people.values())} people, {self.answers:,} answers, {len(self.refused)} sheets refused, "
+            f"{sum(self.people.values())} participants, {self.answers:,} answers, {len(self.refused)} excluded files, "
             f"{len(self.notes)} notes"
         )
         return f"<PeopleScores of {self.kind} of {self.name}: {people}>"

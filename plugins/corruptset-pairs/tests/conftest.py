@@ -1,4 +1,4 @@
-"""Small data sets of regions and of levels, and what a model made of the regions."""
+"""Provide small datasets of regions and of gradual degradations, predictions of a model, and sheets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVELS = '[[sets]]\ncorruptions = ["black_lines", "posterize"]\nlevels = [1, 2, 
 
 @pytest.fixture(scope="session")
 def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
-    """Regions of twenty images of ten classes: of two sides, one block of each."""
+    """Build regions of twenty images from ten classes, with two sides and one block per side."""
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
     made = build(
@@ -30,7 +30,7 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
 
 @pytest.fixture(scope="session")
 def predictions(regions: DataSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a model made of the regions: about two thirds are right; the true class is always among the first five."""
+    """Write predictions with about two thirds correct, in which the true class is always among the top five."""
     folder = tmp_path_factory.mktemp("net")
     labels = regions["clean"].labels
     right = np.random.default_rng(4).random(len(labels)) < 0.67
@@ -42,17 +42,17 @@ def predictions(regions: DataSet, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def levels(shared: layouts.Shared) -> DataSet:
-    """Twenty crops of ten classes, clean and under three levels of two gradual degradations."""
+    """Build twenty crops from ten classes, clean and at three levels of two gradual degradations."""
     return corruptset.open(shared.build(recipe={"name": "levels", "more": LEVELS}, format="folder"))
 
 
 @pytest.fixture(scope="session")
 def pairs_of_model(regions: DataSet, predictions: Path, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
-    """A sheet of ten pairs that are fragile for the model."""
+    """Write a sheet of ten pairs that are fragile for the model."""
     return pairs_sheet(regions, tmp_path_factory.mktemp("sheet") / "pairs.html", n=10, predictions=predictions)
 
 
 @pytest.fixture(scope="session")
 def levels_sheet(levels: DataSet, tmp_path_factory: pytest.TempPathFactory) -> Sheet:
-    """A sheet of twenty images at four levels."""
+    """Write a sheet of twenty images at four levels."""
     return pairs_sheet(levels, tmp_path_factory.mktemp("sheet") / "levels.html", n=20)

@@ -1,4 +1,4 @@
-"""Studies with people whose answers a test makes up."""
+"""Generate answers of participants, and read the data of a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = [
 def sheet_of(
     key: StudyKey, person: str, group: str, says: Callable[[Trial], str | None] | None = None, **changed: Any
 ) -> dict[str, Any]:
-    """Return the answers of one person, as the page saves them; by default all are right."""
+    """Return the answers of one participant in the format of the page, which are all correct by default."""
     shown = [trial for trial in key.trials if trial.group == group]
     answers = [
         {"trial": t.id, "order": n, "answer": says(t) if says else t.category, "ms": 100 * n}
@@ -47,7 +47,7 @@ def sheet_of(
 
 
 def save(folder: Path, sheet: dict[str, Any], name: str = "") -> Path:
-    """Write a person's answers and return the file."""
+    """Write the answers of a participant to a file and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name or sheet['person']}.json"
     path.write_text(json.dumps(sheet), encoding="utf-8")
@@ -55,7 +55,7 @@ def save(folder: Path, sheet: dict[str, Any], name: str = "") -> Path:
 
 
 def data_of(page: str) -> dict[str, Any]:
-    """Return what the page's script reads."""
+    """Return the data that the script of a page reads."""
     (text,) = re.findall(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
-    found: dict[str, Any] = json.loads(text)
-    return found
+    data: dict[str, Any] = json.loads(text)
+    return data

@@ -1,4 +1,4 @@
-"""Files of answers, which of them count; and the commands, from a data set to people's gap."""
+"""Test which files of answers are scored, and the commands from a dataset to the gap of the participants."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ def key(pairs_of_model: Sheet) -> StudyKey:
 
 
 def refusals(key: StudyKey, *paths: Path, unfinished: bool = False) -> tuple[list[str], dict[str, str]]:
-    """Return who counts, and the reasons by file name."""
-    found = read_answers(key, paths, unfinished=unfinished)
-    return [sheet.person for sheet in found.sheets], {Path(one.file).name: one.reason for one in found.refused}
+    """Return the participants that are scored, and the reason for each excluded file."""
+    files = read_answers(key, paths, unfinished=unfinished)
+    reasons = {Path(refusal.file).name: refusal.reason for refusal in files.refused}
+    return [sheet.person for sheet in files.sheets], reasons
 
 
-def test_a_folder_is_its_answers_without_the_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
+def test_a_folder_of_answers_may_contain_the_key(key: StudyKey, pairs_of_model: Sheet, tmp_path: Path) -> None:
     for person, group in (("b", "A"), ("a", "B")):
         answers = save(tmp_path, sheet_of(key, person, group))
-    with pytest.raises(StudyError, match=r"has 0 files \*-key.json: name the key"):
+    with pytest.raises(StudyError, match=r"has 0 files that match \*-key.json. Name the key file"):
         read_key(tmp_path)
     (tmp_path / "pairs-key.json").write_bytes(pairs_of_model.key_file.read_bytes())
     assert refusals(key, tmp_path, tmp_path / "a.json") == (["a", "b"], {})
     assert read_key(tmp_path) == read_key(pairs_of_model.key_file) == key
-    with pytest.raises(StudyError, match=r"is damaged, or another file: .*it comes first, then the files"):
+    with pytest.raises(StudyError, match=r"is damaged or has another format: .*Name the key first and then"):
         read_key(answers)
     with pytest.raises(StudyError, match="cannot be read: No such file"):
         read_key(tmp_path / "none-key.json")
 
 
-def test_a_person_counts_once_and_who_stopped_is_said(key: StudyKey, tmp_path: Path) -> None:
+def test_repeated_and_unfinished_sheets_are_excluded(key: StudyKey, tmp_path: Path) -> None:
     save(tmp_path, sheet_of(key, "Anna ", "B", started="2026-11-22T11:00:00.000Z"), "1")
     save(tmp_path, sheet_of(key, "anna", "A"), "2")
     save(tmp_path, sheet_of(key, "anna", "A"), "3")
@@ -52,15 +53,15 @@ def test_a_person_counts_once_and_who_stopped_is_said(key: StudyKey, tmp_path: P
     save(tmp_path, cut | {"finished": False, "answers": cut["answers"][:4]})
     who, why = refusals(key, tmp_path)
     assert who == ["anna"]
-    assert why["1.json"].startswith("is of 'Anna ', who began ")
+    assert why["1.json"].startswith("is a repetition by 'Anna ', who began ")
     assert why["1.json"].endswith("2.json earlier")
     assert why["3.json"] == f"is the same as {tmp_path / '2.json'}"
-    assert why["s.json"] == "is not finished: 4 of 10 answers"
+    assert why["s.json"] == "is unfinished, with 4 of 10 answers"
     assert read_answers(key, [tmp_path], unfinished=False).unfinished == 1
     assert refusals(key, tmp_path, unfinished=True)[0] == ["anna", "s"]
 
 
-def test_damaged_files_and_those_of_another_study_do_not_count(
+def test_damaged_files_and_files_of_another_study_are_excluded(
     key: StudyKey, levels_sheet: Sheet, tmp_path: Path
 ) -> None:
     good = sheet_of(key, "good", "A")
@@ -71,15 +72,15 @@ def test_damaged_files_and_those_of_another_study_do_not_count(
 
     of_b = next(trial.id for trial in key.trials if trial.group == "B")
     cases = {
-        "other": (sheet_of(levels_sheet.key, "other", "A"), f"is of another study: {levels_sheet.key.study}"),
+        "other": (sheet_of(levels_sheet.key, "other", "A"), f"belongs to another study: {levels_sheet.key.study}"),
         "b": (changed(trial=of_b), "is damaged: "),
         "twice": (changed(trial=good["answers"][1]["trial"]), "is damaged: "),
         "word": (changed(answer="a unicorn"), "is damaged: "),
         "order": (changed(order=9), "is damaged: "),
         "short": (good | {"answers": good["answers"][:5]}, "is damaged: "),
-        "ms": (changed(ms=-1), "is damaged, or another file: answers[2].ms: "),
-        "more": (good | {"accuracy": 1}, "is damaged, or another file: accuracy: "),
-        "version": (good | {"schema_version": 2}, "is damaged, or another file: schema_version is 2"),
+        "ms": (changed(ms=-1), "is damaged or has another format: answers[2].ms: "),
+        "more": (good | {"accuracy": 1}, "is damaged or has another format: accuracy: "),
+        "version": (good | {"schema_version": 2}, "is damaged or has another format: schema_version is 2"),
     }
     for name, (sheet, _) in cases.items():
         save(tmp_path, sheet | {"person": name}, name)
@@ -89,7 +90,7 @@ def test_damaged_files_and_those_of_another_study_do_not_count(
     assert set(why) == {*(f"{name}.json" for name in cases), "cut.json", "none.json"}
     for name, (_, said) in cases.items():
         assert why[f"{name}.json"].startswith(said), why[f"{name}.json"]
-    assert why["cut.json"].startswith("is damaged, or another file: ")
+    assert why["cut.json"].startswith("is damaged or has another format: ")
     assert why["none.json"] == "cannot be read: No such file or directory"
 
 
@@ -102,9 +103,9 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) 
     assert {trial.change for trial in trials} == {"shrink"}
     made = run("pairs-sheet", regions.path, "--n", 8, "--out", "study/pairs.html")
     assert made.code == 0, made.err
-    assert made.out.startswith("8 pairs; 10 answers\n")
-    assert "for people of group A pairs.html#A, of group B pairs.html#B" in made.out
-    assert "study/pairs-key.json (keep it to yourself" in made.out
+    assert made.out.startswith("8 pairs, 10 possible answers\n")
+    assert "Send pairs.html#A to group A and pairs.html#B to group B." in made.out
+    assert "study/pairs-key.json. Keep it private" in made.out
     again = run("pairs-sheet", regions.path, "--n", 8, "--out", "study/pairs.html", "--json").json
     key = read_key(tmp_path / "study")
     assert again["bytes"] == (tmp_path / "study/pairs.html").stat().st_size
@@ -118,12 +119,14 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) 
     done = run("pairs-score", "study", "answers")
     assert done.code == 0, done.err
     for words in (
-        "4 people (2 of group A, 2 of group B), 32 answers; chance is 10%",
+        "4 participants (2 in group A, 2 in group B), 32 answers, chance level 10%",
+        "participants, all pairs",
+        "excluded file",
         "100.0% to 100.0%",
         "+100.0 to +100.0",
         "broken.json",
-        "Intervals: resamples of people and images, each drawn anew and independently of the other",
-        "Note: 4 people are few",
+        "Intervals: bootstrap of participants and images, resampled independently of each other",
+        "Note: The study has only 4 participants, fewer than 5",
     ):
         assert words in done.out, done.out
     scored = run("pairs-score", "study/pairs-key.json", "answers", "--json").json
@@ -131,14 +134,14 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: DataSet, tmp_path: Path) 
     assert [one["file"] for one in scored["refused"]] == ["answers/broken.json"]
 
 
-def test_mistakes_are_told_without_a_traceback(run: Any, regions: DataSet, built: Path, tmp_path: Path) -> None:
+def test_errors_are_reported_without_a_traceback(run: Any, regions: DataSet, built: Path, tmp_path: Path) -> None:
     for arguments, said in (
         (
             ["pairs-sheet", regions.path, "--n", 21],
-            "20 source images, and 20 of them have a pair; 21 pairs were asked for",
+            "20 of the 20 source images have a suitable pair, but 21 were requested",
         ),
         (["pairs-sheet", built, "--n", 2], "has neither regions nor levels of a gradual degradation"),
-        (["pairs-score", tmp_path, tmp_path], "has 0 files *-key.json: name the key"),
+        (["pairs-score", tmp_path, tmp_path], "has 0 files that match *-key.json. Name the key file"),
     ):
         done = run(*arguments)
         assert (done.code, done.out) == (2, "")

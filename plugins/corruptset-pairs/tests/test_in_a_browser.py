@@ -1,4 +1,4 @@
-"""The page of a study in Chromium, as a person uses it: by keys and by mouse, from a file, without a network."""
+"""Test the page of a study in Chromium with keyboard and mouse, opened as a file without a network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Open]:
-    """Open a file."""
+    """Return a function that opens a page in Chromium."""
     with visits(chromium) as visit:
 
         def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
@@ -38,7 +38,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
 
 
 def begin(page: Any, person: str, group: str | None = None) -> None:
-    """Fill in the first screen, by keys alone once the name is typed."""
+    """Fill in the first screen and start the study with the keyboard."""
     page.fill("#person", person)
     if group is not None:
         page.check(f"input[value={group}]")
@@ -48,7 +48,7 @@ def begin(page: Any, person: str, group: str | None = None) -> None:
 
 
 def shown_trial(page: Any, data: dict[str, Any], number: int) -> str:
-    """Wait for a picture and return its trial."""
+    """Wait for the image with a number and return the id of its trial."""
     count = len(data["trials"]["A"])
     page.wait_for_function(f"document.querySelector('#place').textContent === 'Picture {number} of {count}'")
     page.wait_for_function("document.activeElement.id === 'place'")
@@ -73,7 +73,7 @@ def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_
                 orders.setdefault(person, []).append(trial.id)
                 answer = str((key.categories.index(trial.category) + 1) % 10) if trial.right else "x"
                 page.keyboard.down(answer)
-                page.keyboard.down(answer)  # repeats: a held key answers one picture
+                page.keyboard.down(answer)  # a key that is held down repeats, but must answer only one image
                 page.keyboard.up(answer)
         assert page.inner_text("#summary").startswith("You answered 10 of 10 pictures.")
         assert saving.value.suggested_filename == f"answers-{key.study[7:15]}-{group}-{person}.json"

@@ -1,4 +1,4 @@
-"""People's answers to numbers: against a version that repeats people and images one by one."""
+"""Test the scores of participants against a slow implementation that repeats participants and images one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from corruptset.scores.records import Scores
 
 
 def people_of(key: StudyKey, groups: str, seed: int) -> People:
-    """Return people of some groups who are right by chance, less often about what is hard."""
+    """Return participants of some groups with random answers, which are less often correct for difficult images."""
     draw = np.random.default_rng(3)
 
     def says(trial: Trial) -> str | None:
@@ -35,7 +35,7 @@ def people_of(key: StudyKey, groups: str, seed: int) -> People:
 
 
 def draws_of(people: int, units: int, seed: int) -> list[tuple[list[int], list[int]]]:
-    """Return who and what is in each resample, each as often as it was drawn."""
+    """Return the participants and units of each resample, each repeated as often as it was drawn."""
     sizes = enumerate((people, units))
     counts = [np.rint(Bootstrap(n, seed=2 * seed + k).means(np.eye(n)) * n).astype(int) for k, n in sizes]
     repeated = [[[i for i, times in enumerate(row) for _ in range(times)] for row in rows] for rows in counts]
@@ -43,11 +43,11 @@ def draws_of(people: int, units: int, seed: int) -> list[tuple[list[int], list[i
 
 
 Answers = dict[tuple[int, int, Any], bool]
-"""(person, unit, condition) -> whether the person is right."""
+"""Whether a participant is correct, by participant, unit and condition."""
 
 
 def slow_mean(answers: Answers, people: Sequence[int], units: Sequence[int], *conditions: Any) -> float | None:
-    """Return the mean over units of the share of people who are right about a condition, less that of a second one."""
+    """Return the fraction of correct participants, averaged over units, for one condition or as a difference of two."""
     values = []
     for unit in units:
         shares = []
@@ -60,7 +60,7 @@ def slow_mean(answers: Answers, people: Sequence[int], units: Sequence[int], *co
 
 
 def middle(values: Sequence[float | None]) -> list[float]:
-    """Return the middle 95 % of those that have a value."""
+    """Return the 2.5 % and 97.5 % quantiles of the values that are not None."""
     found: list[float] = np.quantile([value for value in values if value is not None], [0.025, 0.975]).tolist()
     return found
 
@@ -96,7 +96,7 @@ def test_first_levels_are_those_of_the_slow_version(levels_sheet: Sheet) -> None
     found = people.first_below({level: [row for row in people.rows if row[1].level == level] for level in levels})
 
     def first(threshold: float, *drawn: Sequence[int]) -> int:
-        """Return the place of the first level that is below a threshold; behind the last, of none."""
+        """Return the index of the first level below a threshold, or the number of levels if there is none."""
         means = [slow_mean(answers, *drawn, level) for level in levels]
         return next((i for i, mean in enumerate(means) if mean is not None and mean < threshold), len(levels))
 
@@ -143,15 +143,15 @@ def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: DataS
     assert set(scored.members) == {"anchor", "partner"}
     assert scored.gap is not None
     assert scored.gap.difference == 1
-    assert scored.notes == ["2 people are few: resamples of so few make the intervals too narrow."]
+    assert scored.notes == ["The study has only 2 participants, fewer than 5, so the intervals are too narrow."]
     alone = corruptset_pairs.pairs_score(key, files[:1])
     assert alone.gap is not None
     assert (alone.gap.pairs, alone.gap.difference, alone.gap.interval) == (0, None, None)
-    assert alone.notes[1].startswith("Nobody of group B answered")
+    assert alone.notes[1].startswith("Group B has no answers. The gap cannot be computed")
 
 
 def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Scores:
-    """Return a scores file of which the sets' accuracies alone mean something."""
+    """Return scores that contain only the accuracies of sets."""
     kinds = {name: str(field.annotation) for name, field in Scores.model_fields.items()}
     empty = {
         name: {} if kind.startswith("dict") else [] if kind.startswith("list") else None for name, kind in kinds.items()
@@ -169,7 +169,7 @@ def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Sc
     return Scores.model_validate(empty | given | changed)
 
 
-def test_a_profile_of_people_stands_beside_the_model_s(levels: DataSet, tmp_path: Path) -> None:
+def test_the_profile_of_participants_includes_that_of_the_model(levels: DataSet, tmp_path: Path) -> None:
     accuracy = {"clean": 0.95, "black_lines/01": 0.8, "posterize/01": 0.9, "black_lines/02": 0.3, "posterize/02": 0.6}
     accuracy |= {"black_lines/04": 0.05, "posterize/04": 0.1}
     key = pairs_sheet(levels, tmp_path / "p.html", n=20, scores=scores_of(levels, accuracy)).key
@@ -191,8 +191,8 @@ def test_a_profile_of_people_stands_beside_the_model_s(levels: DataSet, tmp_path
     files = [save(tmp_path / "two", sheet_of(coarse, group, group)) for group in "AB"]
     noted = corruptset_pairs.pairs_score(coarse, files)
     assert noted.chance == 0.5
-    assert noted.notes[1].startswith("The model chose among 10 classes, and people among 2 answers")
-    with pytest.raises(StudyError, match="scores are of another data set"):
+    assert noted.notes[1].startswith("The model chose among 10 classes but the participants among 2 answers")
+    with pytest.raises(StudyError, match="scores belong to another dataset"):
         pairs_sheet(levels, tmp_path / "q.html", n=20, scores=scores_of(levels, accuracy, digest="sha256:" + "0" * 64))
 
 

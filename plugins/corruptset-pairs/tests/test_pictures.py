@@ -1,4 +1,4 @@
-"""Which pictures a study shows: fragile pairs of regions, and images at gradual levels."""
+"""Test which images a study shows: fragile pairs of regions, and images at levels of gradual degradations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corruptset.manifests.reader import DataSet
 
 
 def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
-    """Return each pair, the anchor first."""
+    """Return the pairs of a study, each with its anchor first."""
     found: dict[int, list[Trial]] = {}
     for trial in key.trials:
         found.setdefault(trial.unit, []).append(trial)
@@ -30,7 +30,7 @@ def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
 
 
 def place(sample: str) -> tuple[int, int, int]:
-    """Return side, y and x of a region's id."""
+    """Return the side and the position (y, x) in the id of a region."""
     rest = sample.partition("@s")[2]
     return int(rest[:4]), int(rest[6:10]), int(rest[11:15])
 
@@ -58,7 +58,7 @@ def test_pairs_are_neighbours_of_which_the_model_has_one_right(
         for trial in (anchor, partner):
             sample = by_id[trial.sample]
             assert trial.right == (top[sample.index, 0] == sample.label)
-    # half of those that are right go to each group; each image and each category is drawn as often as the others
+    # Each group sees half of the correct members, and all images and categories are used equally often.
     assert Counter((trial.group, trial.right) for trial in key.trials) == dict.fromkeys(product("AB", (True, False)), 5)
     assert len({trial.source for trial in key.trials}) == 10
     assert set(Counter(trial.category for trial in key.trials).values()) == {2}
@@ -67,7 +67,7 @@ def test_pairs_are_neighbours_of_which_the_model_has_one_right(
     assert {place(anchor.sample)[0] for anchor, _ in pairs_of(key)} == {12, 16}
 
 
-def test_candidates_are_all_neighbours_that_there_are(regions: DataSet, predictions: Path) -> None:
+def test_all_neighbours_are_candidates(regions: DataSet, predictions: Path) -> None:
     rows = [s for s in regions.samples if s.region is not None and s.region.source == regions.samples[0].region.source]  # type: ignore[union-attr]
     records = [s.region for s in rows if s.region is not None]
     right = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
@@ -99,18 +99,18 @@ def test_pairs_without_a_model_and_of_chosen_changes_and_sizes(regions: DataSet,
     assert {(place(a.sample)[0], place(b.sample)[0]) for a, b in pairs_of(only)} == {(16, 14)}
 
 
-def test_pairs_that_there_are_not_are_refused(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
+def test_unavailable_pairs_are_rejected(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
     cases = {
-        r"no regions of the group 's61'.*Known here: s12, s16": {"n": 6, "sizes": ["s61"]},
-        # the true class is always among the first five: nothing is fragile
-        "20 source images, and 0 of them have a pair that is fragile": {
+        r"no regions of the group 's61'.*Its groups are s12, s16": {"n": 6, "sizes": ["s61"]},
+        # The true class is always among the top five, so no pair is fragile.
+        "only 0 of the 20 source images have a fragile pair": {
             "n": 4,
             "predictions": predictions,
             "top5": True,
         },
-        "there are no --predictions": {"n": 4, "top5": True},
-        "each of another image. --n 20 will do": {"n": 21, "predictions": predictions},
-        "data set of regions, with which --scores and --levels cannot": {"n": 2, "scores": tmp_path, "levels": [1]},
+        "top5 has no effect without the predictions": {"n": 4, "top5": True},
+        "from a different source image, .* Use --n 20": {"n": 21, "predictions": predictions},
+        "--scores and --levels cannot be used with .*a dataset of regions": {"n": 2, "scores": tmp_path, "levels": [1]},
     }
     for said, options in cases.items():
         with pytest.raises(StudyError, match=said):
@@ -129,11 +129,13 @@ def test_a_table_of_regions_gives_the_same_pairs(tmp_path: Path) -> None:
     assert keys[0] == keys[1]
     (tmp_path / "net").mkdir()
     np.savez(tmp_path / "net/clean.npz", top=np.zeros((3, 1), np.int64))
-    with pytest.raises(StudyError, match=r"table of regions .* Build it with --store images, or draw pairs at random"):
+    with pytest.raises(
+        StudyError, match=r"table of regions .* Build it with --store images, or leave out --predictions"
+    ):
         pairs_sheet(data, tmp_path / "more.html", n=3, predictions=tmp_path / "net")
 
 
-def test_each_image_at_one_level_a_group_and_levels_as_often_as_each_other(levels_sheet: Sheet) -> None:
+def test_a_group_sees_each_image_at_one_level_and_all_levels_equally_often(levels_sheet: Sheet) -> None:
     trials = levels_sheet.key.trials
     seen = {(trial.group, trial.source): trial.level for trial in trials}
     sources = {trial.source for trial in trials}
@@ -153,10 +155,10 @@ def test_levels_and_sets_are_chosen(levels: DataSet, predictions: Path, tmp_path
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
     cases = {
-        "has no set at level 3, 9; there are levels 0-2,4": {"n": 10, "levels": [1, 3, 4, 9]},
-        "20 images with one of the answers, and 21 were asked for": {"n": 21},
+        "has no set at level 3, 9. Choose from levels 0-2,4": {"n": 10, "levels": [1, 3, 4, 9]},
+        "only 20 images whose class has an answer, but 21 were requested": {"n": 21},
         "neither regions nor levels": {"n": 2, "sets": ["clean"]},
-        "data set of levels, with which --predictions and --change cannot be used": {
+        "--predictions and --change cannot be used with .*a dataset of gradual degradations": {
             "n": 2, "predictions": predictions, "change": "shift"
         },
     }  # fmt: skip

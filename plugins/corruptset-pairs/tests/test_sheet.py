@@ -1,4 +1,4 @@
-"""The sheet: its page tells no right answer and loses no pixel; its study id covers what people see."""
+"""Test that pages are lossless and hide the right answers, and that the study id covers everything on the page."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_page_has_the_pictures_to_the_last_bit_and_no_right_answer(
     ):
         assert word not in without_pictures, word
     for group, pictures in study["trials"].items():
-        # in the order of their names, which are hashes
+        # The images are sorted by their names, which are hashes.
         assert [trial for trial, _ in pictures] == sorted(t.id for t in made.key.trials if t.group == group)
 
 
@@ -74,7 +74,7 @@ def test_only_the_page_s_own_script_and_style_may_run(pairs_of_model: Sheet) -> 
     assert not re.search(r"https?:|src=\"(?!data:)|\sstyle=|\son\w+=", markup)
 
 
-def test_text_is_one_s_own_and_stays_text(regions: DataSet, tmp_path: Path) -> None:
+def test_custom_instructions_are_escaped(regions: DataSet, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(HOSTILE) + "\n---\n" + HOSTILE[1], encoding="utf-8")
     names = {c.folder: name for c, name in zip(regions.classes, HOSTILE, strict=True)}
@@ -92,20 +92,20 @@ def test_text_is_one_s_own_and_stays_text(regions: DataSet, tmp_path: Path) -> N
     assert "<p>Schluss.</p>" in after
     assert "Schluss" not in before
     text.write_text("---\nno title", encoding="utf-8")
-    for file, said in ((text, "has no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
+    for file, said in ((text, "have no title"), (tmp_path / "none.txt", "cannot be read: No such file")):
         with pytest.raises(StudyError, match=said):
             pairs_sheet(regions, tmp_path / "r.html", n=3, text=file)
 
 
-def test_how_pictures_are_shown_is_said(regions: DataSet, tmp_path: Path) -> None:
+def test_the_page_states_the_size_of_images(regions: DataSet, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
-        ({}, "are shown 16 times as large, each pixel as a square.", "pixels"),
+        ({}, "are shown 16 times as large, with each pixel as a square.", "pixels"),
         ({"enlargement": 1}, "are shown at that size.", "pixels"),
-        ({"enlargement": 20, "smooth": True}, "are shown 20 times as large, and smoothed.", "smooth"),
+        ({"enlargement": 20, "smooth": True}, "are shown 20 times as large, with smoothing.", "smooth"),
     ]
     for number, (options, said, kind) in enumerate(cases):
         page = pairs_sheet(regions, tmp_path / f"{number}.html", n=3, **options).page.read_text("utf-8")
-        assert f"<li>The pictures have 16 x 16 pixels, and {said}</li>" in page
+        assert f"<li>They have 16 x 16 pixels and {said}</li>" in page
         assert f'<figure id="picture" class="{kind}">' in page
         assert data_of(page)["enlargement"] == options.get("enlargement", 16)
 
@@ -140,25 +140,23 @@ def test_a_sheet_that_people_may_have_answered_is_not_overwritten(regions: DataS
     pairs_sheet(regions, out, n=3)
     pairs_sheet(regions, out, n=3)
     before = {path: path.read_bytes() for path in out.parent.iterdir()}
-    with pytest.raises(StudyError, match=r"pairs-key.json is there already, and is another one"):
+    with pytest.raises(StudyError, match=r"pairs-key.json already exists with other contents"):
         pairs_sheet(regions, out, n=4)
     assert {path: path.read_bytes() for path in out.parent.iterdir()} == before
 
 
-def test_what_no_sheet_can_be_made_of_is_refused(
-    regions: DataSet, levels: DataSet, predictions: Path, tmp_path: Path
-) -> None:
+def test_unsuitable_options_are_rejected(regions: DataSet, levels: DataSet, predictions: Path, tmp_path: Path) -> None:
     net = tmp_path / "net"
     net.mkdir()
     (net / "clean.npz").write_bytes((predictions / "clean.npz").read_bytes())
     (net / "predictions.json").write_text('{"model": "net", "digest": "sha256:' + "0" * 64 + '"}')
     out = tmp_path / "p.html"
     cases: list[tuple[DataSet, Path, dict[str, Any], type[Exception], str]] = [
-        (regions, regions.path / "p.html", {}, StudyError, "lies in the data set, where `corruptset verify` would"),
-        (regions, tmp_path / "p.pdf", {}, StudyError, "name that ends in .html"),
-        (regions, out, {"n": 0}, StudyError, "whole numbers"),
-        (regions, out, {"seed": -1}, StudyError, "whole numbers"),
-        (regions, out, {"enlargement": 0}, StudyError, "whole numbers"),
+        (regions, regions.path / "p.html", {}, StudyError, "inside the dataset, where `corruptset verify` would"),
+        (regions, tmp_path / "p.pdf", {}, StudyError, "does not end in .html"),
+        (regions, out, {"n": 0}, StudyError, "--n is 0"),
+        (regions, out, {"seed": -1}, StudyError, "--seed is -1"),
+        (regions, out, {"enlargement": 0}, StudyError, "--enlarge is 0"),
         (regions, out, {"sets": ["fog/1"]}, UnknownCorruption, "'fog/1' matches no set"),
         (regions, out, {"predictions": net}, PredictionError, "of another data set"),
         (levels, out, {"scores": tmp_path / "none.json"}, ScoreError, "cannot be read"),
@@ -170,7 +168,7 @@ def test_what_no_sheet_can_be_made_of_is_refused(
 
 
 def classes_of(names: list[str], selection: dict[str, Any] | None = None) -> Any:
-    """Return what `answer_choices` looks at of a data set."""
+    """Return an object with the attributes of a dataset that `answer_choices` uses."""
     classes = [ClassRecord(index=i, name=name, folder=f"n{i:08d}") for i, name in enumerate(names)]
     return SimpleNamespace(path=Path("data"), classes=classes, manifest=SimpleNamespace(selection=selection or {}))
 
@@ -186,13 +184,13 @@ def test_answers_are_classes_or_categories() -> None:
         (
             classes_of(list("abcdefghijk"), selected),
             None,
-            r"11 classes.*--categories FILE.*cat, dog: the file",
+            r"11 classes.*--categories FILE.*cat, dog, so the file",
         ),
-        (classes_of(["a"]), None, "has 1 classes, and people choose from 2 to 10"),
+        (classes_of(["a"]), None, "has 1 classes, but a study needs from 2 to 10"),
         (
             classes_of(list("abcdefghijkl")),
             {c: f"k{c}" for c in "abcdefghijk"},
-            "has 11 answers, and people choose from 2 to 10",
+            "has 11 answers, but a study needs from 2 to 10",
         ),
         (
             classes_of(["a", "b"]),

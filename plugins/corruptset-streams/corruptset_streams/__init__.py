@@ -1,6 +1,4 @@
-"""Changing streams as CCC defines them, and schedules: orders over the sets of a data set, for models that adapt while
-they are tested.
-"""
+"""Evaluate models that adapt at test time, with changing streams as in CCC and with schedules over existing sets."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ __all__ = ["Schedule", "ScheduleError", "Stream", "StreamItem", "Streamed", "rea
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the help of the command line does without it."""
+    """Import a public name on first access, so that the help of the command line stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".streams" if name in ("Streamed", "stream") else ".schedules", __name__), name)

@@ -1,6 +1,4 @@
-"""`corruptset stream` and `corruptset schedule`: what they need is imported when they run, so that help comes
-at once.
-"""
+"""Define the commands `stream` and `schedule`, which import their dependencies late so that their help stays fast."""
 
 from __future__ import annotations
 
@@ -17,37 +15,50 @@ Kind = Literal["continual", "gradual", "mixed", "correlated", "random-orders"]
 class _Schedule:
     kind: Kind = option(
         "--kind",
-        "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders.",
+        "Order of the sets: one after the other, up and down the severities, all mixed, with runs of equal labels, or "
+        "in several random orders.",
         "continual",
     )
     out: Path = option("--out -o FILE", "The file to write.", "schedule.jsonl")
     force: Force = False
-    severity: int | None = option("--severity 1-5", "Of the sets; 5 by default, and for gradual all.", None)
+    severity: int | None = option(
+        "--severity 1-5", "Severity of the sets. The default is 5, and gradual uses all severities.", None
+    )
     reset: Literal["never", "shift"] = option(
-        "--reset", "Whether the model is put back at every shift; the marks say so.", "never"
+        "--reset", "When to reset the model: never after the start of an order, or at every shift.", "never"
     )
     shuffle: bool = option("--shuffle/--no-shuffle", "Shuffle the samples of each set.", True)
     delta: float | None = option(
         "--delta X",
-        "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a "
-        "class.",
+        "For correlated: concentration of the Dirichlet distribution. The default is 0.1, or 0.01 for datasets with at "
+        "least 1,000 classes. With 0, each class forms a single run.",
         None,
     )
-    slots: int | None = option("--slots N", "For correlated: stretches of a set; by default one a class.", None)
-    orders: int | None = option("--orders N", "For random-orders: how many; 10 by default.", None)
+    slots: int | None = option(
+        "--slots N", "For correlated: number of slots per set. By default, there is one slot per class.", None
+    )
+    orders: int | None = option("--orders N", "For random-orders: number of orders. The default is 10.", None)
 
 
 class _Stream:
     source: Source = "sample"
-    out: Path = option("--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....", "corruptset-out")
+    out: Path = option(
+        "--out -o DIR",
+        "Output directory. The tars are written to DIR/<recipe>-<version>/baseline_..._seed_....",
+        "corruptset-out",
+    )
     accuracies: Path | None = option(
         "--accuracies FILE",
-        "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, "
-        "accuracy.",
+        "Accuracy of a reference model on each set of the grid: the scores.json of the command score, or a CSV file "
+        "with the columns set and accuracy.",
         None,
     )
-    speed: int | None = option("--speed N", "Images before the severities change; by default the recipe's.", None)
-    length: int | None = option("--length N", "Images of the whole stream; by default the recipe's.", None)
+    speed: int | None = option(
+        "--speed N", "Number of images before the severities change. The default is that of the recipe.", None
+    )
+    length: int | None = option(
+        "--length N", "Number of images in the stream. The default is that of the recipe.", None
+    )
 
 
 SCHEDULE = declared(_Schedule) | {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
@@ -56,33 +67,34 @@ STREAM = declared(_Stream) | {
 }
 
 
-def _tell(as_json: bool, told: dict[str, Any], text: str) -> None:
-    put_json({"ok": True, **told}) if as_json else put(text.format(**told))
+def _report(as_json: bool, facts: dict[str, Any], text: str) -> None:
+    put_json({"ok": True, **facts}) if as_json else put(text.format(**facts))
 
 
 @with_options(SCHEDULE)
 def schedule(
-    directory: Annotated[Path, argument("DIR", "A data set; its images need not be there.")],
+    directory: Annotated[Path, argument("DIR", "The directory of a dataset. Its images may be missing.")],
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Write an order over the sets of a data set, for models that adapt while they are tested.
+    """Write a schedule, which is a recorded order of the samples of a dataset for models that adapt at test time.
 
-    The file has ids and no pixels; corruptset.open(DIR).stream(FILE) iterates. The digest names the order.
+    The schedule contains ids and no pixels. Its digest identifies it. To iterate over its images in Python, use
+    corruptset.open(DIR).stream(FILE).
     """
     from .schedules import schedule as make
 
     head, shifts = make(directory, **given)
-    told = head | {
+    facts = head | {
         "path": given["out"],
         "sets": len(head["sets"]),
         "samples": len(head["samples"]),
         "shifts": len(shifts),
         "resets": sum(shift["reset"] for shift in shifts),
     }
-    _tell(
+    _report(
         as_json,
-        told,
+        facts,
         "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets\nDigest: {digest}",
     )
 
@@ -90,18 +102,19 @@ def schedule(
 @with_options(STREAM)
 def stream(
     recipe: Annotated[
-        str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")
+        str, argument("RECIPE", "The recipe of a stream: ccc-easy, ccc-medium, ccc-hard, or a file (.toml).")
     ],
     grid: Annotated[
-        Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")
+        Path | None,
+        option("--grid FILE", "Write only the recipe (.toml) of the sets whose accuracies the stream needs."),
     ] = None,
     as_json: AsJson = False,
     **given: Any,
 ) -> None:
-    """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near
-    to a baseline.
+    """Write a stream of images whose corruptions change gradually, for models that adapt at test time.
 
-    The same command resumes one that was stopped, and checks the files of one that is finished.
+    Two corruptions are active at a time. Their severities change such that the accuracy of a reference model stays near
+    a baseline. To resume an interrupted stream, or to verify the files of a finished one, run the same command again.
     """
     from corruptset.errors import ParameterError
     from corruptset.manifests.disk.atomic import write_atomic
@@ -113,13 +126,14 @@ def stream(
         settings, table = load_stream(recipe)
         written = grid_recipe(settings, table).encode()
         if grid.exists() and grid.read_bytes() != written:
-            raise ParameterError(f"{grid} exists and is another file: give another --grid.")
+            raise ParameterError(f"{grid} already exists with other contents. Choose another file with --grid.")
         write_atomic(grid, written)
-        return _tell(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
+        return _report(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
         made = make(recipe, **given, progress=progress)
     text = (
-        f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}; {{made}} images made by this call\n"
+        f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}, {{made}} images written by this "
+        "command\n"
         "Directory: {directory}\nDigest:    {digest}"
     )
-    _tell(as_json, made._asdict(), text)
+    _report(as_json, made._asdict(), text)

@@ -1,4 +1,4 @@
-"""Random flips and crops that follow from a key: torchvision's RandomResizedCrop, drawn without a generator."""
+"""Draw random crops and flips from a key, with the distributions of torchvision's RandomResizedCrop."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from corruptset.manifests.images.pictures import picture_of
 
 EXACT = Context(prec=30)
 LOG = Decimal("0.287682072451780927439219005991")
-"""Of 4/3."""
+"""The natural logarithm of 4/3, the largest aspect ratio."""
 
 
 def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...], bool]:
-    """Return the crop of an image of a size (left, top, right, bottom), and whether it is flipped; both follow from a
-    key, a JSON value.
+    """Return the crop (left, top, right, bottom) of an image, and whether to flip it horizontally.
 
-    As torchvision: ten tries of an area (8 to 100 %) and a ratio (3/4 to 4/3) that may not fit; else the middle, as
-    large as the ratio lets it be. Exponentials come from decimal arithmetic, so the crop is the same on every machine.
+    Both depend only on the size of the image and on the key, which is a JSON value. As in torchvision, up to ten crops
+    with a random area (8 to 100 %) and a random aspect ratio (3/4 to 4/3) are tried. If none of them fits into the
+    image, the largest central crop with an allowed ratio is used. Exponentials are computed in decimal arithmetic, so
+    the crop is equal on all machines.
     """
     hashes = [blake2b(canonical(key) + bytes([block, 0])).digest() for block in range(6)]
     uniforms = (np.frombuffer(b"".join(hashes), "<u8") >> 11) * 2.0**-53
@@ -41,7 +42,7 @@ def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...],
 
 
 def cropped(image: Any, box: Any, flipped: bool, size: tuple[int, int], interpolation: str) -> Any:
-    """Return a crop of an (H, W, C) image, resized by Pillow to (width, height), then flipped."""
-    picture = picture_of(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
-    out = np.asarray(picture).reshape(*size[::-1], -1)
+    """Return a crop of an (H, W, C) image after it was resized to (width, height) with Pillow and possibly flipped."""
+    resized = picture_of(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
+    out = np.asarray(resized).reshape(*size[::-1], -1)
     return out[:, ::-1] if flipped else out

@@ -1,6 +1,4 @@
-"""`schedule`: orders over the sets of a data set, for models that adapt while they are tested, and the images in such
-an order.
-"""
+"""Write schedules, which are recorded orders of the samples of a dataset, and iterate over their images."""
 
 from __future__ import annotations
 
@@ -29,38 +27,41 @@ from corruptset.manifests.reading.image_set import MapStyle
 from corruptset.manifests.records.digests import sha256_bytes
 
 REVISION = 1
-"""Of the draws: another one changes every schedule."""
+"""The version of the random draws. A new version changes every schedule."""
 UP_AND_DOWN = [*map(int, "123454321")]
-"""Severities of a corruption in a gradual schedule."""
+"""The severities of a corruption in a gradual schedule."""
 
 
 class ScheduleError(CorruptsetError, ValueError):
-    """A schedule that cannot be made as asked, cannot be read, or is another data set's."""
+    """A schedule has unsuitable options, cannot be read, or belongs to another dataset."""
 
 
 class Schedule(NamedTuple):
-    """An order over samples of a data set's sets: the lines of its file, as the README describes them."""
+    """A recorded order of the samples of a dataset, as the first line and the shifts of its file (see the README)."""
 
     head: dict[str, Any]
     shifts: list[dict[str, Any]]
 
     @property
     def digest(self) -> str:
-        """The schedule's name: the sha256 of its file without the head's key `digest`."""
+        """The digest of the schedule, which is the sha256 of its file without the key `digest` of the first line."""
         return str(self.head["digest"])
 
 
 def read_schedule(path: str | Path) -> Schedule:
-    """Read a schedule's file, or raise `ScheduleError` where it cannot be read, is no schedule, or is damaged."""
+    """Read the file of a schedule, or raise a `ScheduleError` if it cannot be read or is damaged."""
     try:
         first, rest = Path(path).read_bytes().split(b"\n", 1)
         head = json.loads(first)
         named = head.pop("digest")
         if (digest := sha256_bytes(canonical(head) + b"\n" + rest)) != named:
-            raise ValueError(f"its digest is {digest}, and its first line says {named}")
+            raise ValueError(f"its digest is {digest}, but its first line contains {named}")
         return Schedule(head | {"digest": digest}, [json.loads(line) for line in rest.splitlines()])
-    except Exception as e:  # whatever a file of another form raises
-        raise ScheduleError(f"The schedule {path} cannot be read, or is damaged ({type(e).__name__}: {e}).") from None
+    except Exception as e:  # A file in another format can raise any exception.
+        raise ScheduleError(
+            f"The schedule {path} cannot be read or is damaged ({type(e).__name__}: {e}). Write it again with "
+            "`corruptset schedule`."
+        ) from None
 
 
 def schedule(
@@ -78,11 +79,42 @@ def schedule(
     orders: int | None = None,
     **selection: Any,
 ) -> Schedule:
-    """Return an order over the sets of a data set, and write it to a file if `out` is given; the README says what the
-    options mean.
+    """Return a schedule for a dataset, and write it to a file if `out` is given.
 
-    The digest of the order is the same on every machine. What is drawn follows from the seed, the kind and the number
-    of samples, and of correlated from their labels. `selection`: samples, per_class and ids.
+    The schedule and its digest are equal on all machines. Random draws depend on the seed, the kind and the number of
+    samples, and for the kind correlated also on the labels.
+
+    Parameters
+    ----------
+    directory : str or Path
+        The directory of the dataset, whose images may be missing.
+    kind : {"continual", "gradual", "mixed", "correlated", "random-orders"}
+        The order of the sets and samples, as described in the README.
+    out : str or Path, optional
+        The file to write. By default, no file is written.
+    force : bool
+        Overwrite the file if it exists.
+    severity : int, optional
+        The severity of the sets. The default is 5, and a gradual schedule uses all severities.
+    sets : list of str, optional
+        Set ids, aliases or patterns. By default, the test sets with a single corruption are used.
+    reset : {"never", "shift"}
+        Whether the model should be reset at every shift.
+    shuffle : bool
+        Shuffle the samples of each set.
+    seed : int
+        The random seed, from 0 to 2**53 - 1.
+    delta, slots : float and int, optional
+        The concentration of the Dirichlet distribution and the number of slots per set, for the kind correlated.
+    orders : int, optional
+        The number of orders of the sets, for the kind random-orders. The default is 10.
+    **selection : Any
+        The options samples, per_class and ids, which select samples as in `corruptset.build`.
+
+    Raises
+    ------
+    ScheduleError
+        If the options do not fit the kind, or if no set matches.
     """
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
@@ -98,15 +130,17 @@ def schedule(
     given = {
         name: value for name, value in (("delta", delta), ("slots", slots), ("orders", orders)) if value is not None
     }
-    wrong = [f"--kind is {kind!r}; expected {', '.join(usual)}"] * (kind not in usual)
-    wrong += [f"--reset is {reset!r}; expected never or shift"] * (reset not in ("never", "shift"))
-    wrong += ["--severity is not for --kind gradual, which goes through all five"] * (climbs and severity is not None)
+    wrong = [f"--kind {kind} does not exist. Choose one of {', '.join(usual)}."] * (kind not in usual)
+    wrong += [f"--reset {reset} does not exist. Choose never or shift."] * (reset not in ("never", "shift"))
+    wrong += [
+        "--severity cannot be used with --kind gradual, which uses all five severities. Leave out --severity."
+    ] * (climbs and severity is not None)
     for name, value in given.items():
-        least, own_kind = int(name != "delta"), next(one for one, own in usual.items() if name in own)
-        wrong += [f"--{name} is for --kind {own_kind}"] * (kind != own_kind)
-        wrong += [f"--{name} is {value}; expected a number from {least}"] * (not least <= value < 1e9)
+        least, right_kind = int(name != "delta"), next(one for one, options in usual.items() if name in options)
+        wrong += [f"--{name} can only be used with --kind {right_kind}."] * (kind != right_kind)
+        wrong += [f"--{name} is {value}. Use a number from {least} to 1e9."] * (not least <= value < 1e9)
     if wrong:
-        raise ScheduleError(f"There is no such schedule: {'; '.join(wrong)}.")
+        raise ScheduleError(" ".join(wrong))
     settings = usual[kind] | given
     chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
@@ -145,8 +179,9 @@ def schedule(
 
 
 def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list[str]:
-    """Return the sets in the recipe's order, or each corruption's up and down: those that are named, else tests of one
-    corruption, at 5.
+    """Return the ids of the sets in the order of the recipe, or up and down the severities of each corruption.
+
+    Without `globs`, the test sets with a single corruption are selected, at severity 5 by default.
     """
     specs, problems = matching_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
     if globs is None:
@@ -157,7 +192,7 @@ def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list
     if problems or not specs:
         raise ScheduleError(
             " ".join(problems)
-            or f"{data.path} has no set of one corruption at severity {severity}. Name others: --sets."
+            or f"{data.path} has no set of a single corruption at severity {severity}. Select other sets with --sets."
         )
     if not climbs:
         return [spec.id for spec in specs]
@@ -165,13 +200,15 @@ def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list
     try:
         return [found[name, severity] for name in dict.fromkeys(name for name, _ in found) for severity in UP_AND_DOWN]
     except KeyError as e:
+        name, absent = e.args[0]
         raise ScheduleError(
-            f"gradual goes through severities 1 to 5, and {e} is not there. Leave the corruption out (--sets)."
+            f"--kind gradual needs severities 1 to 5 of each corruption, but {data.path} has no set {name}/{absent}. "
+            "Select other corruptions with --sets."
         ) from None
 
 
 def _words(key: np.uint64, name: str, count: int) -> NDArray[np.uint64]:
-    """Return random whole numbers below 2**64, counter-based: equal on every machine."""
+    """Return random integers below 2**64 from a counter-based generator, which are equal on all machines."""
     words = np.empty(2 * count, np.uint32)
     fill_words(words, 0, key, sample_key(name), 0)
     return words[::2].astype(np.uint64) << np.uint64(32) | words[1::2]
@@ -183,15 +220,16 @@ def _shuffled(key: np.uint64, name: str, items: Sequence[Any]) -> list[Any]:
 
 
 def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
-    """Return samples so that labels come in runs.
+    """Return the samples in an order with runs of equal labels.
 
-    Each class has proportions over `slots`, drawn from a symmetric Dirichlet distribution of concentration `delta`;
-    each of its samples falls into a slot by them. Slot follows slot, and in a slot class follows class, in a random
-    order of its own. The proportions are never made: a Polya urn draws the same slots. A sample falls into a slot at
-    random with weight slots * delta, and with weight 1 into that of each sample of its class before it.
+    Each class has proportions over the slots, which follow a symmetric Dirichlet distribution of concentration `delta`,
+    and each of its samples is assigned to a slot with these probabilities. Slots follow one another, and the classes of
+    each slot follow one another in a random order. A Polya urn draws such slots without computing the proportions. It
+    assigns a sample to a uniformly random slot with weight ``slots * delta``, and to the slot of each earlier sample of
+    the same class with weight 1.
     """
-    filled: dict[int, list[int]] = defaultdict(list)  # label -> the slot of each of its samples
-    runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # slot -> label -> samples
+    filled: dict[int, list[int]] = defaultdict(list)  # the slots of the samples of each label
+    runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # the samples by slot and label
     new = slots * delta
     for place, word in zip(places, _words(key, f"slots {visit}", len(places)).tolist(), strict=True):
         uniform, before = (word >> 11) * 2.0**-53, filled[labels[place]]
@@ -213,22 +251,35 @@ class StreamItem(NamedTuple):
     """One image of a stream."""
 
     image: Any
-    """(H, W, C) ndarray of uint8, or what the transform makes of it."""
+    """An (H, W, C) ndarray of uint8, or the result of the transform."""
     label: int
     set: str
     id: str
     shift: int
-    """Which shift of the schedule it is in, from 0."""
+    """The number of the shift in the schedule, from 0."""
     reset: bool
-    """Whether a model that adapts is put back to its beginning before this image."""
+    """Whether a model that adapts should be reset to its initial state before this image."""
 
 
 class Stream(MapStyle[StreamItem]):
-    """A data set's images in the order of a schedule, or of its file.
+    """A sequence of the images of a dataset in the order of a schedule.
 
-    ``len(s)``; ``s[i]`` and iteration give `StreamItem`; a slice gives a stream: ``s[k:]`` goes on at image k. It may
-    be pickled, and used in forked or spawned workers. `transform` is given each image as a PIL image, as torchvision's
-    data sets give it. A schedule that cannot be read, or is another data set's, is a `ScheduleError`.
+    Indexing and iteration return `StreamItem` objects. A slice such as ``stream[k:]`` returns a stream that starts at
+    image k. Streams can be pickled, and used in forked or spawned workers.
+
+    Parameters
+    ----------
+    data : DataSet
+        The dataset that the schedule was written for.
+    schedule : Schedule, str or Path
+        The schedule, or its file.
+    transform : callable, optional
+        A function that is applied to each image, passed as a PIL image as in torchvision's datasets.
+
+    Raises
+    ------
+    ScheduleError
+        If the schedule cannot be read or belongs to another dataset.
     """
 
     def __init__(self, data: DataSet, schedule: Schedule | str | Path, transform: Any = None) -> None:
@@ -237,7 +288,8 @@ class Stream(MapStyle[StreamItem]):
         of = head.get("data_set")
         if not isinstance(of, dict) or of.get("digest") != data.digest:
             raise ScheduleError(
-                f"The schedule is of {of}; this data set is {data!r}. Make one for it: corruptset schedule."
+                f"The schedule belongs to {of}, but this dataset is {data!r}. Write a schedule for this dataset with "
+                "`corruptset schedule`."
             )
         index = {sample.id: number for number, sample in enumerate(data.samples)}
         try:
@@ -250,11 +302,12 @@ class Stream(MapStyle[StreamItem]):
                 for number, shift in enumerate(shifts)
             ]
             self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
-            # refuses places that are not there
+            # This call raises a ValueError if a position is out of range.
             np.ravel_multi_index(self._rows.T[2:], (len(self._sets), len(self._index)))
-        except (LookupError, TypeError, ValueError):  # a file of another form, with a digest that fits
+        except (LookupError, TypeError, ValueError):  # The file has a valid digest but wrong contents.
             raise ScheduleError(
-                "The schedule's lines name sets or samples that its first line does not, or the data set does not."
+                "The schedule refers to sets or samples that are missing from its first line or from the dataset. "
+                "Write it again with `corruptset schedule`."
             ) from None
 
     def __len__(self) -> int:

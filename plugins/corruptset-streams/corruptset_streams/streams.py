@@ -1,6 +1,4 @@
-"""`stream`: a changing stream of corrupted images, written as tars in order, resumed tar by tar, with its walk in
-stream.json.
-"""
+"""Write a changing stream of corrupted images as a sequence of tars, and resume it after an interruption."""
 
 from __future__ import annotations
 
@@ -45,24 +43,24 @@ KEYS = (
     "schema_version name version seed calibration scale preprocessing encoding stream source classes textures stages "
     "walk excluded selection accuracies"
 ).split()
-"""Of stream.json: what is asked for."""
+"""The keys of stream.json that describe the request. They are compared when a stream is resumed."""
 BEGUN = ".corruptset/stream"
-"""Where that stands while a stream is unfinished; beside each of its tars then lies one with the suffix ``.part`` that
-tells of it.
+"""The file with these keys while a stream is unfinished. Until then, each finished tar also has a file with the suffix
+``.part``, which contains its size, its checksum and the digests of its images.
 """
 NAMED = "schema_version seed preprocessing stages walk pixel_digest".split()
-"""Of these, of its classes and samples is the digest of a stream."""
+"""The keys of stream.json that the digest of a stream covers, in addition to its classes and samples."""
 
 
 class Streamed(NamedTuple):
-    """A finished stream."""
+    """A finished stream and the number of images that a call wrote."""
 
     directory: Path
     digest: str
     images: int
-    """Of the stream."""
+    """The number of images in the stream."""
     made: int
-    """Images made by this call; what was committed before is not counted."""
+    """The number of images written by this call, without those of tars that existed before."""
     steps: int
     tars: int
     bytes: int
@@ -79,15 +77,43 @@ def stream(
     progress: Callable[[str, int, int], None] | bool | None = None,
     **options: Any,
 ) -> Streamed:
-    """Write a stream of images whose corruptions change while the accuracy of a reference model stays near to a
-    baseline.
+    """Write a stream of images whose corruptions change while a reference model keeps its accuracy near a baseline.
 
-    Two corruptions at a time, one after the other. The walk goes along the path of an ordered pair (`find_path`), so
-    many images a step, then from the second corruption to a new one. Every visit to an image has a key of its own,
-    ``<sample id>@<place>``, from which its crop, its flip and the draws of its corruptions follow. The same call
-    resumes a stream that was stopped, and checks the files of one that is finished. `source` and `options` (seed, jobs,
-    samples, per_class, labels, skip_bad) are as of `corruptset.build`, and so are errors; of files of a finished stream
-    that are missing or changed it is a `VerificationError`.
+    Two corruptions are active at a time, one applied after the other. The severities follow the path of an ordered pair
+    (`find_path`), with `speed` images per step. Then the second corruption becomes the first one of a new pair. Each
+    time an image is used, its crop, its flip and its corruptions are drawn from the key ``<sample id>@<place>``. To
+    resume an interrupted stream, or to verify the files of a finished one, call the function again with the same
+    arguments.
+
+    Parameters
+    ----------
+    recipe : str or Path
+        The name of a shipped recipe (``ccc-easy``, ``ccc-medium`` or ``ccc-hard``), or a recipe file.
+    source : str
+        The source of the images, as for `corruptset.build`.
+    out : str or Path
+        The output directory. The tars are written to a subdirectory.
+    accuracies : str or Path
+        The accuracies of the reference model, as a scores file or a CSV file (see `accuracies_of`).
+    speed : int, optional
+        The number of images before the severities change. The default is that of the recipe.
+    length : int, optional
+        The number of images in the stream. The default is that of the recipe.
+    progress : callable or bool, optional
+        A function that is called with the phase, the number of finished images and the total. By default, a progress
+        bar is shown in terminals and notebooks. Use False to hide it.
+    **options : Any
+        The options seed, jobs, samples, per_class, labels and skip_bad of `corruptset.build`.
+
+    Returns
+    -------
+    Streamed
+        The directory, the digest and the size of the stream.
+
+    Raises
+    ------
+    VerificationError
+        If files of a finished stream are missing or changed. Other errors are as for `corruptset.build`.
     """
     if wrong := sorted(options.keys() - STREAM.keys()):
         raise TypeError(f"stream() takes no {first_few(wrong)}")
@@ -139,7 +165,7 @@ def stream(
 
                     workers.run(partial(make_tar, build, settings, table, sets, tars), missing, count)
                     digest = _finish(directory, tars, build, record)
-                for part in directory.glob("*.part"):  # of tars, and of workers that were killed while they wrote
+                for part in directory.glob("*.part"):  # includes files of workers that were killed
                     part.unlink()
                 locks.clean_up(directory)
     return Streamed(
@@ -148,28 +174,33 @@ def stream(
 
 
 def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
-    """Return the digest of the stream where a directory holds all of it, else None; refuse one that holds another, or
-    anything else.
+    """Return the digest of the stream in a directory if it is complete, or None if it is absent or unfinished.
+
+    Raise an error if the directory contains another stream, other files or damaged files.
     """
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
-    there = directory / ("stream.json" if finished else BEGUN)
+    existing = directory / ("stream.json" if finished else BEGUN)
     present: dict[str, Any] = {}
-    if there.exists():
+    if existing.exists():
         with suppress(ValueError, TypeError):
-            present = dict(json.loads(there.read_bytes()))
+            present = dict(json.loads(existing.read_bytes()))
         if differing := [key for key in KEYS if present.get(key) != record[key]]:
-            raise BuildError(f"{directory} holds another stream: {', '.join(differing)} differ. Choose another --out.")
+            raise BuildError(
+                f"{directory} contains another stream, which differs in {', '.join(differing)}. Choose another --out."
+            )
     elif files:
         raise BuildError(
-            f"{directory} is not empty and holds no stream ({first_few(files)}). Choose another --out, or empty it."
+            f"{directory} contains other files ({first_few(files)}) and no stream. Choose another --out, or empty the "
+            "directory."
         )
     sums = parse_sha256sums((directory / "SHA256SUMS").read_bytes())[0] if finished else {}
     if wrong := [
         path for path in sums if not (directory / path).is_file() or digests.sha256_file(directory / path) != sums[path]
     ]:
         raise VerificationError(
-            f"{directory}: not as SHA256SUMS says are {first_few(wrong)}. Fetch them again, or choose another --out."
+            f"{directory} has missing or changed files, according to SHA256SUMS: {first_few(wrong)}. Download them "
+            "again, or choose another --out."
         )
     return present.get("digest")
 
@@ -177,7 +208,7 @@ def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
 def make_tar(
     build: Build, recipe: Recipe, table: StreamTable, sets: list[str], tars: Mapping[Path, range], tar: Path
 ) -> int:
-    """Make and commit a tar of the images of some places in the stream, and return how many it has."""
+    """Write one tar of the stream and return the number of its images."""
     places = tars[tar]
     seed, samples, spec, made = build.maker.seed, build.samples, build.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
@@ -186,7 +217,7 @@ def make_tar(
 
     @lru_cache(1)
     def order(*turn: int) -> list[int]:
-        """Return the samples in the order of a step's turn: each image comes once, then each once again."""
+        """Return the order of the samples in one turn of a step, in which each image is used once."""
         return list(
             Keys(hash64(["stream", STREAM_VERSION, seed, "order", *turn]), keys).uniforms().argsort(kind="stable")
         )
@@ -221,7 +252,7 @@ def make_tar(
 
 
 def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: dict[str, Any]) -> str:
-    """Write samples.jsonl, stream.json, and SHA256SUMS last; return the stream's digest."""
+    """Write samples.jsonl, stream.json and finally SHA256SUMS, and return the digest of the stream."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(
         json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of

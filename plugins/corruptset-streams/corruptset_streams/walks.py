@@ -1,8 +1,9 @@
-"""Recipes of streams, and their walk: pairs of corruptions in a drawn order, each along the path that keeps a model's
-accuracy.
+"""Load recipes of streams, and compute the sequence of sets that keeps a model's accuracy near a baseline.
 
+References
+----------
 Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time
-adaptation, NeurIPS; released generator (oripress/CCC).
+adaptation, NeurIPS, and its released generator (oripress/CCC).
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from corruptset.generate.recipes.recipe import Recipe, located_recipe
 
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1
-"""Of everything that is drawn for a stream; part of every key."""
+"""The version of the random draws of a stream, which is part of every key."""
 
 
 class StreamTable(RecipeTable):
-    """``[stream]``; the README says what each key means."""
+    """The table ``[stream]`` of a recipe, whose keys are described in the README."""
 
     corruptions: tuple[CorruptionName, ...] = Field(min_length=2)
     baseline: float = Field(ge=0, le=100)
@@ -44,21 +45,30 @@ class StreamTable(RecipeTable):
 
     @property
     def severities(self) -> list[float]:
-        """Of the grid, from 0 to 5."""
+        """The severities of the grid, from 0 to 5."""
         return [severity_number(k * self.step) or 0 for k in range(round(5 / self.step) + 1)]
 
     @property
     def cells(self) -> list[str]:
-        """The sets of all pairs' grids."""
+        """The ids of the sets in the grids of all pairs."""
         grid = product(permutations(self.corruptions, 2), self.severities, self.severities)
         return sorted({cell_id(one, s1, two, s2) for (one, two), s1, s2 in grid if s1 or s2})
 
 
 def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
-    """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values
-    (`changes`).
+    """Return the recipe of the sets with a single corruption that a stream uses, and the table of the stream.
 
-    `recipe` is the name of a stream that comes with the package, or a file; a `RecipeError` names its mistakes.
+    Parameters
+    ----------
+    recipe : str or Path
+        The name of a recipe that is included in the package, or a file.
+    **changes : int, optional
+        Values that replace those of the recipe. None keeps the value of the recipe.
+
+    Raises
+    ------
+    RecipeError
+        If the recipe cannot be read or has errors, all of which are listed.
     """
     path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
     path = path if path.exists() else Path(recipe)
@@ -70,18 +80,21 @@ def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, Stre
         raise RecipeError(mistakes(where, mistake_lines(e, StreamTable))) from None
     except (OSError, TypeError) as e:
         raise RecipeError(
-            f"{where} cannot be read ({e}). Expected ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."
+            f"{where} cannot be read ({e}). Choose ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml)."
         ) from None
     made = located_recipe(
         data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent
     )
     if made.preprocessing.kind in ("none", "surrogate") or made.encoding.lossless:
-        raise RecipeError(f"{where}: expected JPEG images of one size: resize-crop, central-resize, resize or pad.")
+        raise RecipeError(
+            f"{where} does not give JPEG images of one size. Set the encoding to jpeg, and the kind of preprocessing "
+            "to resize-crop, central-resize, resize or pad."
+        )
     return made, table
 
 
 def grid_recipe(recipe: Recipe, table: StreamTable) -> str:
-    """Return the text of a recipe of all sets whose accuracy the paths of a stream depend on."""
+    """Return the text of a recipe for all sets on whose accuracies the paths of a stream depend."""
     names, severities = json.dumps(table.corruptions), json.dumps(table.severities[1:])
     settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in recipe.preprocessing.as_json().items())
     return f"""\
@@ -108,7 +121,7 @@ same = false
 
 
 def cell_id(one: str, s1: float, two: str, s2: float) -> str:
-    """Return the id of the set that a cell of a pair's grid is; at severity 0 a corruption is absent.
+    """Return the id of the set in a cell of a pair's grid, without a corruption whose severity is 0.
 
     Examples
     --------
@@ -119,13 +132,13 @@ def cell_id(one: str, s1: float, two: str, s2: float) -> str:
 
 
 def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, float]:
-    """Return a model's accuracies of all cells, in per cent; raise `RecipeError` where a file does not have them."""
-    expected = (
-        "Expected the scores.json of `corruptset score` of a reference model, or a CSV with the columns set and "
-        "accuracy, from 0 to 1. --grid FILE.toml writes the recipe of the sets."
+    """Return the accuracies of a model on all cells in per cent, or raise a `RecipeError` if the file lacks some."""
+    advice = (
+        "Pass the scores.json that `corruptset score` writes for a reference model, or a CSV file with the columns set "
+        "and accuracy (from 0 to 1). To write the recipe of the sets, use --grid FILE.toml."
     )
     if path is None:
-        raise RecipeError(f"--accuracies is needed. {expected}")
+        raise RecipeError(f"--accuracies is required. {advice}")
     found: dict[str, float] = {}
     try:
         text = read_text(Path(path))
@@ -136,35 +149,41 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
         for name, row in rows:
             value = float(row["accuracy"])
             if name in found or not 0 <= value <= 1:
-                raise ValueError(f"{name} stands there twice, or its {value} is not from 0 to 1")
+                raise ValueError(f"{name} occurs twice, or its accuracy {value} is not from 0 to 1")
             found[name] = 100 * value
-    except Exception as e:  # whatever a file of another form raises
-        raise RecipeError(f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). {expected}") from None
+    except Exception as e:  # A file in another format can raise any exception.
+        raise RecipeError(f"--accuracies {path} cannot be used ({type(e).__name__}: {e}). {advice}") from None
     cells = table.cells
     if missing := [name for name in cells if name not in found]:
         raise RecipeError(
-            f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. --grid "
-            "FILE.toml writes a recipe of all of them: build it, predict, score."
+            f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. Write the "
+            "recipe of all sets with --grid FILE.toml, build it, and run predict and score on it."
         )
     return {name: found[name] for name in cells}
 
 
 Cell = tuple[int, int]
 Way = tuple[float, list[Cell]]
-"""The sum of accuracies along a path, and its cells."""
+"""The sum of the accuracies along a path, and the cells of the path."""
 
 
 def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
-    """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
+    """Return the cells (i, j) of the path through a grid whose mean accuracy is near a baseline.
 
-    A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j +
-    1): to the one whose best path on, with (i, j) before it, has the mean nearer to the baseline; where both are as
-    near, to (i, j + 1). Of the beginnings the nearest is taken, the lowest of those that are as near.
-    ``accuracy[i][j]`` is that of the first corruption at severity i, then the second at severity j, in steps of the
-    grid.
+    A path starts at a cell (i, 0) with i > 0 and ends at a cell (0, j) with j > 0. The cell after (i, j) is (i - 1, j)
+    or (i, j + 1). For each cell, the search keeps the path to the end whose mean accuracy is nearer to the baseline,
+    and prefers (i, j + 1) if both are equally near. The path starts at the cell whose best path is nearest to the
+    baseline, or at the lowest such cell.
+
+    Parameters
+    ----------
+    accuracy : list of list of float
+        The accuracies by severity i of the first corruption and severity j of the second one, in steps of the grid.
+    baseline : float
+        The desired mean accuracy, in the same unit.
     """
     size = len(accuracy)
-    best: dict[Cell, Way] = {}  # from a cell on
+    best: dict[Cell, Way] = {}  # the best path from each cell to the end
 
     def nearest(ways: list[Way]) -> Way:
         return min(ways, key=lambda way: abs(way[0] / len(way[1]) - baseline))
@@ -177,14 +196,16 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
 
 
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
-    """Yield the sets of a stream's steps: along the path of a pair, then from its second corruption to a new one, drawn
-    from the seed.
+    """Yield the set of each step of a stream without end.
+
+    The sets follow the path of a pair of corruptions. Then the second corruption becomes the first one of a new pair,
+    whose second corruption is drawn from the seed.
     """
 
     @cache
     def path(one: str, two: str) -> list[str]:
         cells = [[cell_id(one, a, two, b) for b in table.severities] for a in table.severities]
-        grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # the clean images have none
+        grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # clean images have no accuracy
         return [cells[i][j] for i, j in find_path(grid, table.baseline)]
 
     one = ""

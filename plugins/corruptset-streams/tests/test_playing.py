@@ -75,7 +75,7 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
     made = schedule(stored.path, sets=["contrast/1"], samples=2)
     for wrong in ([0, -1], [0, 99], [0, 0.5]):
         made.shifts[0]["samples"] = wrong
-        with pytest.raises(ScheduleError, match="its first line does not"):
+        with pytest.raises(ScheduleError, match="missing from its first line"):
             stored.stream(made)
     heads: list[dict[str, object]] = [{"samples": ["x"]}, {"sets": ["fog/9"]}, {"data_set": []}]
     for head in heads:
@@ -84,10 +84,10 @@ def test_files_of_another_form_or_of_another_data_set_are_refused(
         rest = canonical(made.shifts[0]) + b"\n"
         named = record | {"digest": sha256_bytes(canonical(record) + b"\n" + rest)}
         (tmp_path / "s.jsonl").write_bytes(canonical(named) + b"\n" + rest)
-        with pytest.raises(CorruptsetError, match=r"first line does not|The schedule is of|no set"):
+        with pytest.raises(CorruptsetError, match=r"missing from its first line|The schedule belongs to|no set"):
             stored.stream(tmp_path / "s.jsonl")
     other = unbuilt.data_set(tmp_path, "imagenet-c-all", 4)
-    with pytest.raises(ScheduleError, match=r"The schedule is of .*small-c.*this data set is .*imagenet-c-all"):
+    with pytest.raises(ScheduleError, match=r"The schedule belongs to .*small-c.*this dataset is .*imagenet-c-all"):
         other.stream(mixed)
 
 

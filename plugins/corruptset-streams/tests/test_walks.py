@@ -104,7 +104,7 @@ def test_mistakes_of_a_recipe_are_explained(tmp_path):
         (tmp_path / "a.toml").write_text(RECIPE.replace(old, new))
         with pytest.raises(CorruptsetError, match=says):
             load_stream(tmp_path / "a.toml")
-    with pytest.raises(RecipeError, match=r"ccc-hrad cannot be read.*Expected ccc-easy, ccc-medium, ccc-hard"):
+    with pytest.raises(RecipeError, match=r"ccc-hrad cannot be read.*Choose ccc-easy, ccc-medium, ccc-hard"):
         load_stream("ccc-hrad")
     with pytest.raises(RecipeError, match="corruptset-streams"):
         load_recipe("ccc-hard")
@@ -133,15 +133,15 @@ def test_scores_and_csv_say_the_same(tmp_path):
         "{",
     ):
         file.write_text(text)
-        with pytest.raises(RecipeError, match=r"(?s)--accuracies .*accuracies.csv cannot be taken .*the columns set"):
+        with pytest.raises(RecipeError, match=r"(?s)--accuracies .*accuracies.csv cannot be used .*the columns set"):
             accuracies_of(TABLE, file)
     for text, said in (
-        ("fog/1,0.2\nfog/1,0.3\n", "fog/1 stands there twice"),
-        ("fog/1,20\n", "its 20.0 is not from 0"),
+        ("fog/1,0.2\nfog/1,0.3\n", "fog/1 occurs twice"),
+        ("fog/1,20\n", "its accuracy 20.0 is not from 0"),
     ):
         file.write_text(f"set,accuracy\n{text}")
         with pytest.raises(RecipeError, match=said):
             accuracies_of(TABLE, file)
-    for path, said in ((tmp_path / "none.csv", "cannot be taken"), (None, "--accuracies is needed")):
+    for path, said in ((tmp_path / "none.csv", "cannot be used"), (None, "--accuracies is required")):
         with pytest.raises(RecipeError, match=said):
             accuracies_of(TABLE, path)

@@ -1,5 +1,6 @@
 "use strict";
-// One picture after the other, no way back, and a file with the answers at the end. Text is only ever set as text.
+// Show the images in sequence, record one answer per image, and save a file of answers at the end. Text from the study
+// is set only as text and never as HTML.
 (() => {
   const at = (id) => document.getElementById(id);
   const study = JSON.parse(at("study").textContent);
@@ -20,7 +21,8 @@
     focused.focus();
   };
 
-  // The order follows from the study and the person, so that it differs between people and can be drawn again.
+  // The order depends only on the study, the group and the participant, so it differs between participants but is
+  // reproducible.
   const numbers = (text) => {
     let state = 2166136261;
     for (const c of text) state = Math.imul(state ^ c.codePointAt(0), 16777619);
@@ -92,7 +94,7 @@
   const finish = () => {
     open = false;
     at("done").value = session.answers.length;
-    at("summary").textContent = `You answered ${session.answers.length} of ${trials.length} pictures. Your browser saves the answers now; if it did not, press the button.`;
+    at("summary").textContent = `You answered ${session.answers.length} of ${trials.length} pictures. Your browser now saves the answers. If it does not, press the button.`;
     turnTo("end", at("thanks"));
     save();
   };
@@ -142,7 +144,7 @@
     show(0);
   });
   at("stop").addEventListener("click", () => {
-    if (confirm("Stop here? You cannot go on later. Your answers so far are saved.")) finish();
+    if (confirm("Stop here? You cannot continue later. Your answers so far will be saved.")) finish();
   });
   at("save").addEventListener("click", save);
   addEventListener("beforeunload", (event) => {
