@@ -135,7 +135,6 @@ def notes_on_annotations(spec: Build) -> tuple[str, ...]:
         suffixes = {path: path.lower().rpartition(".")[2] for path in source.other_files}
         names = [sample.path or sample.id for sample in source.samples]
         notes.append(f"Files of the source that count as images: {len(names):,}, in {folder_counts(names)}.")
-        notes += source.remarks
         copied = [path for path, suffix in suffixes.items() if suffix in IMAGE_SUFFIXES]
         if copied:
             notes.append(

@@ -103,7 +103,7 @@ def _check_opcodes(stream: io.BytesIO) -> None:
         tuples += "TUPLE" in opcode.name
         if opcode.name in FORBIDDEN or tuples > MAX_TUPLES:
             raise Refused(f"it has an opcode {opcode.name} that no pickle of arrays, lists, strings and integers has")
-        if "PUT" in opcode.name and argument > count:  # the unpickler allocates a table of this size
+        if "PUT" in opcode.name and (argument or 0) > count:  # the unpickler allocates a table of this size
             raise Refused("it has a memo index that Python does not write")
         if isinstance(argument, int) and abs(argument) >> 64:  # huge integers with one hash make dictionaries slow
             raise Refused("it has an integer of more than 64 bits")

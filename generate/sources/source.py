@@ -104,12 +104,10 @@ class Source:
     """Those that do not, because a data set has files of its own there."""
     pattern: str | None = None
     """Which files are images, where that was given."""
-    remarks: tuple[str, ...] = ()
-    """Sentences for the notes of `plan` and `build`."""
     held_bytes: int = 0
     """What each process that loads samples keeps in memory."""
     remarks: tuple[str, ...] = ()
-    """Notes for users about classes and labels; nothing is wrong with the source."""
+    """Sentences for the notes of `plan` and `build`, for example about classes and labels. They name no error."""
 
     def other_bytes(self) -> int:
         """Return how many bytes `other_files` have."""
