@@ -65,8 +65,8 @@ def _take_tensor(tensor: Any, torch: Any) -> Taken:
         raise ImageError(no_tensor(tensor))
     array = tensor.detach().cpu().numpy()
     first = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. In this case
-    # the result is such a view too.
+    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. The result
+    # is such a view too in this case.
     viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
 
     def give_back(out: Images) -> Any:
