@@ -148,8 +148,8 @@ def frost(
     Drawn at random: the texture and the position of the crop, both uniform.
 
     The released generators crop six photographs, of which the sixth is never used, and the second and third are equal.
-    The default textures of corruptset are synthetic: there are four of them, with the weights 1:2:1:1. Their grey values,
-    skew, gradients and contrast of crops agree with those of the photographs within a tenth.
+    The default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients
+    and contrast of crops agree with those of the photographs within a tenth.
 
     Textures are resized as ``cv2.resize`` does it (bilinear, not smoothed), bit for bit. For grey images the crop is
     converted by ``(19595 R + 38470 G + 7471 B + 32768) >> 16``.
