@@ -40,7 +40,7 @@ def border_index(i, n, border):  # type: ignore[no-untyped-def]
 
 @inlined
 def pad_row(line, pad, channels, border):  # type: ignore[no-untyped-def]
-    """Fill `pad` pixels at both ends of a flat row by a border."""
+    """Fill the padding of `pad` pixels at both ends of a flat row, according to a border."""
     width = line.size // channels - 2 * pad
     for x in range(pad):
         before = (pad + border_index(x - pad, width, border)) * channels

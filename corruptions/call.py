@@ -273,7 +273,7 @@ def _stage(
 
 
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of one item of a list, which are none at severity or level 0."""
+    """Return the stages of one item of a list, without those of severity or level 0."""
     if isinstance(item, Stage):
         check_revision(get_corruption(item.corruption), item.revision)
         return (item,)

@@ -1,8 +1,8 @@
 """The parameters of one severity, and their interpolation for fractional severities.
 
-Columns are interpolated linearly between two rows, and below severity 1 from a row for severity 0, as in the released
-generator (oripress/CCC) of Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our
-progress in continual test-time adaptation, NeurIPS.
+Columns are interpolated linearly between two rows. Below severity 1, the lower row is that of severity 0. This is the
+method of the released generator (oripress/CCC) of Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach
+that questions our progress in continual test-time adaptation, NeurIPS.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Stage:
 
     @property
     def number(self) -> str | None:
-        """The severity or level as it is written in a set id, such as ``3``, ``2p25`` or ``07``.
+        """The severity or level in the notation of set ids, such as ``3``, ``2p25`` or ``07``.
 
         It is None if the parameters were given.
         """

@@ -112,8 +112,7 @@ class Corrupt:
         Returns
         -------
         ndarray, PIL image, tensor or tuple
-            The corrupted image, with the type of the input. If there are other inputs, it is a tuple of the image and
-            them.
+            The corrupted image, with the type of the input. With `others` it is a tuple of the image and these values.
 
         Raises
         ------
