@@ -32,7 +32,7 @@ def border_index(i, n, border):  # type: ignore[no-untyped-def]
     # SYMMETRIC repeats the outermost pixel, REFLECT does not.
     repeated = 1 if border == SYMMETRIC else 0
     once = -i - repeated if i < 0 else 2 * n - 2 + repeated - i
-    if 0 <= once < n:  # nearly always, and cheaper than a division
+    if 0 <= once < n:  # This is nearly always true, and cheaper than a division.
         return once
     i = i % (2 * (n - 1 + repeated))
     return i if i < n else 2 * n - 2 + repeated - i

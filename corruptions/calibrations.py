@@ -56,7 +56,7 @@ class Calibration:
                 f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image: leave the stage out."
             )
-        # The ladders have no plugins. The parameters of a plugin are given by the caller.
+        # The ladders do not contain plugins, whose parameters are given by the caller.
         return ladder(self.ladder).get(corruption, Row({}, ""))
 
     def row(self, corruption: str, severity: Any) -> Row:

@@ -77,8 +77,8 @@ def corrupt(
         parameters are interpolated linearly between the rows of the calibration. Severity 0 returns a copy of the
         image.
     level : int, optional
-        The level, from 0, if `name` is the name of a gradual degradation. It is the number of steps, each of which
-        starts from the result of the one before. Level 0 returns a copy of the image.
+        The level, from 0, if `name` is the name of a gradual degradation. It is the number of steps. Most degradations
+        start each step from the result of the one before. Level 0 returns a copy of the image.
     calibration : str, path or Calibration, optional
         The parameters of the severities: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or the path of a
         table file. By default it depends on the short side of the image: ``mnist`` for grey images of up to 28 pixels
@@ -203,7 +203,7 @@ def resolve(
     if isinstance(name, str) and not in_files:
         try:
             return _remembered(plugin_declarations(name), *call.args, **call.keywords)
-        except TypeError:  # not hashable
+        except TypeError:  # An argument is not hashable.
             pass
     return call()
 

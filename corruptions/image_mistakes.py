@@ -43,7 +43,7 @@ def _conversion(image: NDArray[Any]) -> str:
         return ""
     if image.dtype.kind == "b":
         return " Convert it: image.astype(np.uint8) * 255."
-    low, high = image.min().item(), image.max().item()  # float16 cannot be compared with 65535
+    low, high = image.min().item(), image.max().item()  # NumPy cannot compare float16 with 65535.
     values = f" Its values go from {low:g} to {high:g}"
     if not math.isfinite(low) or not math.isfinite(high):
         return f"{values}: mend those that are not finite."

@@ -18,7 +18,7 @@ Shape = tuple[int, int, int]
 """The height, width and number of channels of an image."""
 Given = Mapping[str, Any]
 """The scaled parameters of a call. For a gradual degradation they include its `level`."""
-_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to here
+_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to this one.
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ PIXEL = 4
 """The number of values that `mix` reads and writes: those of a pixel, and one that the next pixel overwrites."""
 _KINDS = {"uint8": ir.IntType(8), "float32": ir.FloatType(), "float64": ir.DoubleType()}
 _BYTES = {"uint8": 1, "float32": 4, "float64": 8}
-# Numba types the functions as Python calls them, without the first parameter of an intrinsic.
+# numba types the functions as Python calls them, without the first parameter of an intrinsic.
 _intrinsic: Any = intrinsic
 
 

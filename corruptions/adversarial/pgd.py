@@ -44,7 +44,7 @@ class Ball:
             images -= self._clean
             images *= np.minimum(self._eps / np.maximum(_norms(images), _LEAST_NORM), 1.0).astype(np.float32)
             images += self._clean
-        np.maximum(images, self._low, out=images)  # np.clip has a several times higher overhead.
+        np.maximum(images, self._low, out=images)  # The overhead of np.clip is several times higher.
         return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:

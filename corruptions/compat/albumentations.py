@@ -45,7 +45,7 @@ def _image_transform() -> type:
         def get_transform_init_args_names(self) -> tuple[str, ...]:
             return ("transform",)
 
-    ImageTransform.__module__, ImageTransform.__qualname__ = __name__, "ImageTransform"  # where pickle finds it
+    ImageTransform.__module__, ImageTransform.__qualname__ = __name__, "ImageTransform"  # pickle needs these names.
     return ImageTransform
 
 

@@ -12,7 +12,7 @@ from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, Wholes, corruption
 
-_BITS = 22  # The fractional bits of Pillow's weights for 8-bit images.
+_BITS = 22  # Pillow's weights for 8-bit images have this number of fractional bits.
 _SHIFT = np.uint32(_BITS)
 _HALF = np.uint32(1 << (_BITS - 1))
 _WHITE = np.uint32(255)

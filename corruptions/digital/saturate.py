@@ -102,7 +102,7 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
         choice(
             "scaled",
             ("saturation", "hsv"),
-            "the scaled channels: saturation only, or hsv (also hue and value, clipped) as in MNIST-C",
+            "scaled channels: saturation only, or hsv (also hue and value, clipped) as in MNIST-C",
         ),
         ROUNDING,
     ),

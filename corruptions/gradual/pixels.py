@@ -15,13 +15,12 @@ from . import counted
 PLACES = 0
 """The draw of the positions, where word e is for pixel e of a level."""
 COLOURS = 1
-"""The draw of the colours, where the top three bytes of word e are red, green and blue (for grey images the top byte).
-"""
+"""The draw of the colours, where the top three bytes of word e are red, green and blue (grey: the top byte)."""
 PAIRS = 0
 """The draw of the pairs, where words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
 _PAIRS_AT_A_TIME = 4096
 _SHARE = Parameter(
-    "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; some are drawn twice"
+    "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; a pixel can be drawn twice"
 )
 _EXCHANGE = Parameter("exchange", bool, about="true to exchange the two pixels, false to copy the second to the first")
 

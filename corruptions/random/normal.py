@@ -21,7 +21,7 @@ from .philox import fill_words
 
 Floats = NDArray[np.float64]
 
-_STEPS = 32  # The number of grid points per unit.
+_STEPS = 32  # This is the number of grid points per unit.
 _REACH = 10  # Beyond this the tail is below 2**-76, which is far below the resolution of any table.
 _ORDER = 12  # At this order (reach / (2 * steps)) ** 13 / 13! is below 1e-19.
 _OCTAVES = 32

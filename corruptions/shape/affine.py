@@ -35,7 +35,7 @@ def _given(signs: Floats, shape: Shape, parameters: Given) -> Floats:
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, shear",
-    parameters=(Parameter("angle_deg", float, -89.0, 89.0, "angle of vertical lines after the shear in degrees"),),
+    parameters=(Parameter("angle_deg", float, -89.0, 89.0, "angle in degrees by which vertical lines lean"),),
     draws=(Draw("sign", "direction of the shear, -1 or 1", _signs(1), check=_given),),
     preserves_geometry=False,
 )
@@ -135,11 +135,11 @@ def rotate(
     (`loose_size`). If its aspect ratio differs from that of the image, the result is squeezed.
 
     The published two-factor sets show whole rotated images with black corners, at their former size and clockwise for
-    positive angles. They were made by MATLAB's ``imrotate`` with its defaults (nearest and loose) and then resized by a
-    method that was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates such
-    images, resized by area. MATLAB's ``imresize`` widens its filter when it shrinks. Resizing by area likewise uses
-    every pixel of the canvas, which the two other methods do not. In contrast to a cubic filter it does not overshoot
-    at the edges of the black corners, and it is exact in whole numbers.
+    positive angles. This corresponds to MATLAB's ``imrotate`` with its defaults (nearest and loose), followed by a
+    resize whose method was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates
+    such images, resized by area. Resizing by area uses every pixel of the canvas, like MATLAB's ``imresize``, which
+    widens its filter when it shrinks. The two other methods do not. In contrast to a cubic filter, resizing by area
+    does not overshoot at the edges of the black corners, and it is exact in whole numbers.
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))

@@ -193,8 +193,9 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
     rows above the first to 4 below it, for a height of 28, and in proportion for other heights.
 
     The zigzag reaches from column 2 to column 25 for a width of 28, and in proportion for other widths. Where two
-    strokes meet, both are added. The last stroke has the published height, ``2 / (2 * rest)``, for a rest of about 3
-    pixels. A shorter rest, which does not occur at a width of 28, ends at the amplitude.
+    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the
+    published ``2 / (2 * rest)``. The rest is about 3 pixels at a width of 28. If it is half a pixel or less, which does
+    not occur at this width, the last stroke ends at the amplitude.
     """
     left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
     columns, turns = _turns(left, right, rows, float(step), float(amplitude))

@@ -18,7 +18,7 @@ from ..registry import Draw, Given, Images, Keys, Parameter, Shape, corruption
 PLASMA_STREAM = 0
 _BAND = 256
 _QUARTER = np.float32(0.25)
-_AT_ONCE = 1024  # The approximate number of pixels that are processed together.
+_AT_ONCE = 1024  # About this number of pixels is processed together.
 
 
 def plasma_side(height: int, width: int) -> int:

@@ -18,7 +18,7 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Whol
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
-_AT_ONCE = 512  # pixels
+_AT_ONCE = 512  # This number of pixels is processed together.
 
 
 class Magnified(NamedTuple):
@@ -162,10 +162,10 @@ def _given_layer(normals: Floats, shape: Shape, parameters: Given) -> Floats:
             at_least=1.0,
             about="magnification of the layer, and so the size of flakes",
         ),
-        Parameter("threshold", float, 0.0, 10.0, "values of the layer below it are not flakes"),
+        Parameter("threshold", float, 0.0, 10.0, "minimum value of a flake in the random layer"),
         Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks in pixels"),
         Parameter(
-            "sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="width of their gaussian in pixels"
+            "sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="width of the streaks' gaussian in pixels"
         ),
         Parameter("mix", float, 0.0, 1.0, "weight of the image, against the whitened image"),
         ROUNDING,

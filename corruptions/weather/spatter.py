@@ -18,7 +18,7 @@ from .water import deepen
 NORMALS_STREAM = 0
 # The depth of water is constant from this distance to its edge, in pixels.
 _REACH = 20.0
-# The results for which a layer of liquid is smoothed, see `_smooth`.
+# The kinds of results of `_smooth`.
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 # Softened splashes of mud are set to 0 below this value.
 _FAINTEST = 0.8
@@ -130,7 +130,7 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         Parameter("mean", float, -10.0, 10.0, "mean of the random layer"),
         Parameter("std", float, 0.0, 10.0, "standard deviation of the random layer"),
         Parameter("sigma", low=0.0, high=200.0, length=True, about="standard deviation of the smoothing in pixels"),
-        Parameter("threshold", float, 0.0, 10.0, "values of the layer below it are not liquid"),
+        Parameter("threshold", float, 0.0, 10.0, "value of the random layer above which there is liquid"),
         Parameter("intensity", float, 0.0, 20.0, "opacity of water, or smoothing of mud in pixels"),
         Parameter("mud", int, 0, 1, "0 for water, 1 for mud"),
         Parameter(
