@@ -181,9 +181,10 @@ def pgd(
 
     Notes
     -----
-    Drawn at random: the start, if `random_start` is true. Otherwise it is the clean image, or the one that `start`
-    gives. The random start is drawn from the key of the image instead of the generator of the model's library, whose
-    numbers depend on the batch. Pixels whose gradient is exactly 0 do not change.
+    The steps start from a random image in the ball if `random_start` is true. Otherwise they start from the clean
+    image, or from the one that `start` gives. The random start is drawn from the key of the image instead of the
+    generator of the model's library, whose numbers depend on the batch. Pixels whose gradient is exactly 0 do not
+    change.
 
     For ``norm="l2"`` eps is a length over all values of an image. The radius 0.5 for images in [0, 1], which is usual
     for 32x32 colour images, is an eps of 127.5. The rows of the tables are for ``linf``. Rounding can move an image

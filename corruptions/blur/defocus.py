@@ -258,8 +258,8 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     -----
     If the disk touches the window in which it is smoothed (at radius 8, and at every radius above), the published
     smoothing reflects weights at the edge of the window. The kernel then sums to up to 1.03, and the image becomes
-    brighter. This is kept, because the published sets have it. The published radii above 8 are whole numbers. For other
-    radii the window is that of the whole number below.
+    brighter. This is kept, because the published sets contain it. The published radii above 8 are whole numbers. For
+    other radii the window is that of the whole number below.
     """
     if radius > GREATEST_RADIUS:
         raise ParameterError(

@@ -222,8 +222,8 @@ def glass_blur(
 
     Notes
     -----
-    Drawn at random: one displacement for each pixel and iteration, all equally likely. With ``exchange="swap"``, also
-    whether the pixel is swapped, with the probability 1/2.
+    A displacement is drawn at random for each pixel and iteration, and all displacements are equally likely. With
+    ``exchange="swap"``, the pixel is swapped with the probability 1/2.
 
     The published exchange of two pixels acts on views of one array, so the second assignment reads a pixel that the
     first one has overwritten. The pixel is therefore copied instead of exchanged, and the image drifts by one to two

@@ -20,8 +20,7 @@ GREATEST_ANGLE = 45.0
 
 _SQRT_2PI = 2.5066282746310002
 _DROPPED = 2e-6
-"""The smallest taps are omitted up to this sum of their weights. Only the exact computation in `_filter` includes them.
-"""
+"""The smallest taps are omitted up to this sum of weights. Only the exact computation in `_filter` includes them."""
 
 _GROUP = 64
 """The number of taps that are summed in one group.
@@ -254,7 +253,7 @@ def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angl
 
     Notes
     -----
-    Drawn at random: one angle per image, uniform on [-45, 45) degrees.
+    One angle per image is drawn at random, uniformly on [-45, 45) degrees.
 
     The kernel is one-sided, as published, so the image drifts by about half of its length.
     """

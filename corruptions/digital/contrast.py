@@ -75,7 +75,8 @@ def contrast(images: Images, keys: Keys, *, factor: float, rounding: str = "floo
 
     Notes
     -----
-    The mean is an exact integer sum that is divided once, so it is the same on every machine and for every image size.
+    The mean is an exact integer sum that is divided once, so the result does not depend on the machine, even for large
+    images.
     """
     out = np.empty_like(images)
     _contrast(images, out, float(factor), rounding == "round")

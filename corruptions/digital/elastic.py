@@ -190,7 +190,7 @@ def elastic_transform(
 
     Notes
     -----
-    Drawn at random: the offsets of three points and two displacement fields per image, all uniform on [-1, 1).
+    The offsets of three points and two displacement fields are drawn at random for each image, uniformly on [-1, 1).
 
     Both interpolations are bilinear. As with OpenCV and SciPy in the released code, the affine step reflects about the
     centres of the outermost pixels, and the second step about their edges. The affine step reads at multiples of 1/32

@@ -118,10 +118,10 @@ def saturate(
 
     Notes
     -----
-    If hue and value are fixed, every channel moves along a line to the largest one, so the hue is not computed: ``c' =
-    V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has the hue 0, so a positive shift makes it red, as
-    in the published sets. If the exact result is a whole number, it is returned. The released code, which computes the
-    hue and converts back, returns a value that is lower by one for some of these.
+    If hue and value are fixed, every channel moves along a line to the largest one, so the hue is not computed. The
+    result is ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has the hue 0, so a positive shift
+    makes it red, as in the published sets. If the exact result is a whole number, it is returned. The released code,
+    which computes the hue and converts back, returns a value that is lower by one for some of these.
     """
     more = half(rounding) or _TIE
     out = np.empty_like(images)

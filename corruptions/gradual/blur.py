@@ -167,7 +167,7 @@ def local_blur(
 
     Notes
     -----
-    Drawn at random: the position and size of each rectangle.
+    The position and size of each rectangle are drawn at random.
 
     The window reads only pixels inside of the rectangle, which has reflect padding. Edges therefore appear at the
     borders of rectangles, as in the published images.

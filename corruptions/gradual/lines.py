@@ -73,8 +73,8 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Imag
 
     Notes
     -----
-    Drawn at random: the two ends of each line. The first one is on the left or top edge, and the last one on the right
-    or bottom edge. Both edges have the same probability, and the position on the edge is uniform.
+    The two ends of each line are drawn at random. The first one is on the left or top edge, and the last one on the
+    right or bottom edge. Both edges have the same probability, and the position on the edge is uniform.
 
     The line is one pixel wide and anti-aliased by OpenCV's ``line(..., lineType=LINE_AA)``, as in the released
     notebook. It is computed in whole numbers, darkens three pixels across the line, and has the same bytes in OpenCV

@@ -146,7 +146,8 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
 
     Notes
     -----
-    Drawn at random: the pixels and their colours. A pixel can be drawn more than once, so slightly fewer pixels change.
+    The pixels and their colours are drawn at random. A pixel can be drawn more than once, so slightly fewer pixels
+    change.
     """
     return _touched(images, keys, level, share, 0)
 
@@ -163,7 +164,7 @@ def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: in
 
     Notes
     -----
-    Drawn at random: the pixels. A pixel that is drawn twice at one level is brightened twice.
+    The pixels are drawn at random. A pixel that is drawn twice at one level is brightened twice.
     """
     return _touched(images, keys, level, share, int(added)) if added else images.copy()
 
@@ -186,7 +187,7 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
 
     Notes
     -----
-    Drawn at random: both pixels of each pair, uniform over the image.
+    Both pixels of each pair are drawn at random, uniformly over the image.
 
     The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These are the numbers of a copy, which is
     the result of an exchange between two views of one array.
@@ -213,8 +214,8 @@ def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float,
 
     Notes
     -----
-    Drawn at random: the first pixel of each pair, uniform over the whole image, and the second, uniform over the eight
-    neighbours of the first (or those inside of the image).
+    The first pixel of each pair is drawn at random, uniformly over the whole image. The second one is drawn uniformly
+    from those of its eight neighbours that are inside of the image.
 
     The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which are the numbers for eight neighbours. On
     the photographs that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the

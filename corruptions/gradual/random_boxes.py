@@ -13,8 +13,7 @@ from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Who
 from . import counted
 
 RECTANGLES = 0
-"""The draw of a level's rectangles, where words 4 k .. 4 k + 3 are for the width, height, left and top of rectangle k.
-"""
+"""The draw of the rectangles, where words 4 k .. 4 k + 3 are for the width, height, left and top of rectangle k."""
 
 
 @kernel
@@ -115,8 +114,8 @@ def random_boxes(
 
     Notes
     -----
-    Drawn at random: the width and height, independent and uniform from `least` to `most`, and the position, uniform
-    over those at which the whole rectangle is inside the image.
+    Each rectangle is drawn at random. Its width and height are independent and uniform from `least` to `most`. Its
+    position is uniform over those at which the whole rectangle is inside the image.
     """
     out = images.copy()
     _blacken(out, boxes)

@@ -106,9 +106,11 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 
     Notes
     -----
+    A standard normal number is drawn at random for each element.
+
     The result is floored, as in the released generator, so the mean of the noise is lower by half a grey value. With
-    ``rounding="round"`` one half is added before the floor, as in MATLAB. The offset floor(255 * mean + 255 * sigma *
-    z) is drawn from a table whose probabilities are rounded to 2**-32.
+    ``rounding="round"`` one half is added before the floor, as in MATLAB. The offset
+    ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
     rounding="round"``. In benchmarks made with it, the mean is the severity. Another mean therefore draws new noise, as
@@ -131,13 +133,14 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
     """Replace every element by a Poisson count of photons, independently.
 
-    An element x becomes ``floor(255 * min(k / photons, 1))``, where k is a Poisson count with the mean photons * x /
-    255.
+    An element x becomes ``floor(255 * min(k / photons, 1))``, where k is a Poisson count with the mean
+    ``photons * x / 255``.
 
     Notes
     -----
-    Black stays black. The result is drawn from a table for each grey value, whose probabilities are rounded to 2**-32.
-    The floor is applied to the same doubles as in the released generator.
+    A Poisson count is drawn at random for each element. Black stays black. The result is drawn from a table for each
+    grey value, whose probabilities are rounded to 2**-32. The floor is applied to the same doubles as in the released
+    generator.
     """
     return _noisy(images, keys, _LEVEL, noise_table(shot_cumulative, photons, half(rounding)))
 
@@ -154,7 +157,7 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
 
     Notes
     -----
-    Each of the two probabilities is amount / 2, rounded to 2**-32.
+    One number is drawn at random for each element. Each of the two probabilities is amount / 2, rounded to 2**-32.
     """
     return _noisy(images, keys, _STRIKE, share=amount)
 
@@ -168,10 +171,11 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
 
     Notes
     -----
-    MATLAB draws x, uniform on [0, 1), for every element. The element becomes 0 if x is below d / 2, and 255 if x is
-    from d / 2 to d. Here the interval for 255 is at the upper end of the range instead, which does not change
-    probabilities. If densities share their draws, an element that is replaced at a lower density is therefore also
-    replaced at a higher one. Each of the two probabilities is density / 2, rounded to 2**-32.
+    One number is drawn at random for each element. MATLAB draws x, uniform on [0, 1), for every element. The element
+    becomes 0 if x is below d / 2, and 255 if x is from d / 2 to d. Here the interval for 255 is at the upper end of the
+    range instead, which does not change probabilities. If densities share their draws, an element that is replaced at a
+    lower density is therefore also replaced at a higher one. Each of the two probabilities is density / 2, rounded to
+    2**-32.
 
     The distribution is that of ``impulse_noise``. The name and the parameter are those of benchmarks that were made
     with MATLAB. These publish densities instead of five severities, so no table contains this corruption.
@@ -194,7 +198,8 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
 
     Notes
     -----
-    Black stays black. The result is drawn from a table for each grey value, whose probabilities are rounded to 2**-32.
+    A standard normal number is drawn at random for each element. Black stays black. The result is drawn from a table
+    for each grey value, whose probabilities are rounded to 2**-32.
     """
     if sigma == 0:
         return images.copy()
@@ -216,6 +221,8 @@ def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str
 
     Notes
     -----
+    One uniform number is drawn at random for each element.
+
     The paper uses uniform noise as a distortion for training, because it is not among the tested ones. It trains with
     the amplitudes 0.01, 0.05 and 0.1, which are severities 1 to 3. Severities 4 and 5 double the amplitude each time.
     They were added by corruptset. The result is floored, as in the published generator of the other noises, so the mean

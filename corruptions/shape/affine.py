@@ -46,7 +46,7 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Imag
 
     Notes
     -----
-    Drawn at random: the direction of each image, left or right.
+    The direction, left or right, is drawn at random for each image.
 
     The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows vertically by 1 / cos
     a. This is how the library of the published generator defined a shear at the time. Later releases of the library
@@ -128,7 +128,7 @@ def rotate(
 
     Notes
     -----
-    Drawn at random: the direction of each image, unless `direction` is fixed.
+    The direction is drawn at random for each image, unless `direction` is fixed.
 
     The defaults are those of MNIST-C: bilinear interpolation, black outside, and rounding. With a fixed direction,
     negative angles rotate the other way. A loose canvas is the smallest one that contains the whole rotated image
@@ -171,7 +171,7 @@ def translate(images: Images, keys: Keys, *, distance: float, signs: Floats) -> 
 
     Notes
     -----
-    Drawn at random: one of the four directions per image.
+    One of the four directions is drawn at random for each image.
 
     The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves in the
     opposite direction.

@@ -143,8 +143,8 @@ def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Flo
 
     Notes
     -----
-    Drawn at random: two rows and two columns per image, all whole numbers. The rows are uniform on 0 .. H - 2. The
-    columns are uniform on 0 .. 4 and 22 .. 26 for a width of 28, and in proportion for other widths.
+    Two rows and two columns per image are drawn at random, which are whole numbers. The rows are uniform on 0 .. H - 2.
+    The columns are uniform on 0 .. 4 and 22 .. 26 for a width of 28, and in proportion for other widths.
     """
     return _stroked(images, columns, rows, reach)
 
@@ -164,7 +164,7 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Flo
 
     Notes
     -----
-    Drawn at random: the rows of both ends, uniform on 0 .. H - 2.
+    The rows of both ends are drawn at random, uniformly on 0 .. H - 2.
 
     Gaps and dots alternate from the left edge. The last column is not drawn on, as published.
     """
@@ -189,8 +189,8 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
 
     Notes
     -----
-    Drawn at random: the two rows of the middle line. The first is uniform on 0 .. H - 2. The second is uniform from 5
-    rows above the first to 4 below it, for a height of 28, and in proportion for other heights.
+    The two rows of the middle line are drawn at random. The first is uniform on 0 .. H - 2. The second is uniform from
+    5 rows above the first to 4 below it, for a height of 28, and in proportion for other heights.
 
     The zigzag reaches from column 2 to column 25 for a width of 28, and in proportion for other widths. Where two
     strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the

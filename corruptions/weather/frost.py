@@ -145,7 +145,7 @@ def frost(
 
     Notes
     -----
-    Drawn at random: the texture and the position of the crop, both uniform.
+    The texture and the position of the crop are drawn at random, the position uniformly.
 
     The released generators crop six photographs, of which the sixth is never used, and the second and third are equal.
     The default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients

@@ -211,8 +211,8 @@ def snow(
 
     Notes
     -----
-    Drawn at random: one standard normal number for each pixel in the middle part of the layer, and one angle per image,
-    uniform on [-135, -45) degrees.
+    A standard normal number is drawn at random for each pixel in the middle part of the layer. One angle per image is
+    drawn uniformly on [-135, -45) degrees.
 
     The image is whitened by ``max(x, 1.5 * luma + 0.5)``, where the luma of a grey image is its grey value. The layer
     is magnified linearly and floored to bytes before it is streaked (see `motion_blur`), as published. The height and

@@ -188,7 +188,7 @@ def spatter(
 
     Notes
     -----
-    Drawn at random: one standard normal number per pixel.
+    One standard normal number per pixel is drawn at random.
 
     `liquid_scale` magnifies all other distances. These are the 20 pixels from the edge at which water stops deepening
     (depth is always measured in twentieths of them), the softening of mud, and the standard deviation of the layer. A
