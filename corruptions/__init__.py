@@ -1,4 +1,4 @@
-"""What a corruption is: pixels in, pixels out.
+"""Corruptions, which map images of uint8 to images of uint8.
 
-Knows no file, no data set, no manifest.
+This package reads no datasets and writes no manifests.
 """

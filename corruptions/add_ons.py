@@ -58,11 +58,11 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
 
 
 def _folder(entry: EntryPoint) -> Traversable:
-    # The path is used because an import may load numba. In an editable installation the folder is at another place.
+    # The path is used because an import may load numba. In an editable installation the folder can be elsewhere.
     folder = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))
     try:
         return folder if folder.is_dir() else files(entry.module)
-    except Exception as e:  # code of another package can raise anything
+    except Exception as e:  # The code of another package can raise any exception.
         raise cannot_load(entry, e) from None
 
 

@@ -1,8 +1,8 @@
-"""exp, sine and cosine that are the same on every machine; and gaussian weights.
+"""Exponential, trigonometric and gaussian functions whose results are the same on every machine.
 
-libm's results differ in the last bit between versions and processors. Here exp goes through `decimal` (exact integer
-arithmetic, rounded once), sine, cosine and the hypotenuse through + - * / and sqrt of doubles only, carried to twice
-their precision and rounded once.
+The results of libm differ in the last bit between versions and processors. Here exp is computed with `decimal` and
+rounded once. Sine, cosine and the hypotenuse use only + - * / and sqrt of doubles. They are computed with twice the
+precision and rounded once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONTEXT = Context(prec=40)
 
 
 def exact_exp(x: float) -> float:
-    """Return exp(x), correctly rounded but for ties beyond 40 digits.
+    """Return exp(x), rounded correctly except for ties beyond 40 digits.
 
     Examples
     --------
@@ -34,9 +34,9 @@ def exact_exp(x: float) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """Return the sum of doubles in the order in which numpy adds a contiguous array.
+    """Return the sum of doubles in the order in which NumPy adds a contiguous array.
 
-    Eight partial sums, halves above 128.
+    NumPy adds eight partial sums, and splits arrays of more than 128 elements into halves.
     """
     count = len(values)
     if count < 8:
@@ -59,9 +59,9 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=256)
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
-    """Return scipy's weights, with exp rounded correctly.
+    """Return the gaussian weights of SciPy, but with a correctly rounded exp.
 
-    They are exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i = -radius..radius.
+    They are exp(-i*i / (2 sigma**2)) divided by their `pairwise_sum`, for i = -radius..radius.
     """
     factor = -0.5 / (sigma * sigma)
     half = [exact_exp(factor * (i * i)) for i in range(radius + 1)]
@@ -74,7 +74,7 @@ def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
 
 @inlined
 def two_sum(a, b):  # type: ignore[no-untyped-def]
-    """Return a sum and its rounding error, exactly (Knuth)."""
+    """Return a sum and its exact rounding error (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -82,7 +82,7 @@ def two_sum(a, b):  # type: ignore[no-untyped-def]
 
 @inlined
 def two_product(a, b):  # type: ignore[no-untyped-def]
-    """Return a product and its rounding error, exactly (Dekker; no fused multiply-add)."""
+    """Return a product and its exact rounding error (Dekker), without a fused multiply-add."""
     p = a * b
     t = 134217729.0 * a
     a1 = t - (t - a)
@@ -106,7 +106,7 @@ def _multiply(a, a_rest, b, b_rest):  # type: ignore[no-untyped-def]
 
 
 def _doubles(value: Fraction, count: int) -> tuple[float, ...]:
-    """Return `count` doubles whose sum is `value` as closely as that many can be."""
+    """Return `count` doubles whose sum approximates `value` as closely as possible."""
     out = []
     for _ in range(count):
         out.append(float(value))
@@ -114,32 +114,33 @@ def _doubles(value: Fraction, count: int) -> tuple[float, ...]:
     return tuple(out)
 
 
-# 1 / 255 in two: a byte times the first is exact.
+# 1 / 255 is split into two numbers, so that the product of a byte and the first one is exact.
 _HIGH = np.float32(2.0**-8 + 2.0**-16)
 _LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 
 
 @inlined
 def over_255(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255 as float32, rounded once as the division would be.
+    """Return a byte divided by 255 as float32, correctly rounded.
 
-    It takes a fraction of its time.
+    It is equal to the division and takes a fraction of its time.
     """
     return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
 
-# The same in doubles
+# The same two numbers in double precision.
 _HIGH_64 = 2.0**-8 + 2.0**-16 + 2.0**-24 + 2.0**-32 + 2.0**-40
 _LOW_64 = float(Fraction(1, 255) - Fraction(_HIGH_64))
 
 
 @inlined
 def double_over_255(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255 as float64, rounded once as the division would be."""
+    """Return a byte divided by 255 as float64, correctly rounded."""
     return np.float64(level) * _HIGH_64 + np.float64(level) * _LOW_64
 
 
-# pi/2 to 70 digits; 2/pi; the Taylor coefficients of (sin r) / r and cos r in r*r, as double-doubles
+# These constants are pi/2 to 70 digits, 2/pi, and the Taylor coefficients of (sin r) / r and cos r in r*r as
+# double-doubles.
 _PI = Fraction(31415926535897932384626433832795028841971693993751058209749445923078164, 10**70)
 _P1, _P2, _P3 = _doubles(_PI / 2, 3)
 _TWO_OVER_PI = float(2 / _PI)
@@ -150,10 +151,10 @@ _COSINE = np.array([_doubles(Fraction((-1) ** k, math.factorial(2 * k)), 2) for 
 
 @kernel
 def sine_cosine(x):  # type: ignore[no-untyped-def]
-    """Return (sin x, cos x) of a double, |x| up to some thousands.
+    """Return (sin x, cos x) of a double with a magnitude up to some thousands.
 
-    Worked in double-doubles (about 100 bits) and rounded once, so a result is the correctly rounded one unless the
-    exact value lies within about 2**-100 of the middle between two doubles.
+    They are computed as double-doubles (about 100 bits) and rounded once. The result is therefore correctly rounded,
+    unless the exact value is within about 2**-100 of the midpoint between two doubles.
     """
     turns = math.floor(x * _TWO_OVER_PI + 0.5)
     p, e = two_product(turns, _P1)
@@ -185,7 +186,7 @@ def sine_cosine(x):  # type: ignore[no-untyped-def]
 def hypotenuse(x, y):  # type: ignore[no-untyped-def]
     """Return sqrt(x*x + y*y), correctly rounded in practically all cases.
 
-    For magnitudes between 1e-100 and 1e100.
+    The magnitudes must be between 1e-100 and 1e100.
     """
     a, a_rest = two_product(x, x)
     b, b_rest = two_product(y, y)
@@ -201,7 +202,7 @@ def hypotenuse(x, y):  # type: ignore[no-untyped-def]
 def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
     """Return (sine, cosine) of an angle in degrees, rounded to 60 decimals.
 
-    At multiples of 90 they are whole.
+    They are whole numbers at multiples of 90 degrees.
 
     Examples
     --------
@@ -215,15 +216,13 @@ def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
         for k in range(100):
             series[k % 2] += term if k % 4 < 2 else -term
             term = term * angle / (k + 1)
-        # pi has 71 digits: smaller digits are its error
+        # pi has 71 digits, so digits beyond these are not exact.
         cosine, sine = (round(value, 60) for value in series)
     return sine, cosine
 
 
 def exact_sine_cosine(degrees: float) -> tuple[float, float]:
-    """Return (sine, cosine) of an angle in degrees, rounded correctly.
-
-    Ties beyond 60 digits are the exception.
+    """Return (sine, cosine) of an angle in degrees, rounded correctly except for ties beyond 60 digits.
 
     Examples
     --------
@@ -231,4 +230,4 @@ def exact_sine_cosine(degrees: float) -> tuple[float, float]:
     ((0.5, 0.8660254037844386), (-1.0, 0.0))
     """
     sine, cosine = decimal_sine_cosine(degrees)
-    return float(sine) + 0.0, float(cosine) + 0.0  # no negative zero
+    return float(sine) + 0.0, float(cosine) + 0.0  # Adding 0.0 turns a negative zero into zero.

@@ -32,7 +32,7 @@ def border_index(i, n, border):  # type: ignore[no-untyped-def]
     # SYMMETRIC repeats the outermost pixel, REFLECT does not.
     repeated = 1 if border == SYMMETRIC else 0
     once = -i - repeated if i < 0 else 2 * n - 2 + repeated - i
-    if 0 <= once < n:  # nearly always, and cheaper than a division
+    if 0 <= once < n:  # This is nearly always true, and cheaper than a division.
         return once
     i = i % (2 * (n - 1 + repeated))
     return i if i < n else 2 * n - 2 + repeated - i
@@ -40,7 +40,7 @@ def border_index(i, n, border):  # type: ignore[no-untyped-def]
 
 @inlined
 def pad_row(line, pad, channels, border):  # type: ignore[no-untyped-def]
-    """Fill `pad` pixels at both ends of a flat row by a border."""
+    """Fill the padding of `pad` pixels at both ends of a flat row, according to a border."""
     width = line.size // channels - 2 * pad
     for x in range(pad):
         before = (pad + border_index(x - pad, width, border)) * channels

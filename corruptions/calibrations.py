@@ -19,11 +19,13 @@ from .rows import Row, row_between, severity_number
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
 LADDERS = ("evaluated", "text")
-"""The parameters with which the results of Swingler 2022 were created (the paper's tables agree with its notebook), and
-those that its text gives."""
+"""The ladders: ``evaluated`` has the parameters of the results of Swingler 2022, and ``text`` those given in its text.
+
+The tables of the paper agree with its notebook on the parameters of the results.
+"""
 DEFAULT_LADDER = "evaluated"
 Rows = Mapping[int, Row]
-"""The rows of a corruption by severity."""
+"""The parameters of a corruption at each severity."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Calibration:
     """The name of the ladder with the parameters of gradual degradations, which do not depend on the image size."""
 
     def of(self, corruption: str) -> Calibration:
-        """Return the calibration with the rows of a corruption: this one, or `otherwise` if it has none."""
+        """Return the calibration to use for a corruption, which is `otherwise` if this one lacks the corruption."""
         return self if self.otherwise is None or corruption in self.rows else self.otherwise
 
     def rung(self, corruption: str, level: Any) -> Row:
@@ -54,11 +56,14 @@ class Calibration:
                 f"{corruption}: level is {quoted(level)}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image: leave the stage out."
             )
-        # a plugin is in no ladder: its parameters are given, or it has none
+        # The ladders do not contain plugins, whose parameters are given by the caller.
         return ladder(self.ladder).get(corruption, Row({}, ""))
 
     def row(self, corruption: str, severity: Any) -> Row:
-        """Return the row of a severity, or raise `ParameterError`. Rows are interpolated for a fractional severity."""
+        """Return the parameters of a corruption at a severity, or raise `ParameterError`.
+
+        They are interpolated for a fractional severity.
+        """
         declared = get_corruption(corruption)
         if declared.gradual is not None:
             raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
@@ -93,10 +98,10 @@ class Calibration:
 
 
 class ShippedTable(Mapping[str, Rows]):
-    """The rows of a shipped calibration, by corruption. They are not checked here, because a test checks them.
+    """The rows of a shipped calibration by corruption.
 
-    The rows of a corruption are read when they are asked for, so that no other module is imported. Plugins may bring
-    rows for the same calibration in files of their own.
+    Rows are read on first access, so that the modules of other corruptions are not imported. They are not checked here,
+    because a test checks them. Plugins can have rows for the same calibration in separate files.
     """
 
     def __init__(self, calibration: str) -> None:
@@ -133,7 +138,7 @@ def _row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) 
 
 
 def _checked_rows(corruption: str, entries: Any, sources: Mapping[str, str]) -> tuple[Rows, list[str]]:
-    """Return the rows of a corruption in a user's table that can be read, and every problem with them."""
+    """Return the valid rows for one corruption in a user's table, and all problems."""
     rows, problems = dict[int, Row](), list[str]()
     if not is_corruption(corruption):
         return rows, [f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}"]
@@ -155,7 +160,7 @@ def _checked_rows(corruption: str, entries: Any, sources: Mapping[str, str]) -> 
 
 
 def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str, str]) -> tuple[Row, list[str]]:
-    """Return an entry of a user's table as a row, and every problem with it."""
+    """Return one entry of a user's table as a row, and all problems with it."""
     declared = get_corruption(corruption)
     known = {p.name: p for p in declared.parameters}
     source, problems, values = entry.get("source"), list[str](), {}
@@ -177,7 +182,7 @@ def _checked_row(corruption: str, entry: Mapping[str, Any], sources: Mapping[str
 
 
 def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows]:
-    """Return the table that a plugin has for one of its corruptions, which is empty for corruptset's own."""
+    """Return the table that a plugin provides for its corruption, or an empty one for other corruptions."""
     if calibration is None or family_of(corruption) != PLUGIN:
         return {}
     return _table_of(get_corruption(corruption), calibration)
@@ -185,15 +190,15 @@ def _plugin_table(corruption: Any, calibration: str | None) -> Mapping[str, Rows
 
 @functools.cache
 def _table_of(declared: Corruption, calibration: str) -> Mapping[str, Rows]:
-    file = getattr(sys.modules[declared.module], "__file__", None)  # a notebook has none
+    file = getattr(sys.modules[declared.module], "__file__", None)  # A notebook has no file.
     path = Path(file or "").parent / declared.tables / f"{calibration}.toml"
     return parse_table(read_text(path), str(path)).rows if file and path.is_file() else {}
 
 
 def parse_table(text: str, where: str) -> Calibration:
-    """Read a table with ``name``, ``side``, ``[sources]``, and rows ``[[corruption]]``.
+    """Parse a table with ``name``, ``side``, ``[sources]``, and an entry ``[[corruption]]`` for each severity.
 
-    A row has a severity, a source and all columns of its corruption.
+    Each entry has a severity, a source and all columns of its corruption.
 
     Raises
     ------
@@ -245,7 +250,7 @@ def _shipped_text(name: str) -> str:
 
 
 def calibrations_of(corruption: str) -> list[str]:
-    """Return the names of the shipped calibrations that have rows of a corruption.
+    """Return the names of the shipped calibrations that contain a corruption.
 
     The list is empty if no severities were published.
     """
@@ -253,7 +258,7 @@ def calibrations_of(corruption: str) -> list[str]:
 
 
 def get_calibration(calibration: str | Path | Calibration) -> Calibration:
-    """Return a calibration by name or from a table file (``.toml``)."""
+    """Return a calibration by its name or the path of a table file (``.toml``)."""
     if isinstance(calibration, Calibration):
         return calibration
     path = Path(calibration)
@@ -280,7 +285,7 @@ def for_shape(height: int, width: int, channels: int = 3) -> str:
 
 
 def fitting(name: str) -> Calibration:
-    """Return the calibration to use if none was named: ``mnist`` is completed with the rows of ``cifar``."""
+    """Return a calibration that was chosen by image size, where ``cifar`` completes ``mnist``."""
     return replace(shipped(name), otherwise=shipped("cifar") if name == "mnist" else None)
 
 

@@ -1,6 +1,6 @@
-"""`corrupt`: one corruption or chain on one image or batch.
+"""The function `corrupt`, which applies a corruption or a chain to an image or a batch.
 
-Its arguments become stages once for each combination.
+The arguments of a call are resolved to stages, and the result is cached for later calls with the same arguments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .models.protocol import Model
 
 Image = TypeVar("Image")
-"""An array, a PIL image or a tensor: what comes in is what comes out."""
+"""An array, a PIL image or a tensor. The result has the type of the input."""
 
 
 @plain_arguments
@@ -61,62 +61,73 @@ def corrupt(
     labels: Sequence[int] | Wholes | None = None,
     **parameters: Any,
 ) -> Image:
-    """Corrupt one image, or a batch.
+    """Apply a corruption or a chain of corruptions to an image or a batch.
 
     Parameters
     ----------
     image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8
-        RGB or grey, at least 8x8. It is left untouched. A PIL image has mode RGB or L; a tensor of torch has its
-        channels first: (C, H, W) or (N, C, H, W).
+        An RGB or grey image of at least 8x8 pixels, or a batch of images of one size. It is not modified. A PIL image
+        must have the mode RGB or L. A torch tensor has its channels first, so its shape is (C, H, W) or (N, C, H, W).
     name : str or sequence of stages
-        A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-2.25+gaussian_noise-5"``, ``"clean"``), or a list of
-        stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or
-        with ``"parameters"``), or `Stage` objects.
+        The name of a corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-2.25+gaussian_noise-5"``, ``"clean"``), or a
+        list of stages. A stage in a list is a name with a severity or level (``("fog", 3)``), a mapping
+        (``{"corruption": "fog", "severity": 3}``, or with ``"parameters"``), or a `Stage`.
     severity : int or float, optional
-        1..5, where `name` is a bare corruption; between them a fraction of at most two decimals, whose parameters are
-        interpolated linearly between the table's rows. 0 leaves the image as it is.
+        The severity, from 0 to 5, if `name` is the name of a corruption. A fraction has at most two decimals. Its
+        parameters are interpolated linearly between the rows of the calibration. Severity 0 returns a copy of the
+        image.
     level : int, optional
-        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before. 0 leaves the
-        image as it is.
+        The level, from 0, if `name` is the name of a gradual degradation. It is the number of steps. Most degradations
+        start each step from the result of the one before. Level 0 returns a copy of the image.
     calibration : str, path or Calibration, optional
-        ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short
-        side (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to
-        96 ``tiny``, else ``imagenet``).
+        The parameters of the severities: ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or the path of a
+        table file. By default it depends on the short side of the image: ``mnist`` for grey images of up to 28 pixels
+        (or ``cifar`` for corruptions without a row in ``mnist``), ``cifar`` up to 48, ``tiny`` up to 96, and
+        ``imagenet`` for larger images.
     ladder : {"evaluated", "text"}
-        Whose parameters gradual degradations have: those of the results of Swingler 2022, or those of its text.
+        The parameters of gradual degradations: those used for the results of Swingler 2022, or those in its text.
     scale : {"none", "side"}
-        Whether lengths scale with the short side over the calibration's.
+        With ``"side"``, lengths in pixels are multiplied by the short side of the image divided by the short side for
+        which the calibration was tuned.
     coupling : {"independent", "severity"}
-        Whether severities draw anew or share their draws.
+        With ``"independent"``, the severities of a corruption draw different random values for the same image. With
+        ``"severity"``, they share them.
     seed : int
-        0..2**53 - 1.
+        The random seed, from 0 to 2**53 - 1.
     key : str, or one str for each image of a batch, optional
-        The image's name, from which its random draws follow; a build uses the sample id. By default an image's own
-        pixels are its key (``blake3:`` and the hash, as in a data set's records). So different images get different
-        noise, in a loop as in a batch, and the same image always gets the same: give equal images different keys where
-        they are to differ.
+        The name of the image, which determines its random draws together with the seed. A build uses the sample id. By
+        default the key is computed from the pixels (``blake3:`` and the hash, as in the records of a dataset).
+        Different images therefore get different noise, and the same image always gets the same noise. To corrupt equal
+        images differently, give them different keys.
     surrogate : str, path or model, optional
-        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, what
-        `load_surrogate` returns, which saves loading it at each call, or an object with the methods ``logits`` and
+        The model for a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, a model from
+        `load_surrogate`, which avoids loading it at each call, or an object with the methods ``logits`` and
         ``gradient`` (docs/models.md).
     label : int, optional
-        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels`
-        of a batch.
+        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient.
     labels : sequence of int, optional
-        A label for each image of a batch.
+        The classes of a batch, one label per image.
     **parameters
-        The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
-        serves a whole batch); its resources.
+        Parameters of the corruption, which override those of the calibration. Values for the random draws of the
+        corruption, which are used for all images instead of drawn ones. Resources of the corruption, such as the
+        textures of frost.
 
     Returns
     -------
-    What came in: an array of its dimensions, a PIL image of its mode, or a tensor on its device
+    ndarray, PIL image or tensor
+        The corrupted image or batch. It has the type and number of dimensions of the input, the mode of a PIL image,
+        and the device of a tensor.
 
     Raises
     ------
-    UnknownCorruption, ParameterError, ImageError
+    UnknownCorruption
+        There is no corruption of this name.
+    ParameterError
+        An argument is invalid, or a parameter is missing.
+    ImageError
+        The image has an unsupported type, dtype, shape or mode.
     ModelError
-        The surrogate cannot be used, or not for these images or labels.
+        The surrogate cannot be used, or does not fit these images or labels.
 
     Examples
     --------
@@ -146,13 +157,13 @@ def corrupt(
 
 @dataclass(frozen=True)
 class ResolvedChain:
-    """A chain of stages with their keys.
+    """A chain of stages with their keys and options.
 
-    It is what a call of `corrupt` means, whatever the image's pixels.
+    It holds everything in a call of `corrupt` that does not depend on the pixels of the image.
     """
 
     links: tuple[tuple[Stage, np.uint64, int], ...]
-    """Each stage, its key, the reference side of its calibration."""
+    """Each stage with its key and the reference side of its calibration in pixels."""
     scale: Scale
     draws: Mapping[str, Any]
     resources: Mapping[str, Any]
@@ -163,14 +174,14 @@ class ResolvedChain:
         return any(get_corruption(stage.corruption).needs_model for stage, _, _ in self.links)
 
     def keys(self, images: Images, ids: Sequence[str] | None) -> NDArray[np.uint64]:
-        """Return the keys of images: of their ids, or else of their own pixels."""
-        # hashing an image of 150 kB takes longer than many kernels
+        """Return the key of each image, computed from its id, or from its pixels if there are no ids."""
+        # Hashing an image of 150 kB takes longer than many kernels, and deterministic corruptions ignore the key.
         if all(get_corruption(stage.corruption).deterministic for stage, _, _ in self.links):
             return np.zeros(len(images), np.uint64)
         return pixel_keys(images) if ids is None else sample_keys(ids)
 
     def apply(self, images: Images, keys: NDArray[np.uint64], resources: Mapping[str, Any] | None = None) -> Images:
-        """Return what becomes of a batch that `check_images` has seen; never the batch itself."""
+        """Apply the chain to a batch that `check_images` has accepted, and return a new array."""
         given = {**self.resources, **(resources or {})}
         out = images if self.links else images.copy()
         for stage, key, side in self.links:
@@ -181,18 +192,18 @@ class ResolvedChain:
 def resolve(
     name: Any, shape: Shape, calibration: str | Path | Calibration | None, parameters: Mapping[str, Any], **options: Any
 ) -> ResolvedChain:
-    """Return the chain that arguments of `corrupt` mean for images (H, W, C).
+    """Resolve the arguments of `corrupt` to a chain for images of a shape (H, W, C).
 
-    Mistakes in them are raised.
+    It raises an error for every invalid argument except the image, the key, the surrogate and the labels.
     """
     named = for_shape(*shape) if calibration is None else calibration
     call = functools.partial(_resolved, name, named, calibration is None, **options, **parameters)
-    # a file or a folder may change, and an array or a list can be changed
+    # The result is not cached if it depends on a file or folder, or on an array or list, because these can change.
     in_files = not isinstance(named, str) or named.endswith(".toml") or "textures" in call.keywords
     if isinstance(name, str) and not in_files:
         try:
             return _remembered(plugin_declarations(name), *call.args, **call.keywords)
-        except TypeError:  # not hashable
+        except TypeError:  # An argument is not hashable.
             pass
     return call()
 
@@ -243,17 +254,18 @@ def _resolved(
     return ResolvedChain(links, scale, draws, resources)
 
 
-# Typed, because 1 is a severity and True is not. All corruptions at all severities in two sizes are 400.
+# The cache distinguishes types, because 1 is a severity and True is not. All corruptions at all severities in two sizes
+# are about 400 entries.
 @functools.lru_cache(maxsize=1024, typed=True)
 def _remembered(declared: Sequence[Corruption | None], /, *given: Any, **options: Any) -> ResolvedChain:
-    """Return the chain of a call; a plugin's corruption that was `declared` again is resolved again."""
+    """Return the chain of a call from a cache, which is bypassed when a plugin declares the corruption anew."""
     return _resolved(*given, **options)
 
 
 def _stage(
     table: Calibration, name: str, severity: Any = None, level: Any = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[Stage, ...]:
-    """Return the stage of a corruption, or none at severity or level 0."""
+    """Return the stage of a corruption as a tuple, which is empty at severity or level 0."""
     number, other = (severity, level) if get_corruption(name).gradual is None else (level, severity)
     if not parameters and other is None and absent(name, number):
         return ()
@@ -261,7 +273,7 @@ def _stage(
 
 
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stage of a list's item, or none at severity or level 0."""
+    """Return the stages of one item of a list, without those of severity or level 0."""
     if isinstance(item, Stage):
         check_revision(get_corruption(item.corruption), item.revision)
         return (item,)
@@ -277,7 +289,8 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
         if (revision := item.get("revision")) is not None:
             check_revision(get_corruption(name), revision)
         severity = item.get("severity")
-        # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
+        # A stage from a manifest has a severity and all parameters. It keeps its severity if the parameters are those
+        # of the row.
         if severity is not None and parameters and parameters == table.row(name, severity).parameters:
             parameters = {}
         return _stage(table, name, severity, item.get("level"), parameters)
@@ -289,7 +302,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
 
 
 def check_ids(key: str | Sequence[str], count: int) -> list[str]:
-    """Return the ids that a call gives its images, or raise `ParameterError`."""
+    """Return the keys of a call as a list with one id per image, or raise `ParameterError`."""
     ids = as_list(key)
     if any(not isinstance(i, str) for i in ids):
         raise ParameterError(f"key is {key!r}; expected a string, or one for each image of a batch.")
@@ -301,10 +314,10 @@ def check_ids(key: str | Sequence[str], count: int) -> list[str]:
 
 
 def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
-    """Return a label for each image, or None where none is given."""
+    """Return one label per image as int64, or None if no labels are given."""
     if label is None and labels is None:
         return None
-    # an empty list would be one of floats
+    # NumPy would make an array of floats from an empty list.
     given = np.atleast_1d(np.asarray(label if labels is None else labels, None if count else np.int64))
     if None not in (label, labels) or given.dtype.kind not in "iu" or given.shape != (count,):
         raise ParameterError(
@@ -315,7 +328,7 @@ def _labels(label: Any, labels: Any, count: int) -> Wholes | None:
 
 
 def _model(chain: ResolvedChain, surrogate: Any, labels: Wholes | None) -> dict[str, Any]:
-    """Return the resources of stages that follow a model's gradient."""
+    """Return the resources for stages that follow a model's gradient."""
     given = {name: value for name, value in (("surrogate", surrogate), ("labels", labels)) if value is not None}
     if given and not chain.needs_model:
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]

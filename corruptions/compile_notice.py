@@ -38,6 +38,6 @@ def announce() -> None:
 
     Workers share the terminal of the main process and print nothing.
     """
-    processes = sys.modules.get("multiprocessing.process")  # if it is not loaded, there are no workers
+    processes = sys.modules.get("multiprocessing.process")  # If it is not loaded, there are no workers.
     if (processes is None or processes.current_process().name == "MainProcess") and watched():
         event.register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]

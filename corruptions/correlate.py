@@ -42,7 +42,7 @@ def correlate(source, start, step, weights, inwards, out):  # type: ignore[no-un
         centre, weight = source[at : at + n], weights[0]
         for i in range(n):
             sums[i] = centre[i] * weight
-        # Two pairs per pass, so that the sums are read and written half as often
+        # Each pass adds two pairs, so that the sums are read and written half as often.
         for turn in range(0, radius - 1, 2):
             k = radius - turn if inwards else 1 + turn
             m = k - 1 if inwards else k + 1

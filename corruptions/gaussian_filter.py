@@ -12,16 +12,14 @@ from .kernels import kernel
 from .registry import Images, choice
 
 TRUNCATE = 4.0
-"""A filter ends this many sigmas from its centre."""
-AXES = choice(
-    "axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does"
-)
+"""The filter ends this number of sigmas from its centre."""
+AXES = choice("axes", ("both", "rows"), "filtered axes: both, or rows: only across rows, as MNIST-C's generator does")
 
 
 def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float64]:
-    """Return one half of a gaussian's weights, at distance 0, 1, and so on.
+    """Return one half of a gaussian's weights, at the distances 0, 1, and so on.
 
-    It ends `truncate` sigmas from its centre: 1 alone for sigma 0.
+    It ends `truncate` sigmas from its centre. For sigma 0 it is the single weight 1.
     """
     radius = int(truncate * sigma + 0.5)
     return gaussian_weights(float(sigma), radius)[radius:].copy() if radius > 0 else np.ones(1)
@@ -59,8 +57,8 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
-    """Blur and floor to uint8, edges replicated; `half` is added before the floor.
+    """Blur images with edge padding, add `half`, and floor the result to uint8.
 
-    255 of a flat area may become 254, as published.
+    The value 255 can become 254 in a flat area, as published.
     """
     return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))

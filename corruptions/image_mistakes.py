@@ -1,6 +1,6 @@
-"""What people are told of what is no image as corruptions take it.
+"""Error messages for inputs that are not valid images.
 
-Each says what was given, what was expected, and the line that mends it.
+Each message names the input, the expected type or shape, and a line of code that converts it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHAPES = "(H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3)"
 
 
 def no_array(given: Any) -> str:
-    """Return what is wrong with something that is no array of uint8."""
+    """Return the error message for an object that is not an array of uint8."""
     if isinstance(given, np.ma.MaskedArray):
         return (
             "The image is a masked array, and corruptions know no mask. Give image.filled(value), or image.data "
@@ -38,12 +38,12 @@ def no_array(given: Any) -> str:
 
 
 def _conversion(image: NDArray[Any]) -> str:
-    """Return the line that makes an array uint8, by the range of its values."""
+    """Return advice on how to convert an array to uint8, depending on the range of its values."""
     if image.dtype.kind not in "biuf" or not image.size:
         return ""
     if image.dtype.kind == "b":
         return " Convert it: image.astype(np.uint8) * 255."
-    low, high = image.min().item(), image.max().item()  # float16 cannot be compared with 65535
+    low, high = image.min().item(), image.max().item()  # NumPy cannot compare float16 with 65535.
     values = f" Its values go from {low:g} to {high:g}"
     if not math.isfinite(low) or not math.isfinite(high):
         return f"{values}: mend those that are not finite."
@@ -60,7 +60,7 @@ def _conversion(image: NDArray[Any]) -> str:
 
 
 def no_image(shape: tuple[int, ...]) -> str:
-    """Return what is wrong with the shape of an array of uint8."""
+    """Return the error message for an array of uint8 with an invalid shape."""
     hint = ""
     if len(shape) in (3, 4) and shape[-3] in (1, 3):
         order = "1, 2, 0" if len(shape) == 3 else "0, 2, 3, 1"
@@ -73,7 +73,7 @@ def no_image(shape: tuple[int, ...]) -> str:
 
 
 def no_picture(mode: str) -> str:
-    """Return what is wrong with a PIL image that is neither RGB nor L."""
+    """Return the error message for a PIL image whose mode is neither RGB nor L."""
     better = "L" if mode in ("1", "LA", "La") or mode.startswith(("I", "F")) else "RGB"
     alpha = (
         " That leaves alpha out: paste it on a background before, where what is behind it matters."
@@ -88,7 +88,7 @@ def no_picture(mode: str) -> str:
 
 
 def no_tensor(tensor: Any) -> str:
-    """Return what is wrong with a tensor that is not one of uint8, channels first."""
+    """Return the error message for a tensor that is not of uint8 with its channels first."""
     given = f"The image is a tensor of {tensor.dtype} and shape {tuple(tensor.shape)}"
     expected = "expected torch.uint8, (C, H, W) or a batch (N, C, H, W), with 1 or 3 channels"
     if tensor.is_floating_point():

@@ -1,7 +1,4 @@
-"""The types of images that people have: arrays, PIL images, torch tensors.
-
-Each becomes a batch, and a result becomes what came in.
-"""
+"""Conversion of arrays, PIL images and torch tensors to batches, and of results back."""
 
 from __future__ import annotations
 
@@ -20,20 +17,20 @@ from .stages import check_images
 
 
 class Taken(NamedTuple):
-    """An image or a batch of any type, as corruptions take it."""
+    """An input image or batch, converted to the form that corruptions expect."""
 
     batch: Images
-    """C-contiguous (N, H, W, C)."""
+    """The images as a C-contiguous array (N, H, W, C)."""
     single: bool
-    """Whether it is one image."""
+    """Whether the input was one image."""
     give_back: Callable[[Images], Any]
-    """Turns a result (N, H', W', C) into the type and the dimensions that came in."""
+    """A function that converts a result (N, H', W', C) to the type and dimensions of the input."""
 
 
 def take(image: Any) -> Taken:
-    """Return an array, a PIL image or a tensor as a batch, or raise `ImageError`.
+    """Convert an array, a PIL image or a tensor to a batch, or raise `ImageError`.
 
-    Neither PIL nor torch is imported: something of theirs exists only where they are.
+    PIL and torch are not imported, because their objects exist only if they were imported already.
     """
     if not isinstance(image, np.ndarray):
         pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")
@@ -68,14 +65,14 @@ def _take_tensor(tensor: Any, torch: Any) -> Taken:
         raise ImageError(no_tensor(tensor))
     array = tensor.detach().cpu().numpy()
     first = array.reshape((1,) * (4 - array.ndim) + array.shape)
-    # A tensor may be a view of an array with its channels last, as torchvision makes it of a PIL image: so is the
-    # result then.
+    # A tensor can be a view of an array with its channels last, as torchvision creates it from a PIL image. The result
+    # is such a view too in this case.
     viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
 
     def give_back(out: Images) -> Any:
         result = out.transpose(0, 3, 1, 2) if viewed else _channels_first(out)
         result = result if tensor.ndim == 4 else result[0] if tensor.ndim == 3 else result[0, 0]
-        # as_subclass: an Image of torchvision stays one
+        # as_subclass keeps the type of torchvision's Image.
         return torch.from_numpy(result).to(tensor.device).as_subclass(type(tensor))
 
     return Taken(
@@ -83,7 +80,7 @@ def _take_tensor(tensor: Any, torch: Any) -> Taken:
     )
 
 
-# OpenCV's copies are over ten times as fast as numpy's and torch's, which take a byte at a time.
+# OpenCV's copies are over ten times as fast as those of NumPy and torch, which copy single bytes.
 def _channels_last(images: NDArray[np.uint8]) -> Images:
     count, channels, height, width = images.shape
     if channels == 1 or not count:

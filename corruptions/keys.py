@@ -1,4 +1,4 @@
-"""Stage keys and sample keys: randomness keyed by what the image is."""
+"""Stage keys and sample keys, from which all random numbers follow."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ MAX_SEED = 2**53 - 1
 
 
 class Keys(NamedTuple):
-    """What the random draws of one stage on one batch are keyed by."""
+    """The keys for the random draws of one stage on one batch."""
 
     stage: np.uint64
     samples: NDArray[np.uint64]
 
     def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> Floats:
-        """Return numbers on [low, high), (N, *shape): each image has its own, whatever the batch.
+        """Return numbers uniform on [low, high), as an array (N, *shape) of float64.
 
-        Another `stream`, 0 .. 2**32 - 1, has other numbers.
+        The numbers of an image do not depend on the rest of the batch. Each `stream`, from 0 to 2**32 - 1, has
+        different numbers.
         """
         from .random.philox import uniform_rows
 
@@ -38,9 +39,9 @@ class Keys(NamedTuple):
         return drawn.reshape(len(self.samples), *shape)
 
     def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> Wholes:
-        """Return whole numbers, (N, K), column k uniform on 0 .. counts[k] - 1.
+        """Return whole numbers, as an array (N, K) of int64, where column k is uniform on 0 .. counts[k] - 1.
 
-        It comes from word k of the stream.
+        Column k is computed from word k of the stream.
         """
         from .random.philox import whole_numbers
 
@@ -48,9 +49,9 @@ class Keys(NamedTuple):
         return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
-        """Return standard normals, (N, *shape), as `uniforms` does.
+        """Return standard normal numbers, as an array (N, *shape) of float32.
 
-        Take either these or those from one stream.
+        They use the same random words as `uniforms` with the same stream, so draw only one kind from each stream.
         """
         from .random.normal import fill_normals, normal_table
 
@@ -61,7 +62,7 @@ class Keys(NamedTuple):
 
 
 def hash64(value: Any) -> np.uint64:
-    """Return blake2b (8 bytes, little-endian) of the canonical JSON of a value."""
+    """Return the 8-byte blake2b hash of the canonical JSON of a value, read as little-endian."""
     return np.uint64(_hash64(canonical(value)))
 
 
@@ -77,7 +78,7 @@ def sample_key(sample_id: str) -> np.uint64:
     >>> hex(sample_key("0"))
     '0xc14dcbdf3e3db02'
     """
-    # canonical JSON writes a string as json does, whose function for it takes a tenth of the time
+    # For a string, canonical JSON is what this function of json returns, which takes a tenth of the time.
     try:
         return np.uint64(_hash64(encode_basestring(sample_id).encode()))
     except UnicodeEncodeError:
@@ -90,15 +91,15 @@ def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the keys of images (N, H, W, C) that have no name.
+    """Return the keys of images (N, H, W, C) that have no ids.
 
-    They are those of the ids ``blake3:<hash of the pixels>``.
+    They are the keys of the ids ``blake3:<hash of the pixels>``.
     """
     return sample_keys([f"blake3:{digest}" for digest in pixel_hashes(images)])
 
 
 def check_seed(seed: Any) -> int:
-    """Return `seed` as an int, or raise `ParameterError` unless it is 0..2**53 - 1."""
+    """Return `seed` as an int, or raise `ParameterError` unless it is from 0 to 2**53 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MAX_SEED} (2**53 - 1).")
     return int(seed)
@@ -108,15 +109,15 @@ STREAMS_A_LEVEL = 16
 
 
 def level_stream(level: int, draw: int) -> np.uint32:
-    """Return the stream of a gradual degradation's draw (0..15) at one level."""
+    """Return the stream for a draw (0 to 15) of a gradual degradation at one level."""
     return np.uint32(STREAMS_A_LEVEL * level + draw)
 
 
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
     """Return the key of the last stage of a chain.
 
-    The chain is (``name@revision``, parameters) of every stage up to and including this one, with the parameters that
-    are part of the key: the table's columns at their values before scaling, and options that shape draws where they
-    differ from their default.
+    The chain contains (``name@revision``, parameters) for each stage up to this one. The parameters are those that are
+    part of the key: the columns with their values before scaling, and options that affect draws and differ from their
+    default.
     """
     return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

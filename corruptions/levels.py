@@ -1,4 +1,4 @@
-"""Whole levels: how a value becomes one of the 256; tables of levels."""
+"""Conversion of fractional values to uint8, and lookup tables."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from .registry import Images, choice
 ROUNDING = choice(
     "rounding",
     ("floor", "round"),
-    "how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's",
+    "conversion to whole grey values: floor, as in ImageNet-C's generator, or round, as in MNIST-C's",
 )
-"""An option of every corruption that computes with fractions."""
+"""The option of all corruptions that compute with fractions."""
 
 
 def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
-    """Return levels (0..255) of a table as uint8: floored, or rounded.
+    """Floor or round the grey values of a table (0 to 255) and return them as uint8.
 
-    Rounding takes them to single precision first and halves to the even level, as MNIST-C's generator does: 255 * 0.1
-    is 25.5, so where something is added to all levels, all may be halves.
+    As in MNIST-C's generator, rounding converts to single precision first and rounds halves to even. This matters
+    because 255 * 0.1 is 25.5, so a constant that is added to all grey values can make all of them halves.
     """
     return (np.rint(levels.astype(np.float32)) if rounding == "round" else np.floor(levels)).astype(np.uint8)
 
 
 def half(rounding: str) -> float:
-    """Return what is added before the floor: 0, or one half where `rounding` is "round".
+    """Return the constant to add before the floor, which is 0.5 if `rounding` is "round" and otherwise 0.
 
-    There, halves go up.
+    With it, halves are rounded up.
     """
     return 0.5 if rounding == "round" else 0.0
 
 
 def look_up(images: Images, table: NDArray[np.uint8]) -> Images:
-    """Return ``table[images]``, the table being (256,) ndarray of uint8."""
+    """Return ``table[images]`` for a table of shape (256,) and dtype uint8."""
     return np.asarray(cv2.LUT(images.reshape(len(images), -1), table), np.uint8).reshape(images.shape)

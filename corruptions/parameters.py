@@ -15,10 +15,10 @@ from .keys import Keys
 
 Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
-"""Height, width, channels."""
+"""The height, width and number of channels of an image."""
 Given = Mapping[str, Any]
-"""The scaled parameters of a call. For a gradual degradation also its `level`."""
-_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to here
+"""The scaled parameters of a call. For a gradual degradation they include its `level`."""
+_MOST_WHOLE = 2**53  # JSON and doubles represent whole numbers exactly up to this one.
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Parameter:
     length: bool = False
     """True for a length in pixels, which is scaled with the short side of the image if ``scale="side"``."""
     at_least: float | None = None
-    """The least value after scaling."""
+    """The minimum after scaling."""
     default: Any = None
     option: bool = False
     shapes_draws: bool = False
@@ -55,7 +55,7 @@ class Parameter:
             most = _MOST_WHOLE if self.kind is int else sys.float_info.max
             low, high = -most if self.low is None else self.low, most if self.high is None else self.high
             fits = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-            # comparisons with NaN are false
+            # Comparisons with NaN are false.
             fits = fits and bool(low <= value <= high) and (self.kind is float or value == int(value))
             bounds = [f"at least {self.low:g}"] * (self.low is not None)
             bounds += [f"at most {self.high:g}"] * (self.high is not None)
@@ -68,7 +68,7 @@ class Parameter:
 
 
 def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
-    """Return an option whose value is one of a few words. The first of them is the default."""
+    """Return an option whose value is one of several words, of which the first is the default."""
     return Parameter(
         name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about
     )

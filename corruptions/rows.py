@@ -1,8 +1,8 @@
-"""Rows of parameters: what a severity means, a whole one or one between two rows.
+"""The parameters of one severity, and their interpolation for fractional severities.
 
-Between them columns are interpolated linearly, below severity 1 from a row for severity 0: Press, Schneider, Kümmerer &
-Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time adaptation, NeurIPS; released
-generator (oripress/CCC).
+Columns are interpolated linearly between two rows. Below severity 1, the lower row is that of severity 0. This is the
+method of the released generator (oripress/CCC) of Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach
+that questions our progress in continual test-time adaptation, NeurIPS.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .registry import Corruption
 
 @dataclass(frozen=True)
 class Row:
-    """The parameters of a corruption, and where they were published."""
+    """The parameters of a corruption at one severity or level, and their source."""
 
     parameters: Mapping[str, Any]
     source: str
@@ -46,18 +46,21 @@ ZERO: Mapping[str, Mapping[str, float]] = {
     "saturate": {"gain": 1.0, "shift": 0.0},
     "shot_noise": {},
 }
-"""The columns of severity 0 that differ from those of severity 1. For the fifteen these are the released rows; for the
-extra four the values at which nothing changes. (The photons of shot noise have no end there: their inverse is 0.)"""
+"""The columns of severity 0 that differ from those of severity 1.
+
+For the fifteen main corruptions these are the released rows. For the four extra ones they are the values at which the
+image does not change. Shot noise has no finite number of photons at severity 0, so its inverse is set to 0.
+"""
 ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
-"""Calibration, corruption -> what its row for severity 0 has besides, as released."""
+"""Additional columns of severity 0 for a calibration and corruption, as released."""
 INVERSE = frozenset({"photons"})
-"""Columns whose inverse is interpolated."""
+"""Columns whose inverse is interpolated instead of their value."""
 
 
 def severity_number(severity: Any) -> int | float | None:
-    """Return a severity as a whole number or a fraction of at most two decimals.
+    """Return a severity as an int, or as a float with at most two decimals.
 
-    None where it is neither.
+    The result is None for any other value.
 
     Examples
     --------
@@ -74,7 +77,7 @@ def severity_number(severity: Any) -> int | float | None:
 
 
 def severity_text(severity: float) -> str:
-    """Return a severity as it stands in a set id.
+    """Return a severity in the notation of set ids.
 
     Examples
     --------
@@ -85,26 +88,27 @@ def severity_text(severity: float) -> str:
 
 
 def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
-    """Return the row of a severity that is not whole.
+    """Return interpolated parameters for a fractional severity.
 
-    Above the last row, the line through the last two goes on. Values are computed exactly from the rows' decimals and
-    rounded once: to a double, or where they are counts to a whole number (half to even). What is outside of what the
-    corruption takes becomes the nearest that it takes. Options are those of the row above.
+    Severities above the last row are extrapolated from the last two rows. Values are computed exactly from the decimals
+    of the rows and rounded once, to a double or, for counts, to the nearest whole number (half to even). They are then
+    clipped to the range of the parameter. Options are those of the row above.
 
     Parameters
     ----------
     declared : Corruption
-    rows : mapping
-        Severity -> row.
+        The declaration of the corruption.
+    rows : mapping of int to Row
+        The row of each severity.
     severity : float or Fraction
-        Above 0.
+        The severity, which is above 0.
     calibration : str
-        The table's name.
+        The name of the calibration.
 
     Raises
     ------
     ParameterError
-        A row that it would lie between is missing.
+        One of the two neighbouring rows is missing.
     """
     at = severity if isinstance(severity, Fraction) else _exact(severity)
     below = min(int(at), max(rows) - 1)

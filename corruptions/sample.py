@@ -9,7 +9,10 @@ from .kernels import inlined, inner
 from .vectors import mix
 
 _POINTS = 512
-"""About how many points are sampled together, because a loop over one short row costs little more than its start."""
+"""The approximate number of points that are sampled together.
+
+The start of a loop over one short row costs nearly as much as the loop.
+"""
 
 
 _1, _2 = np.uint64(1), np.uint64(2)
@@ -22,13 +25,13 @@ def _weighted(flat, a, b, c, d, nw, ne, sw, se):  # type: ignore[no-untyped-def]
 
 @inlined
 def rows_at_once(height, width):  # type: ignore[no-untyped-def]
-    """Return how many rows of points to sample together."""
+    """Return the number of rows of points to sample together."""
     return min(max(_POINTS // width, 1), height)
 
 
 @inner
 def _neighbours(left, top, height, width, channels, border):  # type: ignore[no-untyped-def]
-    """Return where the four neighbours of a point begin in a flat image, if some of them lie outside."""
+    """Return the offsets of the four neighbours of a point in a flat image, for a point at the border."""
     x0, x1 = border_index(left, width, border), border_index(left + 1, width, border)
     y0, y1 = border_index(top, height, border), border_index(top + 1, height, border)
     a, b = np.uint64((y0 * width + x0) * channels), np.uint64((y0 * width + x1) * channels)
@@ -38,7 +41,7 @@ def _neighbours(left, top, height, width, channels, border):  # type: ignore[no-
 
 @inner
 def _sample_with_fill(image, left, top, nw, ne, sw, se, fill, to, out):  # type: ignore[no-untyped-def]
-    """Sample a point of which some neighbours lie outside and have the value `fill`."""
+    """Sample a point at the border, where neighbours outside of the image have the value `fill`."""
     height, width, channels = image.shape
     over_left, over_right = (left >= 0) & (left < width), (left + 1 >= 0) & (left + 1 < width)
     over_top, over_bottom = (top >= 0) & (top < height), (top + 1 >= 0) & (top + 1 < height)
@@ -55,24 +58,25 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     """Interpolate an image bilinearly at points (x, y), where pixel centres have whole coordinates.
 
     A sample is ``((upper left + upper right) + lower left) + lower right``, each pixel times its weight. Products and
-    sums have the type of `weights`. The published generators work in single precision in one place and in doubles in
-    others, which gives other bytes.
+    sums have the type of `weights`. The published generators work in single precision in one place and in double
+    precision in others, which gives other bytes.
 
     Parameters
     ----------
     image : (H, W, C) ndarray
-        C is 1 or 3.
+        The image, with 1 or 3 channels.
     points : (3, n) ndarray of float64
-        The coordinates x and y, and room for one more number per point.
+        The coordinates x and y, and a third row that is overwritten.
     count : int
-        How many points are sampled.
+        The number of points to sample.
     weights : (4, n) ndarray of float32 or float64
-        Room for the weights.
+        A buffer for the weights.
     border : int
-        What the neighbours outside of the image are, see `border`.
+        The values of neighbours outside of the image, which is one of the constants in `border`.
     fill : float
         The value outside if the border is CONSTANT. It has the type of `weights`.
     out : (count * C or more,) ndarray
+        The array for the samples.
     """
     height, width, channels = image.shape
     flat = image.reshape(height * width * channels)
@@ -81,9 +85,9 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
     right, bottom = np.float64(width - 1), np.float64(height - 1)
     xs, ys, at = points[0], points[1], points[2]
     nw, ne, sw, se = weights[0], weights[1], weights[2], weights[3]
-    # `mix` reads and writes one value behind a pixel, and the last pixel and the last point have none behind them.
+    # `mix` reads and writes one value after each pixel, which the last pixel and the last point do not have.
     last = np.float64(flat.size) - (step_y + 2.0 * step_x if channels == 3 else 0.0)
-    # LLVM vectorises this loop. The second one reads from anywhere in the image.
+    # LLVM vectorises this loop. It cannot vectorise the second one, which reads at arbitrary positions.
     for p in range(np.uint64(count)):
         x, y = np.floor(xs[p]), np.floor(ys[p])
         u, v = xs[p] - x, ys[p] - y
@@ -110,6 +114,6 @@ def sample(image, points, count, weights, border, fill, out):  # type: ignore[no
             continue
         a, b, c, d = _neighbours(left, top, height, width, channels, border)
         out[to] = _weighted(flat, a, b, c, d, i, j, k, m)
-        if channels == 3:  # without a loop, which LLVM would vectorise at a loss
+        if channels == 3:  # A loop would be slower, because LLVM would vectorise it.
             out[to + _1] = _weighted(flat, a + _1, b + _1, c + _1, d + _1, i, j, k, m)
             out[to + _2] = _weighted(flat, a + _2, b + _2, c + _2, d + _2, i, j, k, m)

@@ -1,7 +1,4 @@
-"""Stages and chains.
-
-A corruption with resolved parameters, its place in a chain, its key, its application.
-"""
+"""Stages and chains: how corruptions with resolved parameters are named, keyed and applied."""
 
 from __future__ import annotations
 
@@ -27,9 +24,12 @@ SCALES = ("none", "side")
 COUPLINGS = ("independent", "severity")
 LEAST_SIDE = 8
 _LARGEST = 2**32
-"""Values in an image. Some kernels compute positions in 32 bits."""
+"""The limit of the number of values in an image, because some kernels compute positions in 32 bits."""
 MOST_STAGES = 16
-"""Of a chain: the keys take work that grows with the square of its length, and a walk keeps a batch for each stage."""
+"""The maximum number of stages in a chain.
+
+The work to compute the keys grows with the square of the number, and a walk keeps a batch for each stage.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,33 +39,36 @@ class Stage:
     corruption: str
     revision: int
     severity: float | None = None
-    """A whole number is an int."""
+    """The severity, which is an int if it is a whole number, or None for a stage without a row."""
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Every column, and the options that differ from their default, before scaling. (Without the defaults an option
-    that is added later leaves digests as they are.)"""
-    tabled: bool = field(default=True, compare=False)
-    """Of a stage with a level: False where its parameters are not the ladder's. (A stage without a row has no
-    severity.)
+    """All columns, and the options that differ from their defaults, before scaling.
+
+    Default values are left out, so that an option that is added later does not change digests.
     """
+    tabled: bool = field(default=True, compare=False)
+    """For a stage with a level, whether its parameters are those of the ladder."""
 
     @property
     def name(self) -> str:
-        """``fog-3``, ``fog-2p25``, ``black_lines-07``, or the bare corruption where the parameters were given."""
+        """The name in a chain, such as ``fog-3``, ``fog-2p25`` or ``black_lines-07``.
+
+        It is the bare name of the corruption if the parameters were given.
+        """
         return self.corruption if self.number is None else f"{self.corruption}-{self.number}"
 
     @property
     def number(self) -> str | None:
-        """The severity or level as in a set id: ``3``, ``2p25``, ``07``.
+        """The severity or level in the notation of set ids, such as ``3``, ``2p25`` or ``07``.
 
-        None where parameters were given.
+        It is None if the parameters were given.
         """
         if self.severity is not None:
             return severity_text(self.severity)
         return f"{self.level:02d}" if self.level is not None and self.tabled else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stage as it stands in a manifest."""
+        """Return the stage as an object for a manifest."""
         return {
             "corruption": self.corruption,
             "revision": self.revision,
@@ -83,24 +86,32 @@ def resolve_stage(
     level: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Stage:
-    """Return a stage with every parameter resolved.
+    """Resolve all parameters of a corruption and return its stage.
 
     Parameters
     ----------
     name : str
+        The name of the corruption.
     calibration : Calibration
-        Has the row of a severity, and the ladder of a level.
+        The table with the parameters of the severity, and the name of the ladder for the level.
     severity : int or float, optional
-        1..5, or between with at most two decimals (`row_between`). Where a column is given too, it overrides the row's
-        value, and the stage has no severity.
+        The severity, from 1 to 5, or a fraction with at most two decimals (`row_between`). If a column is given in
+        `parameters`, it overrides the value of the row, and the stage has no severity.
     level : int, optional
-        1, 2, ... of a gradual degradation.
+        The level of a gradual degradation, from 1.
     parameters : mapping, optional
-        Columns and options by name.
+        Values of columns and options by name.
+
+    Returns
+    -------
+    Stage
 
     Raises
     ------
-    UnknownCorruption, ParameterError
+    UnknownCorruption
+        There is no corruption of this name.
+    ParameterError
+        A value is invalid, unknown or missing.
     """
     declared = get_corruption(name)
     known, draws = {p.name: p for p in declared.parameters}, sorted(d.name for d in declared.draws)
@@ -132,10 +143,7 @@ def resolve_stage(
 
 
 def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
-    """Return the stage of a number in a set id.
-
-    It is a level of a gradual degradation, else a severity.
-    """
+    """Resolve the number in a set id, which is a level for a gradual degradation and otherwise a severity."""
     which: Any = {"severity" if get_corruption(name).gradual is None else "level": number}
     return resolve_stage(name, calibration, **which)
 
@@ -144,9 +152,9 @@ _STAGE = re.compile(r"(?P<name>[a-z0-9_]+)(?P<sign>[/-])(?P<number>[0-9]{1,2}([.
 
 
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of a set id, such as ``clean``, ``fog/3`` or ``fog-2.25+gaussian_noise-5``.
+    """Parse a set id, such as ``clean``, ``fog/3`` or ``fog-2.25+gaussian_noise-5``, and return its stages.
 
-    A stage of severity or level 0 is absent.
+    Stages of severity or level 0 are left out.
     """
     stages = []
     parts = text.split("+") if text != "clean" else []
@@ -174,18 +182,18 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
 
 
 def check_length(count: int) -> None:
-    """Raise `ParameterError` for a chain of too many stages."""
+    """Raise `ParameterError` if a chain has too many stages."""
     if count > MOST_STAGES:
         raise ParameterError(f"The chain has {count} stages; expected at most {MOST_STAGES}.")
 
 
 def absent(name: str, number: Any) -> bool:
-    """Whether a corruption at this severity or level, at 0, is the image itself."""
+    """Return whether the number is severity or level 0, which leaves the image unchanged."""
     return severity_number(number) == 0 and (get_corruption(name).gradual is not None or bool(calibrations_of(name)))
 
 
 def set_id(stages: Sequence[Stage]) -> str:
-    """Return the id of the set that a chain of severities and levels makes.
+    """Return the id of the set that a chain produces.
 
     Examples
     --------
@@ -202,11 +210,11 @@ def set_id(stages: Sequence[Stage]) -> str:
 
 
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return what a stage adds to its own key, or to later ones (`before`).
+    """Return the part of a stage in its own key, or with `before` in the keys of later stages.
 
-    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
-    not in a stage's own key, so that a level continues the one below it. It is in the keys of the stages after it,
-    which draw anew for every level unless severities share draws.
+    With ``coupling="severity"`` the columns of a severity are left out, so that severities share draws. The level is
+    not part of a stage's own key, so that each level continues the one below it. It is part of the keys of later
+    stages, so that these draw new values for every level, unless severities share draws.
     """
     declared = get_corruption(stage.corruption)
     shared = coupling == "severity" and stage.severity is not None
@@ -221,7 +229,7 @@ def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tupl
 
 
 def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "independent") -> list[np.uint64]:
-    """Return the key of every stage of a chain."""
+    """Return the keys of all stages of a chain."""
     check_length(len(stages))
     above = [key_entry(s, coupling, before=True) for s in stages]
     return [stage_key(seed, [*above[:i], key_entry(s, coupling)]) for i, s in enumerate(stages)]
@@ -230,10 +238,13 @@ def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "indepen
 def scaled_parameters(
     declared: Corruption, parameters: Mapping[str, Any], shape: tuple[int, int], scale: Scale, side: int
 ) -> dict[str, Any]:
-    """Return parameters as they are applied: under ``scale="side"`` lengths times short side / reference side."""
+    """Return the parameters to apply to images of a shape (H, W).
+
+    With ``scale="side"``, lengths are multiplied by the short side of the image divided by the reference side.
+    """
     values = dict(parameters)
     for p in declared.parameters if scale == "side" else ():
-        # An option that is a length scales from its default too.
+        # An option that is a length is scaled even if it has its default value.
         value = values.get(p.name, p.default)
         if p.length and value is not None:
             value = max(value * (min(shape) / side), -np.inf if p.at_least is None else p.at_least)
@@ -242,9 +253,9 @@ def scaled_parameters(
 
 
 def check_images(images: Any) -> Images:
-    """Return one image or a batch as kernels take it, or raise `ImageError`.
+    """Return one image or a batch in the form that kernels expect, or raise `ImageError`.
 
-    It is C-contiguous and writable uint8, (N, H, W, C).
+    The result is a C-contiguous and writable array of uint8 with the shape (N, H, W, C).
     """
     if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
         raise ImageError(no_array(images))
@@ -262,12 +273,12 @@ def check_images(images: Any) -> Images:
             f"{math.prod(batch.shape[1:]):,} values; corruptions take fewer than {_LARGEST:,}. "
             "Corrupt a smaller image, or parts of this one."
         )
-    # A read-only or strided array would make numba compile every kernel anew.
+        # numba would compile every kernel again for a read-only or strided array.
     return batch if batch.flags.carray else np.array(batch, order="C")
 
 
 def check_revision(declared: Corruption, revision: int) -> None:
-    """Raise `ParameterError` unless this release has the revision of a corruption that a stage asks for."""
+    """Raise `ParameterError` unless this release has the revision of a corruption that a stage requires."""
     if revision != declared.revision:
         raise ParameterError(
             f"{declared.name} has revision {declared.revision} in this release of corruptset, and the stage asks for "
@@ -288,29 +299,34 @@ def apply_stage(
     resources: Mapping[str, Any] | None = None,
     done: int = 0,
 ) -> Images:
-    """Apply one stage to a batch that `check_images` has seen; the input is left untouched.
+    """Apply one stage to a batch that `check_images` has accepted.
 
     Parameters
     ----------
     images : (N, H, W, C) ndarray of uint8
+        The batch, which is not modified.
     stage : Stage
+        The corruption and its parameters.
     key : numpy.uint64
-        The stage's key (`chain_keys`).
+        The key of the stage, from `chain_keys`.
     sample_keys : (N,) ndarray of uint64
+        The keys of the images.
     side : int
-        The calibration's reference side.
+        The reference side of the calibration in pixels.
     scale : {"none", "side"}
-    draws, resources : mapping, optional
-        Take the place of drawn values and of default resources. A draw that the corruption does not have is refused,
-        such a resource is ignored. A corruption that needs a model takes the resources `surrogate` and `labels`, (N,)
-        int64.
+        Whether lengths are scaled with the short side of the images.
+    draws : mapping, optional
+        Values to use for all images instead of drawn ones. A name that the corruption does not draw is an error.
+    resources : mapping, optional
+        Values to use instead of the default resources. Names that the corruption does not use are ignored. A corruption
+        that needs a model takes the resources `surrogate` and `labels`, which is an (N,) array of int64.
     done : int
-        Of a gradual degradation that accumulates: the level that `images` have.
+        The level that the images already have, for a gradual degradation that accumulates.
 
     Returns
     -------
     (N, H', W', C) ndarray of uint8
-        It never shares memory with the input.
+        The corrupted batch, which never shares memory with the input.
     """
     declared = get_corruption(stage.corruption)
     check_revision(declared, stage.revision)

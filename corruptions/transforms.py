@@ -1,4 +1,4 @@
-"""`Corrupt`: a corruption or chain as a callable, for a data loader."""
+"""The class `Corrupt`, which is a corruption or chain as a callable for data loaders."""
 
 from __future__ import annotations
 
@@ -21,26 +21,29 @@ from .stages import Coupling, Scale
 
 Image = TypeVar("Image")
 _SHAPES: tuple[Shape, ...] = ((224, 224, 3), (64, 64, 3), (32, 32, 3), (28, 28, 1))
-"""One shape for each calibration that follows from an image."""
+"""One image shape for each calibration that can be chosen by image size."""
 
 
 class Corrupt:
-    """A corruption or chain as a callable: `corrupt` with everything but the image resolved.
+    """Corrupt images with a fixed corruption or chain, as a callable for data loaders.
 
-    An image becomes the same bytes in every process and in any order, and the same as in `corrupt`. It takes and
-    returns arrays, PIL images and tensors, and can be pickled.
+    Images become the same bytes in every process and in any order, and the same as with `corrupt`. Arrays, PIL images
+    and tensors are accepted, and the result has the type of the input. Instances can be pickled.
 
     Parameters
     ----------
     name : str or sequence of stages
-        As in `corrupt`: a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages. A
-        corruption that follows a model's gradient is refused.
+        The name of a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages, as in
+        `corrupt`. Corruptions that follow a model's gradient are not supported.
     severity, level, calibration, ladder, scale, coupling, seed, **parameters
-        As in `corrupt`. Without a calibration it follows from each image's size.
+        The same as in `corrupt`. The default calibration depends on the size of each image.
 
     Raises
     ------
-    UnknownCorruption, ParameterError
+    UnknownCorruption
+        There is no corruption of this name.
+    ParameterError
+        An argument is invalid, or a parameter is missing.
 
     Examples
     --------
@@ -68,11 +71,11 @@ class Corrupt:
         options = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling, "seed": seed}
         self._made_with = {"name": name, "severity": severity, "level": level, **options, **parameters}
         for key, value in self._made_with.items():
-            with suppress(TypeError):  # a generator, or an open file's array, cannot be copied
+            with suppress(TypeError):  # Generators and arrays of open files cannot be copied.
                 self._made_with[key] = copy.deepcopy(value)
         self._chains: dict[str | None, ResolvedChain] = {}
         problems: list[UnknownCorruption | ParameterError] = []
-        # The arguments are valid if they are for an image of one of the sizes that have a calibration of their own.
+        # The arguments are valid if they are valid for at least one of the image sizes that determine a calibration.
         for shape in _SHAPES:
             try:
                 needs_model = self._chain(shape).needs_model
@@ -94,26 +97,29 @@ class Corrupt:
         self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None
     ) -> tuple[Any, ...]: ...
     def __call__(self, image: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> Any:
-        """Return the corrupted image, with the other inputs behind it if there are any.
+        """Corrupt an image, and return it together with any other inputs.
 
         Parameters
         ----------
-        image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8, (C, H, W)
-        or (N, C, H, W)
-            It is left untouched.
+        image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8
+            The image or batch, which is not modified. The shape of a tensor is (C, H, W) or (N, C, H, W).
         *others
-            Labels, boxes and other values that a pipeline hands from step to step. They are returned as they are.
+            Labels, boxes and other values of a pipeline, which are returned unchanged.
         key : str or int, or one str for each image of a batch, optional
-            The image's name or index (7 is ``"7"``), from which its random draws follow; by default its own pixels, as
-            in `corrupt`.
+            The name or index of the image (7 means ``"7"``), which determines its random draws. By default it is
+            computed from the pixels, as in `corrupt`.
 
         Returns
         -------
-        An image of the type that came in, or a tuple of it and the others
+        ndarray, PIL image, tensor or tuple
+            The corrupted image, with the type of the input. With `others` it is a tuple of the image and these values.
 
         Raises
         ------
-        ImageError, ParameterError
+        ImageError
+            The image has an unsupported type, dtype, shape or mode.
+        ParameterError
+            The key or a parameter does not fit the image.
         """
         taken = take(image)
         ids = None
@@ -134,7 +140,7 @@ class Corrupt:
     def __repr__(self) -> str:
         defaults = inspect.signature(Corrupt).parameters
         (_, name), *options = self._made_with.items()
-        # The texts are compared, because comparing arrays gives an array.
+        # The texts are compared, because comparing arrays returns an array.
         others = [
             f"{key}={value!r}"
             for key, value in options
@@ -147,4 +153,4 @@ class Corrupt:
 
 
 def _unpickled(made_with: dict[str, Any], plugins: Sequence[Plugin]) -> Corrupt:
-    return Corrupt(**made_with)  # plugins were loaded when they were unpickled
+    return Corrupt(**made_with)  # The plugins were loaded when `plugins` was unpickled.

@@ -20,12 +20,15 @@ from numba import types
 from numba.extending import intrinsic
 
 RUN = 8
-"""Values that `stretch` writes. Arrays have room for as many behind the last element that is used."""
+"""The number of values that `stretch` writes.
+
+Arrays are longer by as much, because it writes beyond the last element that is used.
+"""
 PIXEL = 4
-"""Values that `mix` reads and writes: the three of a pixel, and one that the next pixel overwrites."""
+"""The number of values that `mix` reads and writes: those of a pixel, and one that the next pixel overwrites."""
 _KINDS = {"uint8": ir.IntType(8), "float32": ir.FloatType(), "float64": ir.DoubleType()}
 _BYTES = {"uint8": 1, "float32": 4, "float64": 8}
-# Numba types the functions as Python calls them, without the first parameter of an intrinsic.
+# numba types the functions as Python calls them, without the first parameter of an intrinsic.
 _intrinsic: Any = intrinsic
 
 
@@ -36,7 +39,7 @@ def _vector(builder: Any, data: Any, first: Any, kind: str, length: int) -> Any:
 
 
 def _load(builder: Any, data: Any, first: Any, kind: str, length: int) -> Any:
-    """Return elements of an array. They may begin anywhere, so they are aligned as a single one is."""
+    """Return the elements of an array from `first` on, which are aligned only like single elements."""
     return builder.load(_vector(builder, data, first, kind, length), align=_BYTES[kind])
 
 

@@ -1,4 +1,4 @@
-"""A model's gradient, followed a grey level at a time."""
+"""The gradual degradation `model_gradient`, which follows the gradient of a model by a few grey values per level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
 
 @corruption(
     reference=f"{SWINGLER_2022}, model gradient descent",
-    parameters=(Parameter("step", int, 1, 255, "how many grey levels every value moves at each level"),),
+    parameters=(Parameter("step", int, 1, 255, "change of every value per level, in grey values"),),
     resources={"surrogate": None, "labels": None},
     deterministic=True,
     gradual=Gradual(
@@ -19,27 +19,27 @@ from ..registry import Gradual, Images, Keys, Parameter, Wholes, corruption
     ),
 )
 def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surrogate: Model, labels: Wholes) -> Images:
-    """Move every value by whole grey levels against a model's label, once a level.
+    """Change every value by `step`, so that a model becomes less certain of the label, once per level.
 
-    Each moves along the sign of the gradient that makes the model less sure of the label.
-
-    That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its
-    sign is the gradient's of p itself, and it does not underflow. `surrogate` (a `models.protocol.Model`) is the
-    model, `labels` ((N,) int64) are the true classes. A value whose gradient is exactly 0 stays.
+    The result is ``clip(x - step * sign(gradient of log p))``, where p is the probability of the label according to the
+    model. The sign is the same as for the gradient of p, and log p does not underflow. Values whose gradient is exactly
+    0 do not change. The resource `surrogate` (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are
+    the true classes.
 
     Raises
     ------
     ModelError
-        Images are not of the model's size and channels, labels are beyond its outputs, or a gradient is not finite.
+        The images do not have the size and channels of the model, labels are beyond its outputs, or a gradient is not
+        finite.
 
     Notes
     -----
-    The paper gives no formula and its notebook no code. It says that all values change at each step, and how many steps
-    bring the accuracy of three models from 100 to 50 %: 1, 4 to 5, and 22. The step of one grey level is ours. Only the
-    image, whole numbers, is carried from level to level. There is no ball: after 30 levels a value may be 30 grey
-    levels away.
+    The paper gives no formula, and its notebook has no code for it. The paper says that all values change at each step,
+    and that 1, 4 to 5, and 22 steps reduce the accuracy of three models from 100 to 50 %. The step of one grey value
+    was chosen by corruptset. Only the image, as whole numbers, is passed from level to level. The distance from the
+    clean image is not limited, so a value may differ by 30 after 30 levels.
 
-    Bytes depend on the machine: docs/models.md says how far.
+    The bytes depend on the machine. docs/models.md says how much.
     """
     gradient = loss_gradient(surrogate, images.astype(np.float32), labels)
     signs = np.sign(gradient).astype(np.int16)

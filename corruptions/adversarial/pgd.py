@@ -1,6 +1,6 @@
-"""Projected gradient descent.
+"""The corruption `pgd`, which is projected gradient descent.
 
-Steps that raise a model's loss, kept in a ball around the clean image.
+Its steps increase the loss of a model within a ball around the clean image.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..random.philox import fill_uniforms
 from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Wholes, choice, corruption
 
 Pixels = NDArray[np.float32]
-"""(N, H, W, C) in 0..255."""
+"""Images (N, H, W, C) of float32 in 0..255."""
 
-# Streams of the random start: the place of each value, and how far it is where places are a direction
+# The streams of the random start are for its offsets or direction, and for its distance along a direction.
 _PLACES, _DISTANCE = 0, 1
 _LEAST_NORM = 1e-30
 
@@ -30,7 +30,7 @@ def _norms(images: Pixels) -> Floats:
 
 
 class Ball:
-    """The images within `eps` grey levels of clean ones, and in 0..255."""
+    """The images within a distance of `eps` grey values from clean images, and in 0..255."""
 
     def __init__(self, clean: Images, eps: float, norm: str) -> None:
         self._clean = clean.astype(np.float32)
@@ -39,16 +39,16 @@ class Ball:
         self._low, self._high = self._bounds(self._eps)
 
     def projected(self, images: Pixels) -> Pixels:
-        """Return the nearest images of the ball; `images` are overwritten."""
+        """Return the nearest images in the ball, and overwrite `images`."""
         if self._norm == "l2":
             images -= self._clean
             images *= np.minimum(self._eps / np.maximum(_norms(images), _LEAST_NORM), 1.0).astype(np.float32)
             images += self._clean
-        np.maximum(images, self._low, out=images)  # np.clip takes several times as long to begin
+        np.maximum(images, self._low, out=images)  # The overhead of np.clip is several times higher.
         return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:
-        """Return images as uint8, no value further than eps from the clean one."""
+        """Return images as uint8, whose values differ by at most eps from those of the clean images."""
         return np.clip(np.rint(images), *self._bounds(self._whole)).astype(np.uint8)
 
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
@@ -56,9 +56,9 @@ class Ball:
 
 
 def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
-    """Draw offsets; of 0 without `random_start`.
+    """Draw the offsets of the start, which are 0 without `random_start`.
 
-    Uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0..eps.
+    They are uniform in a cube. For the L2 norm, the direction is uniform, and the distance is uniform on [0, eps).
     """
     offsets = np.zeros((len(keys.samples), *shape), np.float32)
     if not parameters.get("random_start"):
@@ -76,7 +76,7 @@ def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
 def direction(gradient: Pixels, norm: str) -> Pixels:
     """Return the step of length 1 along a gradient, which is overwritten.
 
-    It is the sign, or the gradient over its norm; 0 where the gradient is 0.
+    It is the sign of the gradient or the gradient divided by its norm. It is 0 where the gradient is 0.
     """
     if norm == "linf":
         return np.sign(gradient, out=gradient)
@@ -95,9 +95,9 @@ def iterates(
     norm: str,
     targeted: bool,
 ) -> Iterator[Pixels]:
-    """Yield the images after each step, which take the place of `images`.
+    """Yield the images after each step, which overwrite `images`.
 
-    A step is one pass forward and one back.
+    Each step is one forward and one backward pass.
     """
     length = np.float32(-step if targeted else step)
     for _ in range(steps):
@@ -115,34 +115,34 @@ def iterates(
             float,
             0.0,
             65536.0,
-            "how far images go at most, in grey levels: each value, or for l2 the whole image",
+            "maximum distance from the clean image in grey values: of each value, or of the whole image for l2",
         ),
-        Parameter("step", float, 0.0, 65536.0, "length of a step, in grey levels, in the same norm"),
-        Parameter("steps", int, 1, 10000, "how many steps"),
+        Parameter("step", float, 0.0, 65536.0, "length of a step in grey values, in the same norm"),
+        Parameter("steps", int, 1, 10000, "number of steps"),
         choice(
             "norm",
             ("linf", "l2"),
-            "what eps and step are lengths in: the largest change of a value, or the root of the squares' sum",
+            "norm of eps and step: the largest change of a value, or the root of the sum of squares",
         ),
         Parameter(
             "random_start",
             bool,
             default=False,
             option=True,
-            about="whether the steps begin at a random place of the ball",
+            about="whether the steps begin at a random point in the ball",
         ),
         Parameter(
             "targeted",
             bool,
             default=False,
             option=True,
-            about="whether the steps go towards the labels, not away from them",
+            about="whether the steps go towards the labels instead of away from them",
         ),
     ),
     draws=(
         Draw(
             "start",
-            "(H, W, C) offsets in grey levels from the clean image to where the steps begin; 0 without random_start",
+            "offsets (H, W, C) of the start from the clean image in grey values; 0 without random_start",
             _draw_start,
             lambda shape, _: shape,
             np.float32,
@@ -166,28 +166,31 @@ def pgd(
     surrogate: Model,
     labels: Wholes,
 ) -> Images:
-    """Follow the gradient of a model's cross-entropy in steps, within eps of the image.
+    """Apply projected gradient descent, which increases the cross-entropy of a model within `eps` of the image.
 
-    After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the
-    end values are rounded, and none is further than `eps` from the clean image's. `surrogate` (a
-    `models.protocol.Model`) is the model, `labels` ((N,) int64) are the classes that images are moved away from.
+    After each step images are projected onto the ball of radius `eps` around the clean image and clipped to [0, 255].
+    At the end values are rounded so that none differs by more than `eps` from the clean image. The resource `surrogate`
+    (a `models.protocol.Model`) is the model, and `labels` ((N,) int64) are the classes from which images are moved
+    away.
 
     Raises
     ------
     ModelError
-        Images are not of the model's size and channels, labels are beyond its outputs, or a gradient is not finite.
+        The images do not have the size and channels of the model, labels are beyond its outputs, or a gradient is not
+        finite.
 
     Notes
     -----
-    The start is the clean image, unless `random_start` draws one or `start` gives one. A pixel whose gradient is
-    exactly 0 stays. A random start is drawn from the image's own key, not from the model's library, whose numbers
-    depend on the batch.
+    The steps start from a random image in the ball if `random_start` is true. Otherwise they start from the clean
+    image, or from the one that `start` gives. The random start is drawn from the key of the image instead of the
+    generator of the model's library, whose numbers depend on the batch. Pixels whose gradient is exactly 0 do not
+    change.
 
-    For ``norm="l2"`` eps is a length over all values of an image: a radius of 0.5 in images of 0..1, usual for 32x32 in
-    colour, is 127.5. The rows of the tables are for ``linf``. Rounding may carry an image a little out of the L2 ball,
-    never a value further than eps.
+    For ``norm="l2"`` eps is a length over all values of an image. The radius 0.5 for images in [0, 1], which is usual
+    for 32x32 colour images, is an eps of 127.5. The rows of the tables are for ``linf``. Rounding can move an image
+    slightly out of the L2 ball, but no value by more than eps.
 
-    Bytes depend on the machine: docs/models.md says how far.
+    The bytes depend on the machine. docs/models.md says how much.
     """
     ball = Ball(images, eps, norm)
     moved = ball.projected(images + start)

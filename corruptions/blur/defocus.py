@@ -1,4 +1,4 @@
-"""Defocus blur: a disk, brightening where it touches its window, as published."""
+"""The corruption `defocus_blur`, whose disk kernel brightens the image if it touches its window, as published."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from ..registry import Images, Keys, Parameter, corruption
 from .disk import make_disk
 
 GREATEST_RADIUS = 500.0
-"""Sums over the disk are kept in 32-bit integers."""
+"""The maximum radius in pixels, because sums over the disk are 32-bit integers."""
 _TIE = 1e-9
-"""Levels: a flat area whose kernel sums to 1 keeps its value whatever the last bit of a sum is."""
+"""A small grey value that is added before the floor.
+
+With it, rounding errors do not change flat areas if the kernel sums to 1.
+"""
 
 
 @inlined
 def _prefix_row(image, y, pad, columns, target):  # type: ignore[no-untyped-def]
-    """Write the running sums of a mirrored row.
+    """Write the running sums of a row with reflect padding.
 
-    ``target[(x + pad) * C + c]`` sums columns -pad..x-1.
+    ``target[(x + pad) * C + c]`` is the sum of the columns -pad..x-1.
     """
     channels = image.shape[2]
     if channels == 3:
@@ -79,9 +82,9 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 
 @inlined
 def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
-    """Move the sums over rows, a column each, one row down.
+    """Move the column sums over the rows y - run .. y + run down by one row.
 
-    They are over rows y - run .. y + run, and go on from those of the row above; at row 0 they are new.
+    They are updated from those of the row above, and computed anew at row 0.
     """
     height, width, channels = image.shape
     pad = (columns.size - width) // 2 * channels
@@ -106,10 +109,7 @@ def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def
 
 @inlined
 def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  # type: ignore[no-untyped-def]
-    """Write what folding adds to row `y` left and right of the window.
-
-    It comes before the vertical gaussian.
-    """
+    """Write the contribution of folding left and right of the window to row `y`, before the vertical gaussian."""
     n = out.size
     channels = image.shape[2]
     out[:] = 0.0
@@ -123,15 +123,15 @@ def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  #
                 right = values[o : o + n]
                 o = (pad - np.int64(folded[t, 0])) * channels
                 left = values[o : o + n]
-                # In 32 bits, as numba would not have it by itself: a processor turns eight of these into doubles at
-                # once.
+                # The sum is cast to 32 bits, because a processor converts eight of these to doubles at once. numba
+                # would use 64 bits by default.
                 for j in range(n):
                     out[j] += weight * np.float64(np.int32(left[j] + right[j]))
 
 
 @inlined
 def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # type: ignore[no-untyped-def]
-    """Add what the folding above and below adds at row `y`, before the horizontal gaussian."""
+    """Add the contribution of folding above and below the window to row `y`, before the horizontal gaussian."""
     n = out.size
     depth = prefix.shape[0]
     for t in range(folded.shape[0]):
@@ -150,7 +150,7 @@ def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # ty
 
 @inlined
 def _gaussian_rows(ring, y, height, taps, out):  # type: ignore[no-untyped-def]
-    """Write the vertical gaussian of the rows in `ring` at row `y`."""
+    """Write row `y` of the vertical gaussian filter of the rows in `ring`."""
     depth = ring.shape[0]
     centre = ring[y % depth]
     for j in range(out.size):
@@ -173,7 +173,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     columns = np.empty(width + 2 * pad, np.int64)
     for x in range(columns.size):
         columns[x] = border_index(x - pad, width, REFLECT)
-    # rows y - p - pad .. y + p + pad are in reach of row y, and mirroring finds no others
+    # Row y depends on the rows y - p - pad .. y + p + pad, and reflection maps to rows in the same range.
     prefix = np.empty((min(2 * (pad + p) + 1, height), (columns.size + 1) * channels), np.int32)
     disks = np.empty((2 * p + 1, n), np.int32)
     sides = np.zeros((2 * p + 1, n), np.float64)
@@ -181,7 +181,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     across = np.empty(n + 2 * p * channels, np.float64)
     total = np.empty(n, np.float64)
     inner = across[p * channels : p * channels + n]
-    # A disk of one pixel needs no sums.
+    # Sums are not needed if the disk is a single pixel.
     single = runs.size == 1 and runs[0] == 0 and folded.shape[0] == 0
     for i in range(count):
         image = images[i]
@@ -232,29 +232,34 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur and disk",
     parameters=(
         Parameter(
-            "radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"
+            "radius",
+            low=0.0,
+            high=GREATEST_RADIUS,
+            length=True,
+            about="radius of the disk in pixels; one pixel if below 1",
         ),
-        Parameter("alias_sigma", float, 0.01, 100.0, "pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
+        Parameter("alias_sigma", float, 0.01, 100.0, "sigma in pixels of the gaussian that smooths the disk"),
         ROUNDING,
     ),
     deterministic=True,
 )
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
-    """Blur with a disk, the image mirrored at its edges.
+    """Blur with a disk, using reflect padding.
 
-    A gaussian smooths the disk's edge: of 3 weights up to radius 8, of 5 above. Below radius 1 only the gaussian is
-    left.
+    The edge of the disk is smoothed by a gaussian with 3 weights for radii up to 8, and 5 weights above. For radii
+    below 1 only the gaussian is applied.
 
     Raises
     ------
     ParameterError
-        If the radius is above 500 after scaling.
+        The radius is above 500 after scaling.
 
     Notes
     -----
-    Where the disk touches the window that it was smoothed in (radius 8, and every radius above), the published
-    smoothing folds back what would leave the window: the kernel sums to up to 1.03, and the image brightens. Kept. A
-    radius above 8 that is not whole, which was never published, has the window of the whole number below it.
+    If the disk touches the window in which it is smoothed (at radius 8, and at every radius above), the published
+    smoothing reflects weights at the edge of the window. The kernel then sums to up to 1.03, and the image becomes
+    brighter. This is kept, because the published sets contain it. The published radii above 8 are whole numbers. For
+    other radii the window is that of the whole number below.
     """
     if radius > GREATEST_RADIUS:
         raise ParameterError(

@@ -1,14 +1,13 @@
-"""The disk of defocus_blur.
+"""The disk kernel of defocus_blur, and a decomposition that is cheap to apply.
 
-Its aliased kernel, and the same kernel taken apart so that it is cheap to apply.
+The published kernel is B D B'. D is the disk of ones, and B is a small gaussian along one axis that *reflects at the
+edges of the kernel's window*. Inside the window B is a plain gaussian G. If the disk comes near the edge of the window,
+B differs by R = B - G, because weights that would spread beyond the window are reflected. The kernel then sums to more
+than 1, and
 
-The published kernel is B D B': D the disk of ones, B a small gaussian along one axis that *reflects at the kernel's
-window*. Inside the window B is a plain gaussian G; where the disk comes near the window's edge it differs by R = B - G:
-what would spread beyond the window is folded back, so the kernel sums to more than 1. Then
+    B D B' = G D G' + R D G' + G D R'        (R D R' is 0, because a disk does not reach the corners of the window)
 
-    B D B' = G D G' + R D G' + G D R'        (R D R' lies in the window's corners, which a disk does not reach)
-
-and D is a stack of horizontal runs: a few sums of runs and one small gaussian replace hundreds of taps.
+D is a stack of horizontal runs. A few sums of runs and one small gaussian therefore replace hundreds of taps.
 """
 
 from __future__ import annotations
@@ -23,27 +22,34 @@ from numpy.typing import NDArray
 from ..arithmetic import exact_exp
 
 SMALL_RADIUS = 8
-"""Up to this radius the window is 17 wide and the gaussian has 3 taps; above, the disk's own width and 5."""
+"""Up to this radius the window is 17 pixels wide and the gaussian has 3 taps.
+
+Above, the window is as wide as the disk and the gaussian has 5 taps.
+"""
 
 
 @dataclass(frozen=True)
 class Disk:
-    """What `defocus._filter` needs to know of a disk."""
+    """The decomposition of a disk kernel for `defocus._filter`."""
 
     runs: NDArray[np.int64]
-    """(reach + 1,): the disk's row d covers columns -runs[d]..runs[d]; the same with rows and columns exchanged."""
+    """The half-widths of the rows, (reach + 1,), where row d covers the columns -runs[d]..runs[d].
+
+    The columns have the same half-widths.
+    """
     taps: NDArray[np.float64]
-    """(p + 1,): the gaussian G, centre to edge."""
+    """The gaussian G from its centre outwards, (p + 1,)."""
     folded: NDArray[np.float64]
-    """(terms, 3): a row or column at distance `a` gets `weight` times the disk's row at distance `h`, as (a, h,
-    weight).
+    """The terms of folding as rows (a, h, weight), (terms, 3).
+
+    A row or column at the distance `a` gets `weight` times the row of the disk at the distance `h`.
     """
     scale: float
-    """Divides the sum by the count of pixels, and gives it the sum of the published float32 kernel."""
+    """The factor on sums, which divides by the number of pixels and matches the sum of the published float32 kernel."""
 
 
 def window(radius: float) -> tuple[int, int]:
-    """Return the half-width of the kernel's window and of its gaussian."""
+    """Return the half-widths of the kernel's window and of its gaussian."""
     return (SMALL_RADIUS, 1) if radius <= SMALL_RADIUS else (math.floor(radius), 2)
 
 
@@ -52,12 +58,12 @@ def _gaussian(sigma: float, half: int) -> list[float]:
     total = 0.0
     for i in range(-half, half + 1):
         total += right[abs(i)]
-    # OpenCV hands the taps to a float32 filter
+    # OpenCV converts the taps to float32 for its filter.
     return [float(np.float32(value / total)) for value in right]
 
 
 def disk_kernel(radius: float, alias_sigma: float) -> NDArray[np.float32]:
-    """Return the published kernel, (2m + 1, 2m + 1) float32, m = `window`'s."""
+    """Return the published kernel, (2m + 1, 2m + 1) float32, where m is the half-width from `window`."""
     half, p = window(radius)
     taps = [np.float32(w) for w in _gaussian(alias_sigma, p)]
     axis = np.arange(-half, half + 1)
@@ -76,7 +82,7 @@ def disk_kernel(radius: float, alias_sigma: float) -> NDArray[np.float32]:
 @functools.lru_cache(maxsize=64)
 @np.errstate(under="ignore")
 def make_disk(radius: float, alias_sigma: float) -> Disk:
-    """Return the parts of a disk; one of a radius below 1 is one pixel."""
+    """Return the decomposition of a disk, which is a single pixel for radii below 1."""
     half, p = window(radius)
     reach = math.floor(radius)
     runs = [max(h for h in range(reach + 1) if h * h + d * d <= radius**2) for d in range(reach + 1)]
@@ -84,9 +90,9 @@ def make_disk(radius: float, alias_sigma: float) -> Disk:
     folded: dict[tuple[int, int], float] = {}
     for source in range(max(half - p, 0), reach + 1):
         for j in range(1, p + 1):
-            if source + j > half:  # falls outside the window
+            if source + j > half:  # This position is outside of the window.
                 folded[source + j, source] = folded.get((source + j, source), 0.0) - taps[j]
-            target = 2 * half - source - j  # its mirror image beyond the edge is read by the pixel `target`
+            target = 2 * half - source - j  # This pixel reads the reflection of the source beyond the edge.
             if source < half and target <= half:
                 folded[target, source] = folded.get((target, source), 0.0) + taps[j]
     terms = [(a, h, w) for (a, h), w in sorted(folded.items()) if w != 0.0]

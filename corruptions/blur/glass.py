@@ -1,4 +1,4 @@
-"""Glass blur: pixels copied from near by, between two gaussian blurs."""
+"""The corruption `glass_blur`, which copies nearby pixels between two gaussian blurs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from ..random.philox import fill_words
 from ..registry import Draw, Given, Images, Keys, Parameter, Shape, choice, corruption
 
 DELTAS = np.int64(0)
-"""The stream of the displacements: word e belongs to displacement e, in scan order."""
+"""The stream of displacements, where word e belongs to displacement e in scan order."""
 SWAPS = np.int64(1)
-"""The stream of which pixels are exchanged: word e belongs to displacement e."""
+"""The stream that decides which pixels are exchanged, where word e belongs to displacement e."""
 GREATEST_DELTA = 127
-"""Displacements are kept as int8."""
+"""The maximum displacement in pixels, because displacements are stored as int8."""
 _WORDS = 16384
-"""About how many words are drawn at a time."""
+"""The approximate number of words that are drawn together."""
 
 
 @inner
 def _pack(image, packed):  # type: ignore[no-untyped-def]
-    """Join the channels of each pixel into one word.
-
-    A copy is then one load and one store.
-    """
+    """Join the channels of each pixel into one word, so that copying a pixel is one load and one store."""
     height, width, channels = image.shape
     if channels == 3:
         for y in range(height):
@@ -57,9 +54,9 @@ def _unpack(packed, image):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Copy pixels, in place, by displacements from Philox.
+    """Copy pixels in place, with random displacements from Philox.
 
-    One word picks one of the (2 reach)**2 pairs.
+    One word selects one of the (2 reach)**2 displacements.
     """
     count, height, width, _ = images.shape
     rows, columns = height - 2 * reach, width - 2 * reach
@@ -91,9 +88,9 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
 
 @kernel
 def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
-    """Exchange half of the pixels, in place, or overwrite all (`copied`).
+    """Exchange half of the pixels in place, or overwrite all of them if `copied` is true.
 
-    `deltas` and `swaps` of no size are drawn.
+    `deltas` and `swaps` are drawn if they are empty.
     """
     count, height, width, _ = images.shape
     rows, columns = height - 2 * reach, width - 2 * reach
@@ -135,11 +132,11 @@ def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas,
 
 
 def _reach(parameters: Given) -> int:
-    return min(int(parameters["max_delta"]), GREATEST_DELTA)  # scaling may have taken it above
+    return min(int(parameters["max_delta"]), GREATEST_DELTA)  # Scaling can increase the value above the maximum.
 
 
 def _pixels(shape: Shape, parameters: Given) -> tuple[int, ...]:
-    """Return how many pixels are overwritten: (iterations, H - 2d, W - 2d)."""
+    """Return the numbers of iterations, rows and columns that are overwritten, (iterations, H - 2d, W - 2d)."""
     return int(parameters["iterations"]), *(max(side - 2 * _reach(parameters), 0) for side in shape[:2])
 
 
@@ -160,7 +157,12 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, glass_blur",
     parameters=(
         Parameter(
-            "sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"
+            "sigma",
+            low=0.01,
+            high=200.0,
+            length=True,
+            at_least=0.01,
+            about="standard deviation of both blurs in pixels",
         ),
         Parameter(
             "max_delta",
@@ -169,14 +171,14 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
             high=GREATEST_DELTA,
             length=True,
             at_least=1,
-            about="pixels; displacements are -d..d-1",
+            about="maximum displacement d in pixels; displacements are -d..d-1",
         ),
-        Parameter("iterations", int, 0, 100, "passes over the image"),
+        Parameter("iterations", int, 0, 100, "number of passes over the image"),
         AXES,
         choice(
             "exchange",
             ("copy", "swap"),
-            "copy, or swap: half of the pixels really change places, as in MNIST-C",
+            "copy pixels, or swap half of them with others, as in MNIST-C",
             shapes_draws=True,
         ),
         ROUNDING,
@@ -184,15 +186,15 @@ def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> N
     draws=(
         Draw(
             "deltas",
-            "int8 (iterations, H - 2d, W - 2d, 2) of (dx, dy) in -d..d-1, d = max_delta, in scan order from H - d, W "
-            "- d downwards",
+            "displacements (dx, dy) in -d..d-1, int8 (iterations, H - 2d, W - 2d, 2), d = max_delta, in scan order "
+            "from H - d, W - d downwards",
             size=lambda shape, parameters: (*_pixels(shape, parameters), 2),
             dtype=np.int8,
             check=_given_deltas,
         ),
         Draw(
             "swaps",
-            "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places",
+            "1 for pixels that change places and 0 for others, uint8 (iterations, H - 2d, W - 2d), in the same order",
             size=_pixels,
             dtype=np.uint8,
             low=0,
@@ -214,18 +216,22 @@ def glass_blur(
     deltas: NDArray[np.int8],
     swaps: NDArray[np.uint8],
 ) -> Images:
-    """Blur, let each pixel be overwritten by one near by, and blur again.
+    """Blur the image, overwrite each pixel by a nearby one, and blur again.
 
-    All displacements are equally likely, one for each pixel and iteration; where pixels are swapped, half of them are.
     The first blur is floored.
 
     Notes
     -----
-    The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
-    made: the pixel is copied, not exchanged, and the image drifts by one to two pixels. The upper displacement is
-    never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views,
-    pixels do swap. Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 *
-    max_delta reaches the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.
+    A displacement is drawn at random for each pixel and iteration, and all displacements are equally likely. With
+    ``exchange="swap"``, the pixel is swapped with the probability 1/2.
+
+    The published exchange of two pixels acts on views of one array, so the second assignment reads a pixel that the
+    first one has overwritten. The pixel is therefore copied instead of exchanged, and the image drifts by one to two
+    pixels. The displacement +d never occurs. Both are kept, because the published sets contain them. In MNIST-C, whose
+    grey values are not views, pixels are exchanged.
+
+    Only pixels with max_delta < row <= H - max_delta, and the same for columns, are overwritten. If 2 * max_delta
+    reaches the short side, only the two blurs remain. Scaling increases max_delta to at most 127.
     """
     reach = min(int(max_delta), GREATEST_DELTA)
     out = gaussian_filter(images, sigma, axes)

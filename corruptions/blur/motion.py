@@ -1,4 +1,4 @@
-"""Motion blur as ImageMagick 6 computes it, for any angle."""
+"""The corruption `motion_blur`, which computes ImageMagick 6's motion blur for any angle."""
 
 from __future__ import annotations
 
@@ -16,20 +16,26 @@ from ..registry import Draw, Images, Keys, Parameter, corruption
 ANGLE = 0
 """The stream of the angle."""
 GREATEST_ANGLE = 45.0
-"""Degrees to either side of the horizontal."""
+"""The maximum angle to the horizontal in degrees."""
 
 _SQRT_2PI = 2.5066282746310002
 _DROPPED = 2e-6
-"""Tail weights up to this sum are left to the second look (see `_filter`)."""
+"""The smallest taps are omitted up to this sum of weights. Only the exact computation in `_filter` includes them."""
 
 _GROUP = 64
-"""Taps summed apart, so that the sums of a long streak round little: a flat area lies 1/514 of a level above a step,
-and must not need the second look."""
+"""The number of taps that are summed in one group.
+
+Grouping reduces rounding errors for long streaks. A flat area is only 1/514 of a grey value above a step, and should
+not need the exact computation.
+"""
 
 
 @functools.lru_cache(maxsize=256)
 def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
-    """Return ImageMagick's one-sided kernel, read-only: exp(-i*i / (2 sigma**2)) normalised, i = 0..2*ceil(radius)."""
+    """Return ImageMagick's one-sided kernel as a read-only array.
+
+    It is exp(-i*i / (2 sigma**2)) for i = 0..2*ceil(radius), normalised.
+    """
     width = 2 * math.ceil(radius) + 1
     out = np.array([exact_exp(-float(i * i) / (2.0 * sigma * sigma)) / (_SQRT_2PI * sigma) for i in range(width)])
     total = 0.0
@@ -44,7 +50,7 @@ def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
 def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-untyped-def]
     """Return one value as ImageMagick computes it.
 
-    It has 16 bits a channel, and sums in doubles from the first tap to the last.
+    It uses 16 bits per channel, and adds doubles from the first tap to the last.
     """
     total = 0.0
     for i in range(weights.size):
@@ -56,9 +62,9 @@ def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-unty
 
 @inner
 def _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y):  # type: ignore[no-untyped-def]
-    """Join taps that hit the same pixel, and drop the tail.
+    """Merge taps that read the same pixel, and omit the smallest ones at the end.
 
-    Returns how many are left, and the sum of what was dropped.
+    It returns the number of remaining taps and the sum of the omitted weights.
     """
     last = weights.size
     dropped = 0.0
@@ -81,7 +87,7 @@ def _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y):  # type:
 
 @inlined
 def _convert_row(image, y, pad, target):  # type: ignore[no-untyped-def]
-    """Write a row as float32 with its ends repeated `pad` times."""
+    """Write a row as float32, with edge padding of `pad` pixels."""
     width, channels = image.shape[1], image.shape[2]
     for x in range(pad):
         for c in range(channels):
@@ -95,16 +101,13 @@ def _convert_row(image, y, pad, target):  # type: ignore[no-untyped-def]
 
 @inlined
 def _tap(ring, height, y, o, n, dy):  # type: ignore[no-untyped-def]
-    """Return what a tap reads for row `y`.
-
-    That is row y + dy, clamped, from element `o` on.
-    """
+    """Return the values that a tap reads for row `y`, which is row y + dy with edge padding, from element `o`."""
     return ring[min(max(y + dy, 0), height - 1) % ring.shape[0], o : o + n]
 
 
 @inlined
 def _add_taps(total, ring, height, y, pad, channels, first, taps, tap_weight, tap_x, tap_y):  # type: ignore[no-untyped-def]
-    """Add the taps `first`..`taps` - 1 of row `y`, four at a time."""
+    """Add the taps `first`..`taps` - 1 for row `y`, in groups of four."""
     n = total.size
     t = first
     while t + 4 <= taps:
@@ -126,7 +129,7 @@ def _add_taps(total, ring, height, y, pad, channels, first, taps, tap_weight, ta
 
 @inlined
 def _store(total, unsure, out):  # type: ignore[no-untyped-def]
-    """Floor a row; return how many values float32 cannot tell from a step."""
+    """Floor a row, and return the number of values that are too close to a step for float32."""
     doubtful = np.int32(0)
     for j in range(total.size):
         level = np.int32(total[j])
@@ -138,9 +141,9 @@ def _store(total, unsure, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
-    """Sum in float32, and in doubles where a rounding error could tip a value.
+    """Filter images with sums in float32, and recompute values in doubles if rounding errors could change them.
 
-    The result is that of sums in doubles.
+    The result equals that of sums in doubles.
     """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
@@ -164,8 +167,8 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
             offset_x[i] = int(math.ceil(float(i) * along / h - 0.5))
             offset_y[i] = int(math.ceil(float(i) * across / h - 0.5))
         taps, dropped = _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y)
-        # A value passes through the roundings of its weight, its product, three sums within four taps, a sum for each
-        # four and three single taps of its group, and a sum a group; each is at most 2**-24 of at most 256.
+        # The roundings of a value are those of its weight, its product, three sums within four taps, a sum for each
+        # four taps and three single taps of its group, and a sum per group. Each error is at most 2**-24 times 256.
         roundings = min(taps, _GROUP) // 4 + 10 + taps // _GROUP
         unsure = np.float32(1.01 * 256.0 * (dropped + roundings * 2.0**-24))
         lowest = np.int64(0)
@@ -199,12 +202,24 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 
 
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
-    """Blur each image along its own angle, as ImageMagick 6 does.
+    """Blur each image along its angle, as ImageMagick 6 does.
 
-    Angles are in degrees, clockwise as seen; 8-bit images come out equal value for value.
+    The kernel has 2 * ceil(radius) + 1 taps, all to one side, and the padding is edge padding. The result equals
+    ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as in a build of ImageMagick with 16 bits per channel.
+    For 8-bit images, all values equal those of ImageMagick.
 
-    The kernel has 2 * ceil(radius) + 1 taps, all to one side; borders are clamped. The result equals ``floor(floor(sum
-    + .5) / 257)`` of sums over 16-bit values, as an 8-bit image passes through a library built with 16 bits a channel.
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+        The images, which are not modified.
+    radius, sigma : float
+        The radius of the kernel and the standard deviation of its weights, in pixels.
+    angles_deg : (N,) ndarray of float64
+        The angle of each image in degrees, clockwise as seen.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
     """
     radians = math.pi * np.ascontiguousarray(angles_deg, np.float64) / 180.0
     return np.asarray(_filter(images, motion_weights(float(radius), float(sigma)), radians))
@@ -213,13 +228,20 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6.9, MotionBlurImageChannel",
     parameters=(
-        Parameter("radius", low=0.001, high=500.0, length=True, about="pixels; the streak has 2*ceil(radius)+1 taps"),
-        Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
+        Parameter("radius", low=0.001, high=500.0, length=True, about="length of the streak: 2*ceil(radius)+1 pixels"),
+        Parameter(
+            "sigma",
+            low=0.01,
+            high=1000.0,
+            length=True,
+            at_least=0.01,
+            about="standard deviation along the streak in pixels",
+        ),
     ),
     draws=(
         Draw(
             "angle_deg",
-            "one finite number, degrees",
+            "angle of the streak in degrees",
             lambda keys, *_: keys.uniforms(stream=ANGLE, low=-GREATEST_ANGLE, high=GREATEST_ANGLE),
             low=-1e6,
             high=1e6,
@@ -227,10 +249,12 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
     ),
 )
 def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: NDArray[np.float64]) -> Images:
-    """Smear the image along a random direction near the horizontal, uniform on [-45, 45) degrees.
+    """Blur the image along a random direction near the horizontal.
 
     Notes
     -----
-    The streak is one-sided, as published: the image drifts by about half its length.
+    One angle per image is drawn at random, uniformly on [-45, 45) degrees.
+
+    The kernel is one-sided, as published, so the image drifts by about half of its length.
     """
     return motion_filter(images, radius, sigma, angle_deg)

@@ -1,4 +1,4 @@
-"""Zoom blur: the mean of an image and its enlargements."""
+"""The corruption `zoom_blur`, which averages an image and its enlargements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..vectors import RUN, stretch
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:
-    """Return the factors of numpy.arange(1, stop, step), its rounding included: the last may reach `stop`.
+    """Return the factors of numpy.arange(1, stop, step), whose last one can reach `stop` because of rounding.
 
     Examples
     --------
@@ -29,12 +29,17 @@ def zoom_factors(stop: float, step: float) -> list[float]:
 
 
 def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where each of `side` pixels of an enlargement lies in the image.
+    """Return the positions in the image of the `side` pixels of an enlargement.
 
-    That is the pixel before, and how far beyond it, 0..1.
+    They are those of scipy.ndimage.zoom. The centres of the first and last pixel of the crop map to those of the
+    enlargement, which is then trimmed at both ends.
 
-    It is scipy.ndimage.zoom's grid: the crop's first and last pixel centres fall on the enlargement's, and the surplus
-    is trimmed from both ends.
+    Returns
+    -------
+    index : (side,) ndarray of int64
+        The pixel before each position.
+    fraction : (side,) ndarray of float64
+        The distance from this pixel, in [0, 1].
     """
     crop = math.ceil(side / factor)
     first = (side - crop) // 2
@@ -48,11 +53,10 @@ def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the grids of all factors, (factors, side) each, and their runs.
+    """Return the positions for all factors, (factors, side) each, and their runs.
 
-    A run is of pixels whose index grows by one a pixel.
-
-    Row f of the third holds where factor f's runs begin, and `side` from its last run's end on.
+    A run is a sequence of output pixels whose index grows by one. Row f of the runs has the start of each run of factor
+    f, and is filled with `side`.
     """
     grids = [zoom_grid(side, factor) for factor in zoom_factors(stop, step)]
     index = np.array([g[0] for g in grids], np.int64).reshape(-1, side)
@@ -68,8 +72,8 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
 def _stretch_row(source, start, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
     """Interpolate along the row that begins at `start`.
 
-    Within a run the source moves along with the target, so its values are taken side by side; what is written beyond
-    the end of one, the next overwrites.
+    Within a run, the positions in the source advance with those in the output, so several values are computed together.
+    Values that are written beyond the end of a run are overwritten by the next one.
     """
     r = 0
     while runs[r] < index.size:
@@ -84,7 +88,7 @@ def _stretch_row(source, start, index, part, runs, channels, out):  # type: igno
 def _average(image, rows, row_parts, columns, column_parts, runs, half, unit, stretched, total, out):  # type: ignore[no-untyped-def]
     """Write the mean of an image and its enlargements.
 
-    `stretched` has each factor's last two rows, source row r in slot r % 2.
+    `stretched` holds the last two rows of each factor, with source row r in slot r % 2.
     """
     height, width, channels = image.shape
     factors = rows.shape[0]
@@ -141,21 +145,22 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
             float,
             1.0,
             3.0,
-            "the factors are numpy.arange(1, stop, step), the overshoot of its rounding included",
+            "end of the zoom factors numpy.arange(1, stop, step), including the overshoot by rounding",
         ),
-        Parameter("step", float, 0.005, 1.0, "see stop"),
+        Parameter("step", float, 0.005, 1.0, "difference between two zoom factors"),
         ROUNDING,
     ),
     deterministic=True,
 )
 def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding: str = "floor") -> Images:
-    """Average the image with enlargements of its middle.
+    """Average the image and enlargements of its centre.
 
     Notes
     -----
-    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does, along each axis by its
-    own length (the published code takes the height for both, and fails on an image that is not square). The image
-    itself counts once more than its factor of 1. Sums are in float32, in the order of the factors, as published.
+    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does. Each axis uses its
+    length. The published code uses the height for both axes, and fails on images that are not square. The image itself
+    is counted twice, because 1 is also among the factors. Sums are in float32, in the order of the factors, as
+    published.
     """
     rows, row_parts, _ = _grids(images.shape[1], stop, step)
     columns, column_parts, runs = _grids(images.shape[2], stop, step)

@@ -1,1 +1,1 @@
-"""Other packages' ways of calling corruptions: the signatures of imagecorruptions, a transform of albumentations."""
+"""Interfaces of other packages: the functions of imagecorruptions, and a transform for albumentations."""

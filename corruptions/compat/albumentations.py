@@ -1,4 +1,4 @@
-"""`ImageTransform`: a `Corrupt` as a step of an albumentations pipeline."""
+"""The class `ImageTransform`, which makes a `Corrupt` a step of an albumentations pipeline."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from typing import Any
 
 
 def _image_transform() -> type:
-    """Return the class.
-
-    It is made when it is first asked for, so that albumentations is imported by those who have it.
-    """
+    """Create the class on first access, so that albumentations is imported only if it is used."""
     from albumentations import ImageOnlyTransform
 
     class ImageTransform(ImageOnlyTransform):  # type: ignore[misc]
-        """A transform of corruptset for ``albumentations.Compose``; masks, boxes and key points stay.
+        """Apply a `Corrupt` to the image in ``albumentations.Compose``.
+
+        Masks, boxes and key points do not change.
 
         Parameters
         ----------
         transform : Corrupt
-            Its random draws follow from the image's pixels, or from ``key=`` if the pipeline is called with one next to
-            ``image=``.
+            The corruption or chain. Its random draws depend on the pixels of the image, or on ``key=`` if the pipeline
+            is called with a key in addition to ``image=``.
         p : float
-            The share of images that are corrupted. albumentations draws them with its own generator.
+            The probability that an image is corrupted, from 0 to 1. albumentations draws it with its own generator.
 
         Examples
         --------
@@ -46,7 +45,7 @@ def _image_transform() -> type:
         def get_transform_init_args_names(self) -> tuple[str, ...]:
             return ("transform",)
 
-    ImageTransform.__module__, ImageTransform.__qualname__ = __name__, "ImageTransform"  # where pickle finds it
+    ImageTransform.__module__, ImageTransform.__qualname__ = __name__, "ImageTransform"  # pickle needs these names.
     return ImageTransform
 
 

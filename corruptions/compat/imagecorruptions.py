@@ -1,8 +1,8 @@
 """The two functions of the package imagecorruptions (Michaelis et al. 2019).
 
-They have its signatures and its names, so that code written for it has only to change its import. Three things differ:
-an image always becomes the same, because its pixels key its random draws and numpy's global generator is neither read
-nor changed; frost has other textures; and mistakes raise corruptset's errors.
+They have the same names and signatures, so that code only needs to change its import. There are three differences. An
+image always becomes the same result, because random draws depend on its pixels, and NumPy's global generator is not
+used. Frost has other textures. Invalid arguments raise corruptset's errors.
 """
 
 from __future__ import annotations
@@ -36,11 +36,16 @@ _LEAST_SIDE = 32
 
 
 def get_corruption_names(subset: str = "common") -> list[str]:
-    """Return the names of corruptions, in imagecorruptions' order.
+    """Return the names of corruptions in the order of imagecorruptions.
 
     Parameters
     ----------
     subset : {"common", "validation", "all", "noise", "blur", "weather", "digital"}
+        The group of corruptions.
+
+    Returns
+    -------
+    list of str
 
     Raises
     ------
@@ -62,32 +67,34 @@ def get_corruption_names(subset: str = "common") -> list[str]:
 def corrupt(
     image: NDArray[np.uint8], severity: int = 1, corruption_name: str | None = None, corruption_number: int = -1
 ) -> NDArray[np.uint8]:
-    """Corrupt one image as imagecorruptions' function of this name does.
+    """Corrupt one image like the function of this name in imagecorruptions.
 
-    It has its parameters, whatever the image's size.
+    The parameters do not depend on the size of the image, except those of elastic_transform.
 
     Parameters
     ----------
     image : (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8
-        At least 32x32.
+        An RGB or grey image of at least 32x32 pixels.
     severity : int
-        1..5.
+        The severity, from 1 to 5.
     corruption_name : str, optional
-        One of `get_corruption_names("all")`.
+        One of the names of `get_corruption_names("all")`.
     corruption_number : int
-        The place in that list, where no name is given.
+        The index in that list, which is used if no name is given.
 
     Returns
     -------
     (H, W, 3) ndarray of uint8
-        Three channels of a grey image too, corrupted like a colour image's.
+        The corrupted image. A grey image is converted to three channels and corrupted like a colour image.
 
     Raises
     ------
-    ImageError, UnknownCorruption
-        The image or the name is not as above.
+    ImageError
+        The image has an unsupported type, dtype or shape, or is too small.
+    UnknownCorruption
+        There is no corruption of this name.
     ParameterError
-        The severity or the number is not as above, or neither a name nor a number is given.
+        The severity or the number is out of range, or neither a name nor a number is given.
 
     Examples
     --------
@@ -118,17 +125,17 @@ def corrupt(
 
 
 def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
-    """Return the parameters of imagecorruptions' own elastic_transform.
+    """Return the parameters of elastic_transform in imagecorruptions.
 
-    Lengths follow the image's size, and there is no affine map. It smooths by a hundredth of the height along y and of
-    the width along x; here one length stands for both, which leaves the size of displacements as it is.
+    Lengths depend on the image size, and there is no affine map. imagecorruptions smooths by a hundredth of the height
+    along y and of the width along x. Here one length is used for both, which keeps the size of displacements.
     """
     strength = 250 * (0.05, 0.065, 0.085, 0.1, 0.12)[severity - 1]
     return {"alpha": strength * 0.005 * height, "sigma": 0.01 * (height * width) ** 0.5, "affine": 0.0}
 
 
 def _colour(image: Any) -> NDArray[np.uint8]:
-    """Return an image that imagecorruptions takes, with three channels."""
+    """Return an image as RGB, or raise an error if imagecorruptions does not support it."""
     check_images(image)
     if image.ndim == 4:
         raise ImageError(no_image(image.shape))

@@ -1,4 +1,4 @@
-"""Contrast: each channel drawn towards its mean over the image."""
+"""The corruption `contrast`, which scales the distance to the mean of each channel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..kernels import kernel
 from ..levels import ROUNDING
 from ..registry import Images, Keys, Parameter, corruption
 
-# A whole number must not floor to the one below because of the last bit: factor 1 is the identity.
+# Rounding errors must not floor a whole number to the one below, because factor 1 is the identity.
 _TIE = 1e-9
 _1 = np.uint64(1)
 _2 = np.uint64(2)
@@ -24,9 +24,9 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
         for c in range(channels):
             sums[c] = 0
         for y in range(height):
-            # A row's sums fit 32 bits, and must be added in them: of a sum of bytes into 64, LLVM 22 loses a half on
-            # aarch64 with vectors wider than 128 bits (SVE; its issue 204939). Unsigned indices spare numba the check
-            # for negative ones.
+            # The sums of a row fit in 32 bits and must be added in 32 bits. If bytes are summed in 64 bits, LLVM 22
+            # loses half of them on aarch64 with vectors wider than 128 bits (SVE; LLVM issue 204939). numba omits the
+            # check for negative indices if they are unsigned.
             row = images[i, y].reshape(-1)
             s0, s1, s2 = np.uint32(0), np.uint32(0), np.uint32(0)
             if channels == 3:
@@ -65,19 +65,18 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, contrast",
     parameters=(
-        Parameter(
-            "factor", float, 0.0, 1000.0, "the share that is left of each value's distance to its channel's mean"
-        ),
+        Parameter("factor", float, 0.0, 1000.0, "factor on the distance of each value to the mean of its channel"),
         ROUNDING,
     ),
     deterministic=True,
 )
 def contrast(images: Images, keys: Keys, *, factor: float, rounding: str = "floor") -> Images:
-    """Scale the distance of every value to its channel's mean over the image.
+    """Scale the distance of every value to the mean of its channel.
 
     Notes
     -----
-    The mean is an exact integer sum, divided once: the same on every machine, whatever the size.
+    The mean is an exact integer sum that is divided once, so the result does not depend on the machine, even for large
+    images.
     """
     out = np.empty_like(images)
     _contrast(images, out, float(factor), rounding == "round")

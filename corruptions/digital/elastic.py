@@ -1,4 +1,4 @@
-"""Elastic transform: a random affine map, then a smooth random displacement."""
+"""The corruption `elastic_transform`, which applies a random affine map and a smooth random displacement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..sample import rows_at_once, sample
 from .fields import smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
-_FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
+_FAR = 1e12  # Coordinates are clipped to this distance, so that they do not overflow an integer.
 _STEPS = 1024.0
 _HALF_STEP = 16
 _OUTSIDE = -2.0
@@ -31,12 +31,10 @@ def _offset(corner, drawn, affine):  # type: ignore[no-untyped-def]
 
 @inlined
 def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-def]
-    """Return the six coefficients of an affine map, as float64.
+    """Return the six coefficients (float64) of the map from an output pixel (x, y) to its input position.
 
-    It leads from an output pixel (x, y) to where it is read.
-
-    Three corners of a square move; x' = A p + t goes through the moved ones, and its inverse is sampled.
-    float32 where the published code has float32.
+    Three corners of a square move. The affine map x' = A p + t takes them to their new positions, and its inverse is
+    returned. Values are float32 where the published code has float32.
     """
     side = np.float32(min(height, width) // 3)
     cx = np.float32(width // 2)
@@ -58,13 +56,13 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 @inlined
 def _near(x):  # type: ignore[no-untyped-def]
-    """Return a coordinate that fits an integer."""
+    """Clip a coordinate so that it fits in an integer."""
     return min(max(x, -_FAR), _FAR)
 
 
 @inlined
 def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[no-untyped-def]
-    """Write the coordinates at which the rows from `top` up to `bottom` are read.
+    """Write the input positions for the rows from `top` up to `bottom`.
 
     As in OpenCV, they are multiples of 1/1024 pixel, rounded to 1/32.
     """
@@ -81,7 +79,7 @@ def _affine_places(m, top, bottom, across_x, across_y, places):  # type: ignore[
 
 @inlined
 def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: ignore[no-untyped-def]
-    """Write the coordinates of the pixels of the rows from `top` up to `bottom`, each with its own move added."""
+    """Write the input positions for the rows from `top` up to `bottom`, the pixels plus their displacements."""
     height, width = moves_x.shape
     for y in range(top, bottom):
         first = (y - top) * width
@@ -89,7 +87,7 @@ def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: i
         line_x, line_y = places[0, first : first + width], places[1, first : first + width]
         for x in range(np.uint64(width)):
             at_x, at_y = np.float64(np.int64(x)) + move_x[x], np.float64(y) + move_y[x]
-            # MNIST-C's second step is black beyond the outermost centres, without a transition of one pixel.
+            # In MNIST-C the second step is black beyond the outermost centres, without a transition of one pixel.
             beyond = (at_x < 0.0) | (at_x > width - 1) | (at_y < 0.0) | (at_y > height - 1)
             line_x[x] = _OUTSIDE if border == CONSTANT and beyond else at_x
             line_y[x] = at_y
@@ -97,11 +95,11 @@ def _displaced_places(moves_x, moves_y, top, bottom, border, places):  # type: i
 
 @kernel
 def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: ignore[no-untyped-def]
-    """Sample each image at its affine map of the grid, and the result at the grid plus its moves.
+    """Sample each image by its affine map, and sample the result by its displacements.
 
-    The affine step works in single precision on values from 0 to 1, as published, and the second one in doubles.
-
-    `images` and `out` are uint8 (N, H, W, C), `points` float64 (N, 3, 2), moves float32 (N, H, W).
+    The affine step computes in single precision with values from 0 to 1, as published, and the second one in double
+    precision. `images` and `out` are (N, H, W, C) of uint8, `points` is (N, 3, 2) of float64, and the displacements are
+    (N, H, W) of float32.
     """
     count, height, width, channels = images.shape
     n = width * channels
@@ -139,7 +137,7 @@ def _move(images, points, affine, moves_x, moves_y, black, half, out):  # type: 
 
 
 def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
-    """Declare numbers on [-1, 1); none of them is drawn that moves nothing."""
+    """Declare uniform draws on [-1, 1), except that displacements are zero if `alpha` is 0."""
 
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         if stream != _POINTS and parameters["alpha"] == 0.0:
@@ -152,18 +150,21 @@ def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, elastic_transform",
     parameters=(
-        Parameter("alpha", low=0.0, high=1e6, length=True, about="factor on the smoothed displacement, pixels"),
-        Parameter("sigma", low=0.0, high=1e4, length=True, about="standard deviation of the smoothing, pixels"),
-        Parameter("affine", low=0.0, high=1e6, length=True, about="greatest move of the affine map's points, pixels"),
-        choice("border", ("reflect", "black"), "outside of the image: its reflection, or black as in MNIST-C"),
+        Parameter("alpha", low=0.0, high=1e6, length=True, about="factor on the smoothed displacement in pixels"),
+        Parameter("sigma", low=0.0, high=1e4, length=True, about="standard deviation of the smoothing in pixels"),
+        Parameter("affine", low=0.0, high=1e6, length=True, about="maximum move of the affine map's points in pixels"),
+        choice("border", ("reflect", "black"), "padding of the image: its reflection, or black as in MNIST-C"),
         ROUNDING,
     ),
     draws=(
         _uniform(
-            "points", "(3, 2) offsets (x, y) of the affine map's points, in units of affine", _POINTS, lambda *_: (3, 2)
+            "points",
+            "offsets (3, 2) in x and y of the affine map's points, in units of affine",
+            _POINTS,
+            lambda *_: (3, 2),
         ),
-        _uniform("field_x", "(H, W) noise before smoothing, horizontal", _FIELD_X, lambda shape, _: shape[:2]),
-        _uniform("field_y", "(H, W) noise before smoothing, vertical", _FIELD_Y, lambda shape, _: shape[:2]),
+        _uniform("field_x", "horizontal noise (H, W) before smoothing", _FIELD_X, lambda shape, _: shape[:2]),
+        _uniform("field_y", "vertical noise (H, W) before smoothing", _FIELD_Y, lambda shape, _: shape[:2]),
     ),
     held=16,
     preserves_geometry=False,
@@ -181,19 +182,23 @@ def elastic_transform(
     field_x: NDArray[np.float64],
     field_y: NDArray[np.float64],
 ) -> Images:
-    """Move the image by a random affine map, then pixels by smooth displacements.
+    """Apply a random affine map, and then displace pixels by smooth random fields.
 
-    Points and fields are uniform on [-1, 1). The points move the lower right, upper right and upper left corner of a
-    centred square with sides of two thirds of the short side. Fields are smoothed by a gaussian that ends at 3 sigma,
-    edges reflected; sigma 0 leaves them as they are. The border is that of both steps.
+    The points of the affine map are the lower right, upper right and upper left corner of a centred square, whose side
+    is two thirds of the short side. The fields are smoothed by a gaussian that ends at 3 sigma, with symmetric padding.
+    They are not smoothed if sigma is 0. The border applies to both steps.
 
     Notes
     -----
-    Both interpolations are bilinear; the affine one reflects about the outermost pixels' centres, the second about
-    their edges, as OpenCV and SciPy do in the released code. The affine one reads at multiples of 1/32 pixel, as every
-    OpenCV did when the published sets were made (OpenCV 5 has exact coordinates: up to 3 levels apart).
+    The offsets of three points and two displacement fields are drawn at random for each image, uniformly on [-1, 1).
 
-    On images that are not square the released code mixes up x and y of the square's centre; here it is the image's.
+    Both interpolations are bilinear. As with OpenCV and SciPy in the released code, the affine step reflects about the
+    centres of the outermost pixels, and the second step about their edges. The affine step reads at multiples of 1/32
+    pixel, as all versions of OpenCV did when the published sets were made. OpenCV 5 uses exact coordinates, which
+    changes values by up to 3.
+
+    For images that are not square, the released code confuses x and y of the square's centre. Here the square is
+    centred.
 
     References
     ----------

@@ -1,9 +1,9 @@
 """Gaussian smoothing of random fields, at a cost that does not grow with sigma.
 
-The filter is the one of the released code: a gaussian cut at 3 sigma, its weights normalised, edges reflected
-(cba|abcd|dcb). Narrow ones are summed weight by weight. For wide ones the gaussian is written as a short cosine series
-on the cut window, which it equals to 4e-6 of its peak or better; the windowed sum of one cosine follows from its two
-last values and four samples, exactly:
+The filter is that of the released code: a gaussian that ends at 3 sigma, with normalised weights and symmetric padding
+(cba|abcd|dcb). Narrow filters are computed by direct summation. For wide ones the gaussian is approximated on its
+window by a short cosine series, whose error is at most 4e-6 of the peak. The windowed sum of one cosine follows exactly
+from its two previous values and four samples:
 
     C[n+1] = 2 cos(t) C[n] - C[n-1] + cos(R t) (x[n+R+1] + x[n-R-1]) - cos((R+1) t) (x[n+R] + x[n-R])
 """
@@ -25,37 +25,38 @@ from ..kernels import inlined, kernel
 
 _TRUNCATE = 3.0
 _DIRECT = 24
-"""Up to this radius weight by weight is faster."""
+"""Up to this radius direct summation is faster."""
 _HALF_PERIOD = 4.0
-"""Half the period of the cosine series, in sigmas: its next copy adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at
-the cut.
+"""Half the period of the cosine series, in sigmas.
+
+The next period of the series adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at the end of the window.
 """
 _ROOT_TWO_PI = 2.5066282746310002
 _TERMS = 8
-"""Cosines of the series, an even number, because they are added in pairs."""
+"""The number of cosines in the series, which is even because they are added in pairs."""
 _STRIP = 32
-"""Columns that are filtered together, so that their running sums stay in the first-level cache."""
+"""The number of columns that are filtered together, so that their running sums stay in the first-level cache."""
 _SUMS = _TERMS * _STRIP
 
 
 class Smoother(NamedTuple):
-    """What smoothing fields of one shape with one sigma needs."""
+    """The coefficients of a gaussian filter for fields of one shape."""
 
     radius: int
-    """0: nothing to do."""
+    """The radius in pixels, which is 0 if nothing is smoothed."""
     weights: NDArray[np.float64]
-    """(radius + 1,) from the centre outwards where the filter is narrow, else empty."""
+    """The weights from the centre outwards, (radius + 1,), for a narrow filter. The array is empty for a wide one."""
     steps: NDArray[np.float64]
-    """(terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t) of every cosine of amplitude a."""
+    """For each cosine of amplitude a, (terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t)."""
     first_down: NDArray[np.float64]
-    """(H, terms): weights of a column's samples in the cosine sums at its first row."""
+    """The weights of a column's samples in the cosine sums at its first row, (H, terms)."""
     first_across: NDArray[np.float64]
-    """(W, terms): the same for rows."""
+    """The weights of a row's samples in the cosine sums at its first column, (W, terms)."""
 
 
 @kernel
 def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
-    """Return `Smoother.steps`, and the weights of `size` reflected samples in the sums at sample 0."""
+    """Return `Smoother.steps`, and the weights of `size` samples in the sums at sample 0 with symmetric padding."""
     terms = amplitudes.size
     steps = np.empty((terms, 3), np.float64)
     first = np.zeros((size, terms), np.float64)
@@ -72,9 +73,9 @@ def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
 
 @functools.lru_cache(maxsize=16)
 def smoother(height: int, width: int, sigma: float) -> Smoother:
-    """Return the parts of the filter of fields by a gaussian.
+    """Return the coefficients of a gaussian filter for fields (height, width).
 
-    Fields are (height, width), `sigma` is in pixels and at least 0.
+    `sigma` is in pixels and at least 0.
     """
     radius = int(_TRUNCATE * sigma + 0.5)
     nothing = np.zeros((0, 0))
@@ -95,7 +96,7 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
 
 @kernel
 def _narrow(noise, weights, factor, fields):  # type: ignore[no-untyped-def]
-    """Filter fields (N, H, W) weight by weight, and multiply them."""
+    """Filter fields (N, H, W) by direct summation, and multiply them by a factor."""
     count, height, width = noise.shape
     radius = weights.size - 1
     band = band_rows(height, radius)
@@ -122,7 +123,7 @@ def _narrow(noise, weights, factor, fields):  # type: ignore[no-untyped-def]
 
 @inlined
 def _add_samples(work, weights):  # type: ignore[no-untyped-def]
-    """Add a row's samples to the cosine sums of the first row."""
+    """Add the samples of a row to the cosine sums of the first row."""
     for i in range(np.uint64(_STRIP)):
         value = work[i + np.uint64(2 * _SUMS)]
         for m in range(_TERMS):
@@ -131,9 +132,10 @@ def _add_samples(work, weights):  # type: ignore[no-untyped-def]
 
 @inlined
 def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
-    """Add up a row's cosine sums, and replace those of the row before by those of the next row.
+    """Add up the cosine sums of a row, and replace those of the row before by those of the next row.
 
-    All is in one flat array at constant distances, so that LLVM sees that nothing overlaps and vectorises the loop.
+    All values are in one flat array at constant offsets, so that LLVM can prove that nothing overlaps and vectorises
+    the loop.
     """
     for i in range(np.uint64(_STRIP)):
         far, near = work[i + np.uint64(2 * _SUMS)], work[i + np.uint64(2 * _SUMS + _STRIP)]
@@ -149,13 +151,13 @@ def _next_row(work, now, other, steps):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-def]
-    """Filter (H, W) `x` along axis 0 by running cosine sums.
+    """Filter `x`, (H, W), along axis 0 by running cosine sums, and write the transposed result to `out`, (W, H).
 
-    The result, times a factor, goes into `out` (W, H).
+    The result is multiplied by a factor.
     """
     rows, columns = x.shape
     size = min(_STRIP, columns)
-    # The sums of a row and of the row before it, the samples that enter and leave, and the sums of all cosines
+    # It holds the sums of a row and of the row before, the samples that enter and leave, and the sums of all cosines.
     work = np.zeros(2 * _SUMS + 3 * _STRIP, np.float64)
     far, near = work[2 * _SUMS : 2 * _SUMS + _STRIP], work[2 * _SUMS + _STRIP : 2 * _SUMS + 2 * _STRIP]
     total = work[2 * _SUMS + 2 * _STRIP :]
@@ -168,7 +170,7 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
             for i in range(size):
                 far[i] = line[i]
             _add_samples(work, first[y])
-        # Reflected samples are symmetric about the edge, and so are the sums.
+        # The padded samples are symmetric about the edge, and so are the sums.
         for i in range(_SUMS):
             work[_SUMS + i] = work[i]
         for y in range(rows):
@@ -188,14 +190,14 @@ def _cosines(x, radius, steps, first, factor, out):  # type: ignore[no-untyped-d
 
 
 def smooth(noise: NDArray[np.float64], kit: Smoother, factor: float) -> NDArray[np.float32]:
-    """Return noise smoothed in doubles, times a factor, both (N, H, W) ndarrays."""
+    """Return the smoothed noise times a factor, computed in double precision, both as (N, H, W) arrays."""
     if kit.radius == 0:
         return (noise * factor).astype(np.float32)
     fields = np.empty(noise.shape, np.float32)
     if kit.weights.size > 0:
         _narrow(noise, kit.weights, factor, fields)
         return fields
-    # First down the columns, then, turned, along the rows.
+    # The columns are filtered first. The rows are columns of the transposed result.
     turned = np.empty(noise.shape[:0:-1])
     for source, target in zip(noise, fields, strict=True):
         _cosines(source, kit.radius, kit.steps, kit.first_down, 1.0, turned)

@@ -1,4 +1,4 @@
-"""Inverse: black becomes white, and white becomes black."""
+"""The corruption `inverse`, which inverts the values."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from ..registry import Images, Keys, corruption
     deterministic=True,
 )
 def inverse(images: Images, keys: Keys) -> Images:
-    """Turn black into white and white into black: 255 - x."""
+    """Invert the image, so that a value x becomes 255 - x."""
     return np.asarray(255 - images, np.uint8)

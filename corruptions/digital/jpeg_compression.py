@@ -1,4 +1,4 @@
-"""JPEG compression: encoded at a low quality and decoded again."""
+"""The corruption `jpeg_compression`, which encodes and decodes the image at a low quality."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from ...references import HENDRYCKS_2019
 from ..registry import Images, Keys, Parameter, corruption
 
 _MAX_SIDE = 65500
-"""The greatest height and width that libjpeg encodes."""
+"""The maximum height and width for libjpeg."""
 
 
 def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
-    """Encode every image as baseline JPEG and decode it again.
+    """Encode every image as baseline JPEG, and decode it.
 
-    OpenCV takes colour images as BGR. With `swapped` they are not converted, so that the encoder takes red for blue.
+    OpenCV expects colour images as BGR. With `swapped` the image is not converted, so that the encoder takes red for
+    blue.
     """
     height, width, channels = images.shape[1:]
     if max(height, width) > _MAX_SIDE:
@@ -38,20 +39,23 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, jpeg_compression",
-    parameters=(Parameter("quality", int, 1, 100, "libjpeg's quality"),),
+    parameters=(Parameter("quality", int, 1, 100, "JPEG quality of libjpeg, from 1 to 100"),),
     deterministic=True,
 )
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
-    """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again. Grey images stay grey.
+    """Compress the image as JPEG and decode it.
+
+    The file is baseline JPEG with the standard tables of libjpeg. Colour images have 4:2:0 chroma subsampling, and grey
+    images stay grey.
 
     Raises
     ------
     ImageError
-        A side above 65500 pixels, which JPEG cannot hold.
+        A side is longer than 65500 pixels, which JPEG does not support.
 
     Notes
     -----
-    The pixels are those of Pillow's ``save(..., quality=quality)``, which the published generator calls. OpenCV and
-    Pillow carry the same libjpeg-turbo, and OpenCV is faster to call.
+    The pixels are those of Pillow's ``save(..., quality=quality)``, which the published generator calls. OpenCV is used
+    instead, because it contains the same libjpeg-turbo and is faster to call.
     """
     return through_jpeg(images, int(quality))

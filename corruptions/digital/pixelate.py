@@ -1,4 +1,4 @@
-"""Pixelate: the image is shrunk to fewer pixels and enlarged again."""
+"""The corruption `pixelate`, which shrinks the image and enlarges it again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..registry import Images, Keys, Parameter, Wholes, corruption
 
-_BITS = 22  # Pillow's fixed point for 8-bit images
+_BITS = 22  # Pillow's weights for 8-bit images have this number of fractional bits.
 _SHIFT = np.uint32(_BITS)
 _HALF = np.uint32(1 << (_BITS - 1))
 _WHITE = np.uint32(255)
@@ -23,24 +23,21 @@ _2 = np.uint64(2)
 
 
 class Boxes(NamedTuple):
-    """How a side is shrunk."""
+    """The boxes of pixels by which a side is shrunk."""
 
     spans: Wholes
-    """(n, 2): every box's first input pixel, and its length."""
+    """The first input pixel and the length of every box, (n, 2)."""
     weights: NDArray[np.uint32]
-    """(n,): the weight that all its pixels share."""
+    """The weight of each pixel in a box, (n,)."""
     least: int
-    """The shortest box; others are mostly longer by one."""
+    """The length of the shortest box."""
     most: int
-    """The longest box."""
+    """The length of the longest box."""
 
 
 @functools.lru_cache(maxsize=256)
 def _boxes(size_in: int, size_out: int) -> Boxes:
-    """Return the boxes for shrinking `size_in` to `size_out` pixels.
-
-    Pillow's box filter is 1 inside, and the weights are normalised.
-    """
+    """Return the boxes for shrinking `size_in` to `size_out` pixels with Pillow's box filter."""
     scale = size_in / size_out
     support = 0.5 * scale
     inverse = 1.0 / scale
@@ -58,16 +55,16 @@ def _boxes(size_in: int, size_out: int) -> Boxes:
 
 @functools.lru_cache(maxsize=256)
 def _nearest(size_in: int, size_out: int) -> Wholes:
-    """Return the input pixel under every output pixel's centre: Pillow's box filter when it enlarges."""
+    """Return the input pixel under the centre of every output pixel, as Pillow's box filter does when it enlarges."""
     scale = size_in / size_out
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)
 
 
 @inlined
 def _level(total, weight):  # type: ignore[no-untyped-def]
-    """Return a sum over a box, weighed and rounded to a byte.
+    """Multiply a sum over a box by its weight and round it to a byte.
 
-    It fits 32 bits, as a weight is 2**22 over the box's length.
+    The product fits in 32 bits, because a weight is 2**22 divided by the length of the box.
     """
     return np.uint32(min(np.uint32(np.uint32(total * weight) + _HALF) >> _SHIFT, _WHITE))
 
@@ -80,7 +77,7 @@ def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
     to = np.uint64(0)
     for x in range(boxes.weights.size):
         length = boxes.spans[x, 1]
-        # Unsigned indices spare numba the check for negative ones.
+        # numba omits the check for negative indices if they are unsigned.
         p = np.uint64(boxes.spans[x, 0]) * step
         red, green, blue = np.uint32(0), np.uint32(0), np.uint32(0)
         for _ in range(boxes.least):
@@ -89,7 +86,7 @@ def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
                 green += row[p + _1]
                 blue += row[p + _2]
             p += step
-        # No branch that depends on the box: beyond a shorter one its last pixel is read, and masked.
+        # A branch that depends on the box would be slow, so shorter boxes read their last pixel again and mask it.
         for k in range(boxes.least, boxes.most):
             p -= _0 if k < length else step
             mask = _WHITE if k < length else _NONE
@@ -107,7 +104,7 @@ def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
 
 @inlined
 def _spread(small, from_x, channels, row):  # type: ignore[no-untyped-def]
-    """Enlarge a row."""
+    """Enlarge a row by repeating pixels."""
     if channels == 3:
         for x in range(np.uint64(from_x.size)):
             p, q = np.uint64(3) * x, np.uint64(3) * np.uint64(from_x[x])
@@ -158,19 +155,19 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, pixelate",
-    parameters=(Parameter("fraction", float, 0.0, 1.0, "small side over full side"),),
+    parameters=(Parameter("fraction", float, 0.0, 1.0, "side of the small image as a fraction of the full side"),),
     deterministic=True,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
-    """Shrink with a box filter and enlarge again.
+    """Shrink the image with a box filter and enlarge it to its former size.
 
-    The small image has ``int(side * fraction)`` pixels a side, at least 1.
+    The sides of the small image are ``int(side * fraction)`` pixels, but at least 1.
 
     Notes
     -----
-    The arithmetic is Pillow's ``resize(..., Image.BOX)``: 22-bit fixed-point weights, rows first, rounded to 8 bits
-    in between (Pillow 13 turns the order round for tall images, which moves single values by one level). A box
-    holds whole pixels only, so its weights are equal; enlarging takes the pixel under the centre.
+    The arithmetic is that of Pillow's ``resize(..., Image.BOX)``. It has 22-bit fixed-point weights, filters along rows
+    first, and rounds to 8 bits in between. Pillow 13 reverses the order for tall images, which changes single values by
+    one. A box contains whole pixels only, so its weights are equal. Enlarging takes the pixel under the centre.
     """
     height, width = images.shape[1:3]
     small_height, small_width = max(int(height * fraction), 1), max(int(width * fraction), 1)

@@ -1,4 +1,4 @@
-"""Quantize: each value is rounded to one of fewer levels."""
+"""The corruption `quantize`, which reduces the number of grey values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from ..registry import Images, Keys, Parameter, corruption
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, quantize (not among its fifteen)",
-    parameters=(Parameter("bits", int, 1, 8, "bits left of each value"),),
+    parameters=(Parameter("bits", int, 1, 8, "number of bits that are kept of each value"),),
     deterministic=True,
 )
 def quantize(images: Images, keys: Keys, *, bits: int) -> Images:
-    """Keep fewer levels: ``2**bits`` from black to white, evenly spaced. Values and levels are rounded."""
+    """Reduce the number of grey values to ``2**bits``.
+
+    They are evenly spaced from black to white. Each value becomes the nearest one, rounded to a whole number.
+    """
     steps = 2 ** int(bits) - 1
     nearest = (2 * np.arange(256) * steps + 255) // 510
     table = ((2 * nearest * 255 + steps) // (2 * steps)).astype(np.uint8)

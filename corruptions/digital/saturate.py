@@ -1,4 +1,4 @@
-"""Saturate: HSV saturation scaled and shifted."""
+"""The corruption `saturate`, which scales and shifts the HSV saturation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..registry import Floats, Images, Keys, Parameter, choice, corruption
 
 @functools.lru_cache(maxsize=64)
 def _slopes(gain: float, shift: float) -> Floats:
-    """Return how steeply a pixel's channels fall, by its greatest and its range.
+    """Return a table of slopes K[value, delta], by the largest channel of a pixel and by its range.
 
-    With K[value, delta] a channel c of a pixel with greatest channel `value` becomes ``value - K * (value - c)``: 0
-    where there is no hue, since no channel lies below the greatest.
+    A channel c of a pixel with the largest channel `value` becomes ``value - K * (value - c)``. K is 0 for grey pixels,
+    whose channels all equal the largest.
     """
     value = np.arange(256.0)[:, None]
     delta = np.arange(256.0)[None, :]
@@ -26,7 +26,7 @@ def _slopes(gain: float, shift: float) -> Floats:
     return np.ascontiguousarray(np.where((delta == 0) | (delta > value), 0.0, value * saturation / safe))
 
 
-# A whole number must not floor to the one below because of the last bit.
+# Rounding errors must not floor a whole number to the one below.
 _TIE = 1e-9
 _LUMA = (0.2125, 0.7154, 0.0721)
 
@@ -55,9 +55,9 @@ def _saturate(images, out, slopes, shift, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
-    """Scale and shift hue, saturation and value of pixels (P, 3).
+    """Scale and shift the hue, saturation and value of pixels (P, 3).
 
-    `out` is (P, 3), or (P, 1) for their luma.
+    `out` is (P, 3), or (P, 1) for the luma of the result.
     """
     rgb = np.empty(3, np.float64)
     for p in range(pixels.shape[0]):
@@ -98,11 +98,11 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, saturate (extra)",
     parameters=(
         Parameter("gain", float, 0.0, 1000.0, "factor on the HSV saturation"),
-        Parameter("shift", float, -1.0, 1.0, "added to the HSV saturation after the factor"),
+        Parameter("shift", float, -1.0, 1.0, "constant added to the HSV saturation after the factor"),
         choice(
             "scaled",
             ("saturation", "hsv"),
-            "what factor and shift act on: saturation, or hsv (hue and value too, clipped) as in MNIST-C",
+            "scaled channels: saturation only, or hsv (also hue and value, clipped) as in MNIST-C",
         ),
         ROUNDING,
     ),
@@ -111,17 +111,17 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
 def saturate(
     images: Images, keys: Keys, *, gain: float, shift: float, scaled: str = "saturation", rounding: str = "floor"
 ) -> Images:
-    """Scale and shift the HSV saturation, clipped to 0..1; hue and value stay.
+    """Scale and shift the HSV saturation and clip it to [0, 1].
 
-    Grey images have no saturation and are copied, unless the value is scaled too: then they are taken through colour
-    and get the luma (BT.709) of the result.
+    Hue and value do not change by default. Grey images have no saturation and are copied, unless hue and value are
+    scaled too. In this case they are converted to colour, and the result is its luma (BT.709).
 
     Notes
     -----
-    With hue and value fixed every channel moves along a line to the greatest one, so no hue is computed:
-    ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has hue 0, so a positive shift tints it
-    red, as in the published sets. A result that is a whole number stays that number; the released code, which
-    goes through hue and back, lands one level lower on some of them.
+    If hue and value are fixed, every channel moves along a line to the largest one, so the hue is not computed. The
+    result is ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has the hue 0, so a positive shift
+    makes it red, as in the published sets. If the exact result is a whole number, it is returned. The released code,
+    which computes the hue and converts back, returns a value that is lower by one for some of these.
     """
     more = half(rounding) or _TIE
     out = np.empty_like(images)

@@ -1,4 +1,4 @@
-"""Gradual degradations: thirty levels, each a step further than the one before."""
+"""Gradual degradations with thirty levels, each of which is one step further than the one before."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ..registry import Shape, get_corruption, is_corruption
 
-# A decimal share such as 0.05 is not an exact double, so without this 0.05 of 60 could come out as 2.
+# A decimal fraction such as 0.05 is not an exact double. Without this constant, 0.05 of 60 could become 2.
 _SLACK = 1e-9
 
 
 def counted(share: float, whole: int) -> int:
-    """Return ``floor(share * whole)``, with the share as the decimal that was written.
+    """Return ``floor(share * whole)``, where the share is the decimal that was written.
 
     Examples
     --------
@@ -23,20 +23,24 @@ def counted(share: float, whole: int) -> int:
 
 
 def describe_level(corruption: str, level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    """Return what an image has gone through at a level, as `corruptset show` has it.
+    """Describe the changes to an image at a level, as `corruptset show` prints them.
 
-    For a corruption unknown here it is the level's number.
+    The description of an unknown corruption is the number of the level.
 
     Parameters
     ----------
     corruption : str
-        A gradual degradation.
+        The name of a gradual degradation.
     level : int
-        1, 2, ...
+        The level, from 1.
     shape : (int, int, int)
-        Height, width and channels of the image: how many boxes or dots a level has may follow from them.
+        The height, width and number of channels of the image, on which the number of boxes or dots can depend.
     parameters : mapping
         The parameters of the degradation.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Blur everywhere, and in small rectangles."""
+"""The gradual degradations `global_blur` and `local_blur`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, Wholes, c
 from .random_boxes import RECTANGLE_DRAWS, RECTANGLE_PARAMETERS, describe_rectangles
 
 GREATEST_REACH = 7
-"""The largest reach of a window, because the sums of its values must fit into 16 bits."""
-_BITS = 24  # of the reciprocal: (sum + area // 2) * ceil(2**24 / area) stays below 2**32, and its quotient is exact
-_REACH = Parameter("reach", int, 1, GREATEST_REACH, "pixels of the window to either side of its centre")
+"""The maximum reach of a window, because the sums of its values must fit in 16 bits."""
+# The reciprocal has this number of fractional bits. (sum + area // 2) * ceil(2**24 / area) then stays below 2**32, and
+# the quotient is exact.
+_BITS = 24
+_REACH = Parameter("reach", int, 1, GREATEST_REACH, "distance in pixels from the window's centre to its edge")
 
 
 def _size(parameters: Given) -> str:
@@ -32,10 +34,7 @@ def _blurred(level: int, shape: Shape, parameters: Given) -> str:
 
 @inlined
 def _mirrored(i, size):  # type: ignore[no-untyped-def]
-    """Return the place under `i` when a row is mirrored about its end values.
-
-    It is within 0 .. size - 1.
-    """
+    """Return the index in 0 .. size - 1 that `i` refers to in a row with reflect padding."""
     period = max(2 * (size - 1), 1)
     i = abs(i) % period
     return min(i, period - i) if size > 1 else i * 0
@@ -44,11 +43,9 @@ def _mirrored(i, size):  # type: ignore[no-untyped-def]
 # A call of cv2.blur for each of 448 rectangles would take eleven times as long.
 @kernel
 def _filter(source, target, top, left, channels, reach):  # type: ignore[no-untyped-def]
-    """Write the means over the window into `target`, from (top, left) on.
+    """Write the means over the window into `target`, (H, W * C), from (top, left) on.
 
-    `target` is (H, W * C).
-
-    `source`, (h, w * C), is mirrored about its outermost pixels where the window reaches beyond it.
+    `source`, (h, w * C), has reflect padding where the window reaches beyond it.
     """
     height, row = source.shape
     width = row // channels
@@ -56,7 +53,7 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
     half = area // np.uint32(2)
     reciprocal = np.uint32(((np.int64(1) << _BITS) + np.int64(area) - 1) // np.int64(area))
     pad = reach * channels
-    sums = np.empty(row + 2 * pad, np.uint16)  # over a column of the window
+    sums = np.empty(row + 2 * pad, np.uint16)  # These are sums over columns of the window.
     total = np.empty(row, np.uint16)
     for y in range(height):
         sums[:] = 0
@@ -82,7 +79,7 @@ def _filter(source, target, top, left, channels, reach):  # type: ignore[no-unty
 
 @kernel
 def _filter_inside(images, boxes, reach, mean):  # type: ignore[no-untyped-def]
-    """Filter, in place, one rectangle after the other, or replace each by its mean."""
+    """Filter one rectangle after the other in place, or replace each one by its mean."""
     count, height, width, channels = images.shape
     scratch = np.empty(height * width * channels, np.uint8)
     for n in range(count):
@@ -126,8 +123,8 @@ def _average(inside, channels, image, top, left):  # type: ignore[no-untyped-def
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
     """Replace every value by the mean over a square window, once per level.
 
-    The window is 2 reach + 1 pixels wide and high. Means are rounded, and beyond its edges the image is mirrored about
-    its outermost pixels, as OpenCV's ``blur`` does it. Published: reach 2.
+    The window is 2 reach + 1 pixels wide and high. As in OpenCV's ``blur``, the image has reflect padding and means are
+    rounded. The published reach is 2.
     """
     out = np.empty_like(images)
     for image, target in zip(images, out, strict=True):
@@ -143,7 +140,7 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
             "inside",
             str,
             choices=("blurred", "mean"),
-            about="what a rectangle becomes: blurred, or its mean in every channel",
+            about="new content of a rectangle: blurred, or its mean in every channel",
         ),
         _REACH,
     ),
@@ -162,16 +159,18 @@ def local_blur(
     reach: int,
     boxes: Wholes,
 ) -> Images:
-    """Blur small rectangles, ``floor(density * (H + W))`` a level, one after the other.
+    """Blur ``floor(density * (H + W))`` small rectangles per level, one after the other.
 
-    Rectangles are those of `random_boxes`. Published: density 1 (448 rectangles at 224x224), sides from 2 to 10, reach
-    2. A rectangle becomes the mean over a window around each pixel, as the released notebook does, or its mean in every
-    channel, as the paper's text says. Both are rounded.
+    The rectangles are those of `random_boxes`. In the released notebook, each pixel of a rectangle is replaced by the
+    mean over a window around it. In the paper's text, the rectangle is replaced by its mean in every channel. Both are
+    rounded. The published density is 1 (448 rectangles at 224x224), with sides from 2 to 10 and a reach of 2.
 
     Notes
     -----
-    The window sees nothing beyond its rectangle, which is mirrored about its outermost pixels: so edges appear at the
-    rectangles' borders, in the published images too.
+    The position and size of each rectangle are drawn at random.
+
+    The window reads only pixels inside of the rectangle, which has reflect padding. Edges therefore appear at the
+    borders of rectangles, as in the published images.
     """
     out = images.copy()
     _filter_inside(out, boxes, int(reach), inside == "mean")

@@ -1,4 +1,4 @@
-"""Fades to black, white and grey."""
+"""The gradual degradations `fade_black`, `fade_white` and `fade_grey`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..levels import look_up
 from ..registry import Floats, Gradual, Images, Keys, Parameter, Wholes, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
-_BITS = 12  # of the fixed-point quotients
+_BITS = 12  # The fixed-point quotients have this number of fractional bits.
 _HUES = 180
 _SCALE = np.float32(1.0 / 255.0)
 _ONE = np.float32(1.0)
 _FULL = np.float32(255.0)
-# Which channel is greatest, in the middle and least in each sixth of the circle of hues
+# Each row has the largest, the middle and the least channel in one sixth of the hue circle.
 _CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)], np.uint8)
 
 
 def multiplied(factor: float) -> NDArray[np.uint8]:
     """Return the table of round(x * factor), clipped to 255.
 
-    The product is taken in float32 and its ties go to the even number, as OpenCV's ``multiply`` and ``convertScaleAbs``
-    do for 8-bit images: 55 x 1.1 is 60.
+    As in OpenCV's ``multiply`` and ``convertScaleAbs`` for 8-bit images, the product is a float32 and ties are rounded
+    to even. For example, 55 x 1.1 is 60.
     """
     product = np.arange(256, dtype=np.float32) * np.float32(factor)
     return np.asarray(np.minimum(np.rint(product), 255), np.uint8)
@@ -34,9 +34,9 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 @functools.cache
 def _quotients() -> tuple[Wholes, Wholes]:
-    """Return 255 / v and 180 / (6 d) in fixed point, rounded.
+    """Return the tables of 255 / v and 180 / (6 d) in fixed point, (256,) of int64 each.
 
-    Ties go to even. They are (256,) ndarrays of int64, and 0 at 0.
+    Quotients are rounded with ties to even. Entry 0 is 0.
     """
     divisor = range(1, 256)
     saturation = [round((255 << _BITS) / v) for v in divisor]
@@ -46,11 +46,10 @@ def _quotients() -> tuple[Wholes, Wholes]:
 
 @functools.cache
 def _hues() -> tuple[NDArray[np.uint8], Floats]:
-    """Return for each hue its greatest, middle and least channel, and a share.
+    """Return the largest, middle and least channel of each hue, and the distance of the middle from the largest one.
 
-    It is how far the middle channel is from the greatest, 0..1.
-
-    The latter is a float32, widened: its product with another one is then exact.
+    The distance is a fraction in [0, 1]. It is a float32 that is converted to float64, so that products of two are
+    exact.
     """
     turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
     sixth = turn.astype(np.int64)
@@ -60,9 +59,9 @@ def _hues() -> tuple[NDArray[np.uint8], Floats]:
 
 @functools.lru_cache(maxsize=8)
 def _least(factor: float) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return the new share of 255 of each saturation, and the least channel.
+    """Return the faded saturation of each saturation, and the least channel of each value and saturation.
 
-    The share is a float32, widened; the least channel is that of each value and saturation.
+    The faded saturation is a fraction in [0, 1], which is a float32 that is converted to float64.
     """
     faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
     value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
@@ -87,68 +86,68 @@ def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # 
         hue = np.uint64(hue + _HUES if hue < 0 else hue)
         saturation = np.uint8((difference * by_value[np.uint8(value)] + half) >> _BITS)
         v = np.float32(value) * _SCALE
-        # the product is exact in float64, and the difference rounded once to float32: a fused multiply-add
+        # The product is exact in float64 and the difference is rounded once to float32, like a fused multiply-add.
         middle = v * np.float32(1.0 - faded[saturation] * parts[hue]) * _FULL
-        target[p + order[hue, 0]] = np.uint8(v * _FULL)  # not always the value: 125 becomes 124
+        target[p + order[hue, 0]] = np.uint8(v * _FULL)  # This can differ from the value. For example, 125 becomes 124.
         target[p + order[hue, 1]] = np.uint8(middle)
         target[p + order[hue, 2]] = least[np.uint8(value), saturation]
 
 
 @corruption(
     reference=f"{SWINGLER_2022}, fade to black",
-    parameters=(Parameter("factor", float, 0.0, 1.0, "what every value is multiplied by at each level"),),
+    parameters=(Parameter("factor", float, 0.0, 1.0, "factor on every value at each level"),),
     deterministic=True,
     gradual=_TIMES,
 )
 def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply every value by a factor below 1, once a level.
+    """Multiply every value by a factor below 1, once per level.
 
-    It becomes round(x * factor), ties to even. Published: 0.9.
+    A value x becomes round(x * factor), with ties to even. The published factor is 0.9.
 
     Notes
     -----
-    Values become whole after every level, so that with 0.9 they stop at 4 or less (0.9 x 4 rounds to 4): an image gets
-    as dark as that and no darker. Kept.
+    Values are rounded after every level. With the factor 0.9 they stop at 4 or less, because 0.9 x 4 rounds to 4, so
+    the image does not become completely black. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 
 
 @corruption(
     reference=f"{SWINGLER_2022}, fade to white",
-    parameters=(Parameter("factor", float, 1.0, 256.0, "what every value is multiplied by at each level"),),
+    parameters=(Parameter("factor", float, 1.0, 256.0, "factor on every value at each level"),),
     deterministic=True,
     gradual=_TIMES,
 )
 def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply every value by a factor above 1, once a level.
+    """Multiply every value by a factor above 1, once per level.
 
-    It becomes round(x * factor), ties to even, at most 255. Published: 1.1.
+    A value x becomes round(x * factor), with ties to even, and at most 255. The published factor is 1.1.
 
     Notes
     -----
-    Values become whole after every level, so that with 1.1 those up to 4 never move (1.1 x 4 rounds to 4): black parts
-    stay black while everything else turns white. Kept.
+    Values are rounded after every level. With the factor 1.1 values up to 4 never change, because 1.1 x 4 rounds to 4,
+    so black areas stay black while all others become white. The published behaviour is kept.
     """
     return look_up(images, multiplied(factor))
 
 
 @corruption(
     reference=f"{SWINGLER_2022}, fade to grey",
-    parameters=(Parameter("factor", float, 0.0, 1.0, "what HSV saturation is multiplied by at each level"),),
+    parameters=(Parameter("factor", float, 0.0, 1.0, "factor on the HSV saturation at each level"),),
     deterministic=True,
     gradual=Gradual(lambda level, shape, parameters: f"saturation x {parameters['factor']:g}, {level} times"),
 )
 def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply HSV saturation by a factor below 1, once a level.
+    """Multiply the HSV saturation by a factor below 1, once per level.
 
-    Published: 0.9. Grey images are returned unchanged.
+    The published factor is 0.9. Grey images do not change.
 
     Notes
     -----
-    Hue in steps of two degrees, saturation and value are bytes, and every later step is floored after every level. So
-    some saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are
-    those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at
-    the right end of rows.
+    Hue (in steps of two degrees), saturation and value are stored as bytes, and all other results are floored at every
+    level. Some saturation therefore remains: with the factor 0.9 about 20 of 255 in bright pixels, and more in dark
+    ones. The published behaviour is kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a
+    processor with AVX2. OpenCV itself gives other bytes on other processors, and at the right end of rows.
     """
     if images.shape[3] == 1:
         return images.copy()

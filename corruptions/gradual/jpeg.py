@@ -1,4 +1,4 @@
-"""JPEG compression whose quality falls by one at every level."""
+"""The gradual degradation `jpeg`, whose quality decreases by one per level."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
 @corruption(
     reference=f"{SWINGLER_2022}, JPEG compression",
     parameters=(
-        Parameter("start", int, 32, 101, "quality at level 0, if there were one; each level has one less"),
+        Parameter("start", int, 32, 101, "quality plus level, so that level 1 has the quality start - 1"),
         Parameter(
-            "channel_order", str, choices=("rgb", "bgr"), about="as which three channels the encoder takes R, G and B"
+            "channel_order",
+            str,
+            choices=("rgb", "bgr"),
+            about="order in which the encoder takes the channels R, G and B",
         ),
     ),
     deterministic=True,
@@ -21,20 +24,20 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
     ),
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
-    """Encode as JPEG at quality start - level and decode again, from the clean image.
+    """Compress the clean image as JPEG with the quality start - level, and decode it.
 
-    4:2:0, libjpeg's standard tables.
-
-    Published: 32, so that level 30 has quality 2.
+    The file has 4:2:0 chroma subsampling and the standard tables of libjpeg. The published start is 32, so that level
+    30 has the quality 2.
 
     Raises
     ------
     ImageError
-        A side above 65500 pixels, which JPEG cannot hold.
+        A side is longer than 65500 pixels, which JPEG does not support.
 
     Notes
     -----
-    The notebook's own loop compressed what it had compressed before; the paper starts from the clean image. It hands
-    its RGB image to OpenCV, which expects BGR: so red and blue are weighed wrongly, which costs about 0.1 dB.
+    The loop in the published notebook compressed the result of the level before. The paper starts from the clean image.
+    The notebook passes its RGB image to OpenCV, which expects BGR. Red and blue therefore get the wrong weights, which
+    costs about 0.1 dB.
     """
     return through_jpeg(images, start - level, swapped=channel_order == "bgr")

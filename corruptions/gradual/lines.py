@@ -1,4 +1,4 @@
-"""Lines: one more across the image at every level, black or white."""
+"""The gradual degradations `black_lines` and `white_lines`, which draw one more line per level."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ..keys import level_stream
 from ..registry import Draw, Given, Gradual, Images, Keys, Shape, Wholes, corruption
 
 ENDS = 0
-"""The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or
-bottom).
+"""The draw of the ends of a line.
+
+Words 0..2 are for the first end (left or top, row, column), and words 3..5 for the last one (right or bottom, row,
+column).
 """
 
 
 def draw_ends(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
-    """Draw the ends of one level's lines, (N, 2, 2) of (x, y).
+    """Draw the ends of the lines of one level, (N, 2, 2) of (x, y).
 
-    The first end is on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
-    uniformly on it.
+    The first end is on the left or top edge, and the last one on the right or bottom edge. Both edges have the same
+    probability, and the position on the edge is uniform.
     """
     height, width, _ = shape
     words = keys.whole_numbers(*[2, height, width] * 2, stream=level_stream(parameters["level"], ENDS))
@@ -47,7 +49,7 @@ _LINES: Any = {
     "draws": (
         Draw(
             "ends",
-            "the two ends of each level's line, whole numbers as (x, y)",
+            "ends of the line of each level, two pairs (x, y) of whole numbers",
             draw_ends,
             None,
             np.int64,
@@ -67,20 +69,21 @@ def _drawn_over(images: Images, value: int, ends: Wholes) -> Images:
 
 @corruption(reference=f"{SWINGLER_2022}, black lines", **_LINES)
 def black_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
-    """Draw a black line across the image, one per level.
-
-    The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom
-    edge.
+    """Draw one black line across the image per level.
 
     Notes
     -----
-    One pixel wide and anti-aliased: OpenCV's ``line(..., lineType=LINE_AA)``, which the released notebook calls. It
-    works in whole numbers, darkens three pixels across the line, and its bytes are the same in OpenCV 4.10 and 5.0.
+    The two ends of each line are drawn at random. The first one is on the left or top edge, and the last one on the
+    right or bottom edge. Both edges have the same probability, and the position on the edge is uniform.
+
+    The line is one pixel wide and anti-aliased by OpenCV's ``line(..., lineType=LINE_AA)``, as in the released
+    notebook. It is computed in whole numbers, darkens three pixels across the line, and has the same bytes in OpenCV
+    4.10 and 5.0.
     """
     return _drawn_over(images, 0, ends)
 
 
 @corruption(reference=f"{SWINGLER_2022}, white lines", **_LINES)
 def white_lines(images: Images, keys: Keys, *, level: int, ends: Wholes) -> Images:
-    """Draw a white line across the image, one per level, as `black_lines` does."""
+    """Draw one white line across the image per level, like `black_lines`."""
     return _drawn_over(images, 255, ends)

@@ -1,4 +1,4 @@
-"""Pixels at random places: coloured, a little brighter, or overwritten by another."""
+"""Gradual degradations that change random pixels, which are coloured, brightened or overwritten by others."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..registry import Given, Gradual, Images, Keys, Parameter, Shape, corruptio
 from . import counted
 
 PLACES = 0
-"""The draw of the places: word e is of pixel e of a level."""
+"""The draw of the positions, where word e is for pixel e of a level."""
 COLOURS = 1
-"""The draw of the colours: the top three bytes of word e are red, green and blue (grey: the top one)."""
+"""The draw of the colours, where the top three bytes of word e are red, green and blue (grey: the top byte)."""
 PAIRS = 0
-"""The draw of the pairs: words 2 e and 2 e + 1 are of pair e, the pixel that is overwritten first."""
+"""The draw of the pairs, where words 2 e and 2 e + 1 are for the overwritten and the other pixel of pair e."""
 _PAIRS_AT_A_TIME = 4096
-_SHARE = Parameter("share", float, 0.0, 1.0, "of the pixels that are drawn at each level; one can be drawn twice")
-_EXCHANGE = Parameter(
-    "exchange", bool, about="true: the two pixels change places; false: the first becomes like the second"
+_SHARE = Parameter(
+    "share", float, 0.0, 1.0, "number of draws per level, as a fraction of the pixels; a pixel can be drawn twice"
 )
+_EXCHANGE = Parameter("exchange", bool, about="true to exchange the two pixels, false to copy the second to the first")
 
 
 def _drawn(level: int, shape: Shape, parameters: Given) -> str:
@@ -45,7 +45,7 @@ def _swapped(level: int, shape: Shape, parameters: Given) -> str:
 
 @kernel
 def _touch(images, places, added, stage_key, sample_keys, stream, colour_stream):  # type: ignore[no-untyped-def]
-    """Brighten pixels at random places, or give them random colours where nothing is `added`."""
+    """Brighten random pixels, or give them random colours if `added` is 0."""
     count, height, width, channels = images.shape
     where = np.empty(places, np.uint32)
     colours = np.empty(0 if added else places, np.uint32)
@@ -80,16 +80,13 @@ def _put(pixels, channels, to, source, exchange):  # type: ignore[no-untyped-def
 
 @inlined
 def _at_the_edge(y, x, height, width, word):  # type: ignore[no-untyped-def]
-    """Return a neighbour of a pixel at the edge, by a word.
-
-    It has three or five.
-    """
+    """Return one of the three or five neighbours of a pixel at the edge of the image, selected by a word."""
     top = max(y - 1, 0)
     left = max(x - 1, 0)
     columns = min(x + 1, width - 1) - left + 1
     rows = min(y + 1, height - 1) - top + 1
     pick = (np.int64(word) * (rows * columns - 1)) >> 32
-    if pick >= (y - top) * columns + x - left:  # itself is left out
+    if pick >= (y - top) * columns + x - left:  # The pixel itself is skipped.
         pick += 1
     return (top + pick // columns) * width + left + pick % columns
 
@@ -99,7 +96,7 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
     count, height, width, channels = images.shape
     words = np.empty(2 * min(pairs, _PAIRS_AT_A_TIME), np.uint32)
     size = height * width
-    around = np.empty(8, np.int64)  # the eight neighbours in scan order
+    around = np.empty(8, np.int64)  # These are the offsets of the eight neighbours in scan order.
     for k in range(8):
         i = k + k // 4
         around[k] = (i // 3 - 1) * width + i % 3 - 1
@@ -112,7 +109,7 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
                 to = (np.int64(words[2 * e]) * size) >> 32
                 word = words[2 * e + 1]
                 if adjacent:
-                    # its row and column, without a division
+                    # This computes the row and column without a division.
                     scaled = np.int64(words[2 * e]) * height
                     y = scaled >> 32
                     x = to - y * width
@@ -143,48 +140,57 @@ def _swap_pixels(
     gradual=Gradual(_coloured),
 )
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
-    """Give random colours to pixels at random places.
+    """Give random colours to ``floor(share * H * W)`` random pixels per level.
 
-    A level has ``floor(share * H * W)`` draws. Published: 0.02.
+    Each channel of a pixel is uniform on 0..255. The published share is 0.02.
 
-    Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a
-    little less.
+    Notes
+    -----
+    The pixels and their colours are drawn at random. A pixel can be drawn more than once, so slightly fewer pixels
+    change.
     """
     return _touched(images, keys, level, share, 0)
 
 
 @corruption(
     reference=f"{SWINGLER_2022}, white fog",
-    parameters=(_SHARE, Parameter("added", int, 0, 255, "to every channel of a drawn pixel, up to 255")),
+    parameters=(_SHARE, Parameter("added", int, 0, 255, "constant added to every channel of a drawn pixel, up to 255")),
     gradual=Gradual(_raised),
 )
 def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
-    """Brighten pixels at random places.
+    """Brighten ``floor(share * H * W)`` random pixels per level.
 
-    A level has ``floor(share * H * W)`` draws. Published: a share of 0.2, 20 added. A pixel that is drawn twice at one
-    level is brightened twice.
+    The published share is 0.2, and 20 is added to each channel.
+
+    Notes
+    -----
+    The pixels are drawn at random. A pixel that is drawn twice at one level is brightened twice.
     """
     return _touched(images, keys, level, share, int(added)) if added else images.copy()
 
 
 @corruption(
     reference=f"{SWINGLER_2022}, pixel swaps",
-    parameters=(Parameter("share", float, 0.0, 10.0, "pairs that are drawn at each level, over all pixels"), _EXCHANGE),
+    parameters=(
+        Parameter("share", float, 0.0, 10.0, "number of pairs per level, as a fraction of the pixels"),
+        _EXCHANGE,
+    ),
     preserves_geometry=False,
     gradual=Gradual(_swapped),
 )
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
-    """Overwrite pixels by others from anywhere, one after the other.
+    """Overwrite pixels by others from anywhere in the image, for ``floor(share * H * W)`` pairs per level.
 
-    A level has ``floor(share * H * W)`` pairs.
-
-    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20
-    pixels are wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
+    The pairs are processed one after the other. The released notebook overwrites the first pixel of a pair by the
+    second. The paper's text exchanges them. The published share is 0.05. In the paper's text it is 0.025, because wh/20
+    pixels are wh/40 pairs.
 
     Notes
     -----
-    The paper's shares of changed pixels, 9, 13 and 22 % at levels 2, 3 and 5, are those of a copy, as an exchange
-    between two views of one array comes out.
+    Both pixels of each pair are drawn at random, uniformly over the image.
+
+    The paper reports 9, 13 and 22 % of changed pixels at levels 2, 3 and 5. These are the numbers of a copy, which is
+    the result of an exchange between two views of one array.
     """
     return _swap_pixels(images, keys, level, share, exchange)
 
@@ -192,24 +198,27 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
 @corruption(
     reference=f"{SWINGLER_2022}, swaps of adjacent pixels",
     parameters=(
-        Parameter("share", float, 0.0, 10.0, "pairs that are drawn at each level, over all pixels less the margin"),
-        Parameter("margin", int, 0, 1, "rows and columns that the number of pairs leaves out"),
+        Parameter(
+            "share", float, 0.0, 10.0, "number of pairs per level, as a fraction of the pixels without the margin"
+        ),
+        Parameter("margin", int, 0, 1, "number of rows and columns that are not counted for the number of pairs"),
         _EXCHANGE,
     ),
     gradual=Gradual(_swapped),
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
-    """Overwrite pixels by one of their eight neighbours.
+    """Overwrite pixels by one of their neighbours, for ``floor(share * (H - margin) * (W - margin))`` pairs per level.
 
-    A level has ``floor(share * (H - margin) * (W - margin))`` pairs.
-
-    The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours
-    within it. Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).
+    The published share is 0.5, with a margin of 1. In the paper's text it is 0.025 with a margin of 0, and the pixels
+    are exchanged, as in `pixel_swap`.
 
     Notes
     -----
-    The paper's shares of changed pixels, 56 and 78 % at levels 2 and 4, are those of eight neighbours. On the
-    photographs that were measured the released notebook changes 53 and 73 %, as if one draw in nine hit the pixel
-    itself.
+    The first pixel of each pair is drawn at random, uniformly over the whole image. The second one is drawn uniformly
+    from those of its eight neighbours that are inside of the image.
+
+    The paper reports 56 and 78 % of changed pixels at levels 2 and 4, which are the numbers for eight neighbours. On
+    the photographs that were measured, the released notebook changes 53 and 73 %, as if one draw in nine selected the
+    pixel itself.
     """
     return _swap_pixels(images, keys, level, share, exchange, margin, adjacent=True)

@@ -1,4 +1,4 @@
-"""Posterize: the values of each channel fall into fewer bins at every level."""
+"""The gradual degradation `posterize`, which quantizes each channel to fewer values at every level."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..registry import Gradual, Images, Keys, Parameter, corruption
 
 
 def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
-    """Return the table from a level to the value of its bin.
+    """Return the table from a grey value to the value of its bin.
 
-    Bins divide 0..255 evenly, and 255 is in the last one. Bin i becomes floor(255 i / (bins - 1)) for ``even``, from
-    black to white, and its upper end, floor(255 (i + 1) / bins), for ``upper``.
+    The bins divide 0..255 evenly, and 255 is in the last one. With ``even``, bin i becomes floor(255 i / (bins - 1)),
+    from black to white. With ``upper`` it becomes its upper end, floor(255 (i + 1) / bins).
     """
     number = np.minimum(np.arange(256) * bins // 255, bins - 1)
     value = number * 255 // (bins - 1) if values == "even" else (number + 1) * 255 // bins
@@ -24,9 +24,12 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
 @corruption(
     reference=f"{SWINGLER_2022}, posterize",
     parameters=(
-        Parameter("start", int, 32, 256, "bins at level 0, if there were one; each level has one less"),
+        Parameter("start", int, 32, 256, "number of bins plus level, so that level 1 has start - 1 bins"),
         Parameter(
-            "values", str, choices=("even", "upper"), about="even from 0 to 255, or upper: the upper end of each bin"
+            "values",
+            str,
+            choices=("even", "upper"),
+            about="values of the bins: evenly spaced from 0 to 255, or the upper end of each bin",
         ),
     ),
     deterministic=True,
@@ -35,13 +38,13 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     ),
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
-    """Leave start - level values in each channel, from the clean image.
+    """Reduce each channel of the clean image to start - level values.
 
-    Published: 32, so that level 30 has two values. Bin i of b becomes 255 i / (b - 1), as in the released notebook, or
-    255 (i + 1) / b, as the paper's text says. Both are floored.
+    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as in the paper's text. Both
+    are floored. The published start is 32, so that level 30 has two values.
 
     Notes
     -----
-    The notebook's own loop posterized what it had posterized before; the paper starts from the clean image.
+    The loop in the published notebook posterized the result of the level before. The paper starts from the clean image.
     """
     return look_up(images, bin_values(start - level, values))

@@ -1,4 +1,4 @@
-"""Small rectangles at random places: how they are drawn, and black boxes."""
+"""The gradual degradation `random_boxes`, and the drawing of random rectangles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..registry import Draw, Given, Gradual, Images, Keys, Parameter, Shape, Who
 from . import counted
 
 RECTANGLES = 0
-"""The draw of a level's rectangles: words 4 k .. 4 k + 3 are the width, height, left and top of rectangle k."""
+"""The draw of the rectangles, where words 4 k .. 4 k + 3 are for the width, height, left and top of rectangle k."""
 
 
 @kernel
@@ -34,13 +34,13 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
 def draw_rectangles(keys: Keys, shape: Shape, parameters: Given) -> Wholes:
     """Draw the rectangles of one level for each image.
 
-    Width and height are independent of each other and uniform from `least` to `most`, both included, but not longer
-    than the image. The position is uniform over those at which the whole rectangle is inside the image.
+    The width and height are independent and uniform from `least` to `most`, both included, but not longer than the
+    image. The position is uniform over those at which the whole rectangle is inside the image.
 
     Returns
     -------
     (N, K, 4) ndarray of int64
-        x, y, width and height.
+        The x, y, width and height of each rectangle in pixels.
     """
     height, width, _ = shape
     least, stream = parameters["least"], level_stream(parameters["level"], RECTANGLES)
@@ -62,15 +62,15 @@ def _given(boxes: Wholes, shape: Shape, parameters: Given) -> Wholes:
 
 
 RECTANGLE_PARAMETERS = (
-    Parameter("density", float, 0.0, 10.0, "rectangles a level, over height plus width"),
-    Parameter("least", int, 1, 1000, "pixels, the shortest side"),
-    Parameter("most", int, 1, 1000, "pixels, the longest side"),
+    Parameter("density", float, 0.0, 10.0, "number of rectangles per level, divided by height plus width"),
+    Parameter("least", int, 1, 1000, "minimum side in pixels"),
+    Parameter("most", int, 1, 1000, "maximum side in pixels"),
 )
 """The parameters of every corruption that draws rectangles."""
 RECTANGLE_DRAWS = (
     Draw(
         "boxes",
-        "the rectangles of each level, whole numbers as (x, y, width, height)",
+        "rectangles of each level, whole numbers (x, y, width, height)",
         draw_rectangles,
         None,
         np.int64,
@@ -81,7 +81,7 @@ RECTANGLE_DRAWS = (
 
 
 def describe_rectangles(level: int, shape: Shape, parameters: Given, what: str) -> str:
-    """Return how many rectangles there are up to a level: ``"88 boxes"``."""
+    """Return the number of rectangles up to a level as a text, such as ``"88 boxes"``."""
     return plural(level * counted(parameters["density"], shape[0] + shape[1]), what)
 
 
@@ -107,11 +107,15 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
 def random_boxes(
     images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: Wholes
 ) -> Images:
-    """Black out small rectangles, ``floor(density * (H + W))`` of them per level.
+    """Draw ``floor(density * (H + W))`` small black rectangles per level.
 
-    Width and height are independent of each other and uniform from `least` to `most`. The position is uniform over
-    those at which the whole rectangle is inside the image. Published: density 0.1 (44 rectangles at 224x224), sides
-    from 3 to 6 (the paper's text: 2 to 5).
+    The published density is 0.1 (44 rectangles at 224x224), with sides from 3 to 6. In the paper's text they are from 2
+    to 5.
+
+    Notes
+    -----
+    Each rectangle is drawn at random. Its width and height are independent and uniform from `least` to `most`. Its
+    position is uniform over those at which the whole rectangle is inside the image.
     """
     out = images.copy()
     _blacken(out, boxes)

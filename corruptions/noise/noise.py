@@ -1,6 +1,6 @@
-"""Gaussian, shot, impulse, speckle and uniform noise.
+"""The corruptions that add gaussian, shot, impulse, speckle and uniform noise.
 
-Every element of an image draws its own word of the stream.
+Every element of an image uses a word of the random stream.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from ..random.philox import fill_words
 from ..registry import Images, Keys, Parameter, corruption
 from .tables import Table, gaussian_cumulative, noise_table, shot_cumulative, speckle_cumulative
 
-_NOISE = np.int64(0)  # the only stream
-_CHUNK = 4096  # words at a time: they stay in the first-level cache
-# What a word means: an offset, or a new level, by a table; 0 or 255; a place on a span
+_NOISE = np.int64(0)  # This is the only stream.
+_CHUNK = 4096  # This number of words stays in the first-level cache.
+# A word is mapped to an offset or a new value by a table, to 0 or 255 (strike), or to an offset on a span (spread).
 _NO_TABLE = np.zeros(1, np.uint32)
 _OFFSET, _LEVEL, _STRIKE, _SPREAD = (np.uint8(i) for i in range(4))
 
 
 @kernel
 def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_keys):  # type: ignore[no-untyped-def]
-    """Draw a word for every value of images, and write what becomes of it.
-
-    Images are (N, H * W * C).
-    """
+    """Draw a word for every value of the images, (N, H * W * C), and write the noisy values."""
     words = np.empty(_CHUNK, np.uint32)
     offsets = np.empty(_CHUNK, np.int16)
     size = images.shape[1]
@@ -37,7 +34,7 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
             source = images[n, start : start + _CHUNK]
             target = out[n, start : start + _CHUNK]
             fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
-            # A loop each: a branch inside of one would keep it from vectorising.
+            # There is one loop for each kind, because a branch inside of a loop would prevent vectorisation.
             if kind == _OFFSET:
                 for i in range(np.uint32(source.size)):
                     word = words[i]
@@ -46,8 +43,8 @@ def _add_noise(images, out, kind, table, share, span, half, stage_key, sample_ke
                     offsets[i] = np.int16(
                         slot if (word & np.uint32(0x7FFFFF)) < (entry >> np.uint32(9)) else entry & np.uint32(511)
                     )
-                # A loop of its own vectorises; clipping inside the look-up became branches that the processor guesses
-                # wrong.
+                # A separate loop is vectorised. Clipping in the first loop compiles to branches that the processor
+                # mispredicts.
                 for i in range(np.uint32(source.size)):
                     value = np.int16(np.int16(source[i]) + offsets[i] - np.int16(256))
                     target[i] = min(max(value, np.int16(0)), np.int16(255))
@@ -89,7 +86,7 @@ def _noisy(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, gaussian_noise; its mean: MATLAB's "
     "imnoise",
     parameters=(
-        Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a share of the range of levels"),
+        Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a fraction of the range of values"),
         ROUNDING,
         Parameter(
             "mean",
@@ -98,26 +95,29 @@ def _noisy(
             default=0.0,
             option=True,
             shapes_draws=True,
-            about="the noise's mean, as a share of the range of levels",
+            about="mean of the noise, as a fraction of the range of values",
         ),
     ),
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
-    """Add normal noise to every element, independently.
+    """Add gaussian noise to every element independently.
 
-    It becomes ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
+    An element x becomes ``floor(x + 255 * mean + 255 * sigma * z)``, clipped to [0, 255], where z is standard normal.
 
     Notes
     -----
-    The result is floored, as in the released generator, so the noise's mean is half a level below 0; with half a level
-    more it is rounded, as in MATLAB. The offset floor(255 * mean + 255 * sigma * z) is drawn from a table with
-    probabilities rounded to 2**-32.
+    A standard normal number is drawn at random for each element.
 
-    MATLAB's ``imnoise(I, 'gaussian', m)`` has variance 0.01 and rounds: ``sigma=0.1, mean=m, rounding="round"``. There
-    the mean is the level, so another mean draws anew, as another severity does.
+    The result is floored, as in the released generator, so the mean of the noise is lower by half a grey value. With
+    ``rounding="round"`` one half is added before the floor, as in MATLAB. The offset
+    ``floor(255 * mean + 255 * sigma * z)`` is drawn from a table whose probabilities are rounded to 2**-32.
+
+    MATLAB's ``imnoise(I, 'gaussian', m)`` has the variance 0.01 and rounds, which is ``sigma=0.1, mean=m,
+    rounding="round"``. In benchmarks made with it, the mean is the severity. Another mean therefore draws new noise, as
+    another severity does.
     """
     if sigma == 0:
-        # all that is left is a shift, of none for a mean of 0
+        # Only a constant shift remains, which is 0 if the mean is 0.
         shift = np.int16(math.floor(255.0 * mean + half(rounding)))
         return np.asarray(np.clip(images + shift, 0, 255), np.uint8)
     return _noisy(images, keys, _OFFSET, noise_table(gaussian_cumulative, sigma, half(rounding), mean))
@@ -126,19 +126,21 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, shot_noise",
     parameters=(
-        Parameter("photons", float, 0.001, 1e6, "mean photon count of a white pixel: fewer means more noise"),
+        Parameter("photons", float, 0.001, 1e6, "mean photon count of a white pixel; a lower count is noisier"),
         ROUNDING,
     ),
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
     """Replace every element by a Poisson count of photons, independently.
 
-    It becomes ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255.
+    An element x becomes ``floor(255 * min(k / photons, 1))``, where k is a Poisson count with the mean
+    ``photons * x / 255``.
 
     Notes
     -----
-    Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32. The floor acts on the
-    doubles that the released generator computes.
+    A Poisson count is drawn at random for each element. Black stays black. The result is drawn from a table for each
+    grey value, whose probabilities are rounded to 2**-32. The floor is applied to the same doubles as in the released
+    generator.
     """
     return _noisy(images, keys, _LEVEL, noise_table(shot_cumulative, photons, half(rounding)))
 
@@ -146,34 +148,37 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, impulse_noise "
     "(skimage.util.random_noise, mode 's&p')",
-    parameters=(Parameter("amount", float, 0.0, 1.0, "share of elements that become 0 or 255"),),
+    parameters=(Parameter("amount", float, 0.0, 1.0, "fraction of elements that become 0 or 255"),),
 )
 def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
-    """Replace elements by 0 or 255, independently of each other: a pixel's channels too.
+    """Replace random elements by 0 or 255.
+
+    Elements are independent, including the channels of a pixel.
 
     Notes
     -----
-    Each of the two probabilities is amount / 2 rounded to 2**-32.
+    One number is drawn at random for each element. Each of the two probabilities is amount / 2, rounded to 2**-32.
     """
     return _noisy(images, keys, _STRIKE, share=amount)
 
 
 @corruption(
     reference="MATLAB, Image Processing Toolbox, imnoise(I, 'salt & pepper', d)",
-    parameters=(Parameter("density", float, 0.0, 1.0, "share of elements that become 0 or 255"),),
+    parameters=(Parameter("density", float, 0.0, 1.0, "fraction of elements that become 0 or 255"),),
 )
 def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
-    """Replace elements by 0 or 255 at a density.
-
-    It is MATLAB's salt & pepper noise, on each channel by itself.
+    """Replace random elements by 0 or 255, as MATLAB's salt & pepper noise does for each channel.
 
     Notes
     -----
-    MATLAB draws x, uniform on [0, 1), for every element: below d / 2 it becomes 0, from there to d it becomes 255. Here
-    255 stands at the upper end of the range instead, which changes no probability, and where densities share their
-    draws an element struck at a lower density stays struck. Each of the two probabilities is density / 2 rounded to
-    2**-32. It is the distribution of ``impulse_noise``, under the name and the column of the benchmarks that were made
-    with MATLAB; those publish densities, not five severities, so no table has rows for it.
+    One number is drawn at random for each element. MATLAB draws x, uniform on [0, 1), for every element. The element
+    becomes 0 if x is below d / 2, and 255 if x is from d / 2 to d. Here the interval for 255 is at the upper end of the
+    range instead, which does not change probabilities. If densities share their draws, an element that is replaced at a
+    lower density is therefore also replaced at a higher one. Each of the two probabilities is density / 2, rounded to
+    2**-32.
+
+    The distribution is that of ``impulse_noise``. The name and the parameter are those of benchmarks that were made
+    with MATLAB. These publish densities instead of five severities, so no table contains this corruption.
     """
     return _noisy(images, keys, _STRIKE, share=density)
 
@@ -182,18 +187,19 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     role="validation",
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, speckle_noise (extra)",
     parameters=(
-        Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a share of the element's own level"),
+        Parameter("sigma", float, 0.0, 10.0, "standard deviation, as a fraction of the element's value"),
         ROUNDING,
     ),
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
-    """Add normal noise in proportion to every element's level, independently.
+    """Add gaussian noise in proportion to the value of every element, independently.
 
-    It becomes ``floor(x + x * sigma * z)``, clipped.
+    An element x becomes ``floor(x + x * sigma * z)``, clipped to [0, 255], where z is standard normal.
 
     Notes
     -----
-    Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32.
+    A standard normal number is drawn at random for each element. Black stays black. The result is drawn from a table
+    for each grey value, whose probabilities are rounded to 2**-32.
     """
     if sigma == 0:
         return images.copy()
@@ -204,21 +210,23 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
     role="train",
     reference=f"{HENDRYCKS_2018}, section 3, names it and section 4.1 (stability training) has three amplitudes",
     parameters=(
-        Parameter("amplitude", float, 0.0, 10.0, "greatest change, as a share of the range of levels"),
+        Parameter("amplitude", float, 0.0, 10.0, "maximum change, as a fraction of the range of values"),
         ROUNDING,
     ),
 )
 def uniform_noise(images: Images, keys: Keys, *, amplitude: float, rounding: str = "floor") -> Images:
-    """Add noise, uniform on [-amplitude, amplitude), to every element, independently.
+    """Add noise that is uniform on [-amplitude, amplitude) to every element independently.
 
-    It becomes ``floor(x + 255 * amplitude * u)``, clipped.
+    An element x becomes ``floor(x + 255 * amplitude * u)``, clipped to [0, 255], where u is uniform on [-1, 1).
 
     Notes
     -----
-    The paper names uniform noise among the distortions to train with, for it is none of those that are tested, and
-    trains with amplitudes 0.01, 0.05 and 0.1: severities 1 to 3. Severities 4 and 5 double the last one, and double it
-    again; they are corruptset's own. The result is floored, as that of the generator's other noises is, so the noise's
-    mean is half a level below 0.
+    One uniform number is drawn at random for each element.
+
+    The paper uses uniform noise as a distortion for training, because it is not among the tested ones. It trains with
+    the amplitudes 0.01, 0.05 and 0.1, which are severities 1 to 3. Severities 4 and 5 double the amplitude each time.
+    They were added by corruptset. The result is floored, as in the published generator of the other noises, so the mean
+    of the noise is lower by half a grey value.
     """
     if amplitude == 0:
         return images.copy()

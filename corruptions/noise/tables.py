@@ -1,12 +1,13 @@
-"""Integer tables that turn a 32-bit word into a noisy value, in exact proportions.
+"""Integer tables that map a 32-bit word to a noisy value.
 
-An image has only 256 levels, so the noise on a level is a distribution over at most 512 whole numbers. Its cumulative
-probabilities are rounded to multiples of 2**-32 and laid out by Walker's alias method: the top bits of a word choose a
-slot, the other bits are compared with the slot's threshold, and the outcome is the slot's own number or its alias. So
-no float is touched while images are made, and the tabled distribution itself is drawn.
+The noise at a grey value is a distribution over at most 512 whole numbers, because images have only 256 grey values.
+Its cumulative probabilities are rounded to multiples of 2**-32 and stored by Walker's alias method. The top bits of a
+word select a slot, and the other bits are compared with the threshold of the slot. The result is the number of the slot
+or its alias. Images are therefore computed without floating-point numbers, and follow the distribution in the table
+exactly.
 
-Tables hold for any parameter. They are computed in milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise),
-with elementwise + - * / of doubles and with integers only.
+Tables are computed for any parameter, in milliseconds (0.6 for gaussian, 7 for shot, 22 for speckle noise). Their
+computation uses only elementwise + - * / of doubles, and integers.
 """
 
 from __future__ import annotations
@@ -25,17 +26,27 @@ Table = NDArray[np.uint32]
 
 LEVELS = 256
 OFFSETS = 512
-"""Slots of the gaussian table: slot s stands for the offset s - 256."""
+"""The number of slots in the gaussian table, where slot s is the offset s - 256."""
 _WHOLE = 2**32
 
 
 @kernel
 def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
-    """Return alias tables, (R, 2**bits) uint32, of integer distributions, (R, 2**bits) int64.
+    """Return alias tables of integer distributions.
 
-    A row holds the weights of outcomes 0 .. s, summed; the last is 2**32. An entry is a slot's threshold (32 - bits
-    bits) and, below it, its alias (bits bits): a word whose top bits are the slot means the slot's own outcome where
-    its other bits are below the threshold, else the alias.
+    Parameters
+    ----------
+    cumulative : (R, 2**bits) ndarray of int64
+        The cumulative weights of the outcomes in each row. The last one is 2**32.
+    bits : int
+        The number of bits that select a slot.
+
+    Returns
+    -------
+    (R, 2**bits) ndarray of uint32
+        In each entry, the upper 32 - bits bits are the threshold of a slot, and the lower bits are its alias. A word
+        whose top bits are the slot is mapped to the slot itself if its other bits are below the threshold, and else to
+        the alias.
     """
     rows, slots = cumulative.shape
     capacity = np.int64(1) << (32 - bits)
@@ -53,7 +64,7 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
             else:
                 large[larges] = slot
                 larges += 1
-        # The weights sum to slots * capacity, so a slot short of its capacity always finds one that has too much.
+        # The weights sum to slots * capacity, so for each slot below its capacity there is one above it.
         while smalls:
             smalls -= 1
             slot = small[smalls]
@@ -64,22 +75,25 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
                 larges -= 1
                 small[smalls] = donor
                 smalls += 1
-        # A threshold of the whole capacity does not fit; a slot that is its own alias means the same.
+        # A threshold of the full capacity does not fit in the bits. A slot that is its own alias is equivalent.
         for i in range(larges):
             out[row, large[i]] = np.uint32(large[i])
     return out
 
 
 def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> Wholes:
-    """Return the cumulative weights of gaussian offsets.
+    """Return the cumulative weights of the offsets of gaussian noise.
 
-    They are those of floor(255 * mean + half + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
+    The offsets are floor(255 * mean + half + 255 * sigma * z), clipped to -255 .. 255, where z is standard normal.
+    Because grey values are whole numbers, floor(x + 255 * sigma * z) is x plus this offset. With mean 0 that is the
+    published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``.
 
-    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the
-    published ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``. Entry s of (1, 512) is 2**32 times the
-    probability that the offset is at most s - 256, rounded.
+    Returns
+    -------
+    (1, 512) ndarray of int64
+        Entry s is 2**32 times the probability that the offset is at most s - 256, rounded.
     """
-    # the offset is at most s - 256 where the noise is below s - 255
+    # The offset is at most s - 256 if the noise is below s - 255.
     edge = np.arange(OFFSETS, dtype=np.float64) - (OFFSETS // 2 - 1) - half - 255.0 * mean
     out = _rounded(upper_tail(_over(-edge, 255.0 * sigma)))
     out[0] = 0
@@ -88,27 +102,34 @@ def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> W
 
 
 def speckle_cumulative(sigma: float, half: float = 0.0) -> Wholes:
-    """Return the cumulative weights of speckled levels, for each level x.
+    """Return the cumulative weights of speckle noise for each grey value x.
 
-    They are those of floor(x + half + x * sigma * z), z standard normal, clipped to 0 .. 255.
+    The noisy values are floor(x + half + x * sigma * z), clipped to 0 .. 255, where z is standard normal.
 
-    Entry x, y of (256, 256) is 2**32 times the probability that level x becomes at most y, rounded.
+    Returns
+    -------
+    (256, 256) ndarray of int64
+        Entry (x, y) is 2**32 times the probability that the grey value x becomes at most y, rounded.
     """
     level = np.arange(LEVELS, dtype=np.float64)[:, None]
     edge = np.arange(1.0, LEVELS + 1)[None, :] - half
     out = _rounded(upper_tail(_over(level - edge, np.broadcast_to(level * sigma, (LEVELS, LEVELS)))))
-    out[0] = _WHOLE  # black stays black
+    out[0] = _WHOLE  # Black stays black.
     out[:, -1] = _WHOLE
     return out
 
 
 def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
-    """Return the cumulative weights of levels under shot noise, for each level x.
+    """Return the cumulative weights of shot noise for each grey value x.
 
-    They are those of floor(255 * min(k / photons, 1) + half), k Poisson of mean photons * x / 255.
+    The noisy values are floor(255 * min(k / photons, 1) + half), where k is a Poisson count with the mean photons * x /
+    255. As in the published generator, the quotient and the product are rounded to doubles before the floor. For
+    example, 4 photons of 60 give 16 or 17 of 255, depending on the last bit.
 
-    The quotient and product are taken as doubles before they are floored, as the published generator does: 4 photons
-    of 60 are 16 or 17 of 255 by the last bit. Entries are those of `speckle_cumulative`.
+    Returns
+    -------
+    (256, 256) ndarray of int64
+        The entries have the same meaning as in `speckle_cumulative`.
     """
     mean = np.arange(LEVELS) / 255.0 * photons
     mode = np.floor(mean)
@@ -119,8 +140,8 @@ def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
         value = np.minimum(np.maximum(count, 0.0) / photons, 1.0) * 255.0 + half
         weights[each, value.astype(np.int64)] += weight
 
-    # Outwards from the mode, whose weight is 1 for now, by the ratios of neighbouring probabilities: no exp, no
-    # factorial.
+    # The weights are computed outwards from the mode, whose weight is set to 1, by the ratios of neighbouring
+    # probabilities. This needs neither exp nor factorials.
     up = np.ones(LEVELS)
     down = np.ones(LEVELS)
     add(mode, up)
@@ -133,7 +154,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
         add(mode + step, up)
         add(mode - step, down)
     total = np.zeros(LEVELS)
-    for value in range(LEVELS):  # in this order: the order of np.sum depends on the machine
+    for value in range(LEVELS):  # The order of np.sum depends on the machine.
         total = total + weights[:, value]
     shares = (weights / total[:, None] * 2.0**62).astype(np.int64)
     out = (np.cumsum(shares, axis=1) + (1 << 29)) >> 30
@@ -142,7 +163,7 @@ def shot_cumulative(photons: float, half: float = 0.0) -> Wholes:
 
 
 def _over(numerator: Floats, denominator: Floats | float) -> Floats:
-    """Return a quotient, with 0 / 0 as 0 and overflow as infinite."""
+    """Return a quotient, where 0 / 0 is 0 and overflow is infinite."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return np.where(numerator == 0, 0.0, numerator / denominator)
 
@@ -153,6 +174,6 @@ def _rounded(probability: Floats) -> Wholes:
 
 @functools.lru_cache(maxsize=128)
 def noise_table(cumulative: Callable[..., Wholes], *parameters: float) -> Table:
-    """Return the alias tables of a kind of noise, one behind the other."""
+    """Return the alias tables of a kind of noise, concatenated."""
     weights = cumulative(*parameters)
     return np.asarray(alias_tables(weights, weights.shape[1].bit_length() - 1).reshape(-1))

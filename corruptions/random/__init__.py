@@ -1,4 +1,4 @@
-"""Random words, whole numbers, uniforms and normals.
+"""Random words, whole numbers, and uniform and normal numbers.
 
 They are pure functions of (stage key, sample key, stream, element).
 """

@@ -1,10 +1,11 @@
-"""Standard normals from one 32-bit word each, by an inverse-CDF table.
+"""Standard normal numbers, each from one 32-bit word by an inverse-CDF table.
 
-There is no logarithm and no sine. The tail of the normal at the points of a grid comes from `decimal` series; between
-them stand Taylor polynomials, evaluated with elementwise + - * / of doubles only (each correctly rounded by IEEE 754,
-so SIMD and libm have no say): it is the same on every machine.
+The computation is the same on every machine, because it uses no function of libm. The tail probabilities at the points
+of a grid come from series in `decimal`. Between these points Taylor polynomials are used, which are evaluated by
+elementwise + - * / of doubles. IEEE 754 requires each of these operations to be rounded correctly, with or without
+SIMD.
 
-Kernels take `normal_table` as an argument and hand it to `fill_normals` or `normal_from_word`.
+Kernels take the result of `normal_table` as an argument and pass it to `fill_normals` or `normal_from_word`.
 """
 
 from __future__ import annotations
@@ -20,30 +21,27 @@ from .philox import fill_words
 
 Floats = NDArray[np.float64]
 
-_STEPS = 32  # grid points per unit
-_REACH = 10  # beyond it the tail is below 2**-76, far under what any table resolves
-_ORDER = 12  # (reach / (2 * steps)) ** 13 / 13! is below 1e-19
+_STEPS = 32  # This is the number of grid points per unit.
+_REACH = 10  # Beyond this the tail is below 2**-76, which is far below the resolution of any table.
+_ORDER = 12  # At this order (reach / (2 * steps)) ** 13 / 13! is below 1e-19.
 _OCTAVES = 32
 _SEGMENT_BITS = 7
 _SEGMENTS = 1 << _SEGMENT_BITS
 _SHIFT = np.int64(52 - _SEGMENT_BITS)
-_FIRST = np.int64((1023 - 1) << _SEGMENT_BITS)  # the exponent of 0.5, the least argument
+_FIRST = np.int64((1023 - 1) << _SEGMENT_BITS)  # This is the exponent of 0.5, which is the least argument.
 _FRACTION = np.int64((1 << (52 - _SEGMENT_BITS)) - 1)
 _ONE = np.int64(1023 << 52)
 _31_BITS = np.uint32(0x7FFFFFFF)
 _SIGN = np.uint32(0x80000000)
-_CHUNK = 4096  # words at a time: they stay in the first-level cache
+_CHUNK = 4096  # This number of words stays in the first-level cache.
 
 
 @functools.cache
 def _grid() -> tuple[Floats, Floats]:
-    """Return the density and the upper tail at the grid points.
-
-    They are i / 32, i = 0 .. 320.
-    """
+    """Return the density and the upper tail at the grid points i / 32, i = 0 .. 320."""
     density, tail = [], []
     with localcontext() as context:
-        context.prec = 60  # the tail is a difference of numbers near 1/2 that agree to 24 digits
+        context.prec = 60  # The tail is a difference of numbers near 1/2 that agree to 24 digits.
         turn = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
         peak = 1 / (2 * turn).sqrt()
         for i in range(_REACH * _STEPS + 1):
@@ -62,10 +60,7 @@ def _grid() -> tuple[Floats, Floats]:
 
 
 def _expand(z: Floats) -> tuple[Floats, Floats]:
-    """Return density and upper tail at 0 <= z <= 10 by Taylor polynomials.
-
-    They are about the nearest grid point.
-    """
+    """Return the density and the upper tail at 0 <= z <= 10, by Taylor polynomials about the nearest grid point."""
     density, tail = _grid()
     at = np.floor(z * _STEPS + 0.5).astype(np.int64)
     g = at / _STEPS
@@ -83,9 +78,9 @@ def _expand(z: Floats) -> tuple[Floats, Floats]:
 
 
 def upper_tail(z: Floats) -> Floats:
-    """Return the probability that a standard normal exceeds z.
+    """Return the probability that a standard normal number exceeds z.
 
-    It is within 1e-13 relative from -10 to 10; 0 above and 1 below.
+    The relative error is at most 1e-13 from -10 to 10. Outside the result is 0 above and 1 below.
     """
     size = np.minimum(np.abs(z), float(_REACH))
     tail = np.where(np.abs(z) > _REACH, 0.0, _expand(size)[1])
@@ -96,7 +91,7 @@ def inverse_upper_tail(p: Floats) -> Floats:
     """Return z with ``upper_tail(z) == p``, for 2**-60 <= p <= 1/2."""
     rising = _grid()[1][::-1]
     z = (_REACH * _STEPS - np.searchsorted(rising, p)) / _STEPS
-    for _ in range(4):  # cubic convergence from within 1/32
+    for _ in range(4):  # The convergence is cubic, from a start within 1/32.
         density, tail = _expand(z)
         w = (tail - p) / density
         z = np.minimum(np.maximum(z + w * (1.0 + 0.5 * z * w), 0.0), float(_REACH))
@@ -105,11 +100,18 @@ def inverse_upper_tail(p: Floats) -> Floats:
 
 @functools.cache
 def normal_table() -> NDArray[np.float32]:
-    """Return the inverse of the normal's upper tail, piecewise linear.
+    """Return the inverse of the upper tail of the normal distribution as a piecewise linear table.
 
-    (4096, 2) float32, each segment's first value and slope times 128. The tail p = (u + 1/2) / 2**32, u = 0 .. 2**31 -
-    1, is cut into 32 octaves of 128 equal segments, so that the tail out to 6.3 standard deviations is as finely cut as
-    the middle: no value is off by more than 4e-6.
+    Returns
+    -------
+    (4096, 2) ndarray of float32
+        The first value of each segment, and its slope times 128.
+
+    Notes
+    -----
+    The tail probabilities are p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1. They are divided into 32 octaves of 128 equal
+    segments, so that the resolution in the tail, up to 6.3 standard deviations, is as fine as in the middle. The error
+    of a value is at most 4e-6.
     """
     octave = np.repeat(np.arange(_OCTAVES, dtype=np.float64), _SEGMENTS)
     start = np.tile(np.arange(_SEGMENTS, dtype=np.float64), _OCTAVES)
@@ -123,11 +125,12 @@ def normal_table() -> NDArray[np.float32]:
 
 @inlined
 def normal_from_word(word, table):  # type: ignore[no-untyped-def]
-    """Return one standard normal as float32.
+    """Return one standard normal number as float32.
 
-    The word's top bit is the sign, the other 31 are the tail probability.
+    The top bit of the word is the sign. The other 31 bits are the tail probability.
     """
-    # The exponent of u + 1/2 is the octave, the top of its mantissa the segment, the rest the place in the segment.
+    # The exponent of u + 1/2 is the octave, the top bits of its mantissa are the segment, and the other bits are the
+    # position in the segment.
     bits = np.float64(np.float64(np.int32(word & _31_BITS)) + 0.5).view(np.int64)
     at = np.uint64((bits >> _SHIFT) - _FIRST)
     place = np.float32(np.int64((bits & _FRACTION) | _ONE).view(np.float64) - 1.0)
@@ -137,9 +140,9 @@ def normal_from_word(word, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-untyped-def]
-    """Fill `out`, (n,) float32, with standard normals.
+    """Fill `out`, (n,) float32, with standard normal numbers.
 
-    Element e is made of word e of the stream.
+    Element e is computed from word e of the stream.
     """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
@@ -151,9 +154,9 @@ def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-
 
 @kernel
 def normal_layers(height, width, mean, std, stage_key, sample_keys, stream, table):  # type: ignore[no-untyped-def]
-    """Return a layer of normals for each sample, (N, height, width) float64.
+    """Return a layer of normal numbers for each sample, (N, height, width) float64.
 
-    Element (y, x) is made of word y * width + x.
+    Element (y, x) is computed from word y * width + x.
     """
     count = sample_keys.size
     size = height * width

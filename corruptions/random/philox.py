@@ -1,8 +1,8 @@
-"""Counter-based random bits: Philox4x32-10 (Salmon et al., SC'11).
+"""Counter-based random bits of Philox4x32-10 (Salmon et al., SC'11).
 
-A draw is a pure function of (stage key, sample key, stream, element), so bytes do not depend on order, workers, batch
-or resume. The counter is (draw block, stream, sample key low, sample key high), the key (stage key low, high); a block
-yields four 32-bit words: element e is word e % 4 of block e // 4.
+A draw is a pure function of (stage key, sample key, stream, element), so bytes do not depend on order, workers, batches
+or interruptions. The counter is (draw block, stream, low and high word of the sample key), and the key is the low and
+high word of the stage key. A block has four 32-bit words, and element e is word e % 4 of block e // 4.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..kernels import inlined, kernel
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
-# What the key has grown by before each round
+# These numbers are added to the key in each round.
 _W0 = tuple(np.uint32(0x9E3779B9 * i & 0xFFFFFFFF) for i in range(10))
 _W1 = tuple(np.uint32(0xBB67AE85 * i & 0xFFFFFFFF) for i in range(10))
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_CHUNK = 4096  # words at a time: they stay in the first-level cache
+_CHUNK = 4096  # This number of words stays in the first-level cache.
 
 
 @inlined
@@ -35,8 +35,8 @@ def _round(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
 
 @inlined
 def philox4x32(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
-    """Return the four uint32 words of one Philox4x32-10 block; counter and key words are uint32."""
-    # LLVM unrolls the rounds, and then vectorises the caller's loop over blocks: eight times as fast.
+    """Return the four uint32 words of one Philox4x32-10 block, for counter and key words of uint32."""
+    # LLVM unrolls the rounds, and then vectorises the caller's loop over blocks, which is eight times as fast.
     for i in range(10):
         c0, c1, c2, c3 = _round(c0, c1, c2, c3, np.uint32(k0 + _W0[i]), np.uint32(k1 + _W1[i]))
     return c0, c1, c2, c3
@@ -56,7 +56,7 @@ def high_word(key):  # type: ignore[no-untyped-def]
 
 @inlined
 def draw_block(block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Return words 4*block .. 4*block+3 of a stream as four uint32."""
+    """Return the words 4*block .. 4*block+3 of a stream as four uint32."""
     return philox4x32(
         np.uint32(block),
         np.uint32(stream),
@@ -77,10 +77,10 @@ def draw_word(element, stage_key, sample_key, stream):  # type: ignore[no-untype
 
 @kernel
 def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill `out`, (n,) uint32, with the words of a stream from a block on.
+    """Fill `out`, (n,) uint32, with the words of a stream, beginning at a block.
 
-    They are words 4 * first_block, 4 * first_block + 1, ... A stream, 0 .. 2**32 - 1, is one of a stage's named draws
-    (and, for gradual degradations, of one level).
+    The first word is number 4 * first_block. A stream, from 0 to 2**32 - 1, is one of the named draws of a stage, and
+    for gradual degradations also of one level.
     """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)
@@ -89,7 +89,7 @@ def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore
     c1 = np.uint32(stream)
     first = np.uint32(first_block)
     whole = np.uint32(out.size // 4)
-    # Unsigned indices: signed ones might be negative, which keeps LLVM from vectorising the loop.
+    # LLVM does not vectorise the loop if the indices are signed, because they might be negative.
     for block in range(whole):
         a, b, c, d = philox4x32(np.uint32(first + np.uint32(block)), c1, c2, c3, k0, k1)
         at = np.uint64(block) * np.uint64(4)
@@ -103,10 +103,10 @@ def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore
 
 @kernel
 def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignore[no-untyped-def]
-    """Fill `out` with uniforms on [low, high).
+    """Fill `out` with numbers uniform on [low, high).
 
-    Element e is word e of the stream, scaled by 2**-32. In a float32 array they are rounded, and `high` itself can
-    occur.
+    Element e is word e of the stream, scaled by 2**-32. In a float32 array numbers are rounded, so that `high` itself
+    can occur.
     """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
@@ -118,7 +118,7 @@ def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignor
 
 @kernel
 def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ignore[no-untyped-def]
-    """Return `count` float64 for each sample, (N, count), uniform on [low, high): those of `fill_uniforms`."""
+    """Return `count` numbers for each sample, (N, count) float64, uniform on [low, high) as in `fill_uniforms`."""
     out = np.empty((sample_keys.size, count), np.float64)
     for i in range(sample_keys.size):
         fill_uniforms(out[i], stage_key, sample_keys[i], stream, low, high)
@@ -127,9 +127,9 @@ def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ign
 
 @kernel
 def whole_numbers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
-    """Return whole numbers, (N, K) int64, column k uniform on 0 .. counts[k] - 1.
+    """Return whole numbers, (N, K) int64, where column k is uniform on 0 .. counts[k] - 1.
 
-    It comes from word k of the stream.
+    Column k is computed from word k of the stream.
     """
     out = np.empty((sample_keys.size, counts.size), np.int64)
     for i in range(sample_keys.size):

@@ -1,1 +1,1 @@
-"""Corruptions of shape: images moved, drawn over or reduced to lines."""
+"""The shape family: corruptions that move the image, draw over it or reduce it to lines."""

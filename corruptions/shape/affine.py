@@ -1,4 +1,4 @@
-"""Shear, scale, rotate and translate: MNIST-C's four affine corruptions; rotate also as MATLAB does it."""
+"""MNIST-C's affine corruptions (shear, scale, rotate and translate), and rotation as in MATLAB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, choi
 from .warp import INTERPOLATIONS, RESIZES, loose_size, resize_into, warp
 
 SIGN = 0
-"""The stream of the sign, or of the two signs."""
+"""The stream of the sign or of both signs."""
 
 
 def _signs(count: int) -> Callable[[Keys, Shape, Given], Floats]:
@@ -35,20 +35,22 @@ def _given(signs: Floats, shape: Shape, parameters: Given) -> Floats:
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, shear",
-    parameters=(Parameter("angle_deg", float, -89.0, 89.0, "degrees by which upright lines lean"),),
-    draws=(Draw("sign", "-1 or 1, the direction of the shear", _signs(1), check=_given),),
+    parameters=(Parameter("angle_deg", float, -89.0, 89.0, "angle in degrees by which vertical lines lean"),),
+    draws=(Draw("sign", "direction of the shear, -1 or 1", _signs(1), check=_given),),
     preserves_geometry=False,
 )
 def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Images:
     """Shear the image about its centre, to the left or to the right.
 
-    Bilinear, black outside, rounded.
+    Interpolation is bilinear, the outside is black, and the result is rounded.
 
     Notes
     -----
-    The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows by 1 / cos a from top
-    to bottom: the published generator's library meant that by a shear at the time (later releases of it read at
-    (x + y tan a, y)). Kept.
+    The direction, left or right, is drawn at random for each image.
+
+    The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows vertically by 1 / cos
+    a. This is how the library of the published generator defined a shear at the time. Later releases of the library
+    read at (x + y tan a, y). The published behaviour is kept.
     """
     sine, cosine = exact_sine_cosine(float(angle_deg))
     matrices = np.zeros((len(images), 2, 2))
@@ -59,14 +61,15 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: Floats) -> Imag
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, scale",
-    parameters=(Parameter("factor", float, 0.01, 100.0, "what a length becomes"),),
+    parameters=(Parameter("factor", float, 0.01, 100.0, "scale factor of lengths"),),
     preserves_geometry=False,
     deterministic=True,
 )
 def scale(images: Images, keys: Keys, *, factor: float) -> Images:
-    """Shrink the image about its centre, onto black: bilinear, without averaging, rounded.
+    """Scale the image about its centre, on a black background.
 
-    Factors above 1 enlarge its middle.
+    Interpolation is bilinear without averaging, and the result is rounded. Factors below 1 shrink the image. Factors
+    above 1 enlarge its centre.
     """
     matrices = np.zeros((len(images), 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = 1.0 / factor
@@ -77,32 +80,32 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
     reference=f"{MU_2019}; released corruptions.py, rotate; the whole canvas: MATLAB, Image Processing Toolbox, "
     "imrotate",
     parameters=(
-        Parameter("angle_deg", float, -360.0, 360.0, "degrees, counter-clockwise where the sign is 1"),
+        Parameter("angle_deg", float, -360.0, 360.0, "angle in degrees, counterclockwise if the sign is 1"),
         choice(
             "direction",
             ("random", "clockwise", "counterclockwise"),
-            "which way a positive angle turns: drawn for each image, or fixed",
+            "direction of positive angles: drawn for each image, or fixed",
             shapes_draws=True,
         ),
         choice(
             "interpolation",
             INTERPOLATIONS,
-            "how the turned image is read: between four pixels, rounded, or from the nearest one",
+            "interpolation of the rotated image: between four pixels, rounded, or the nearest pixel",
         ),
         choice(
             "canvas",
             ("crop", "loose"),
-            "crop: corners that leave the image are lost; loose: the whole image, brought back to its size",
+            "canvas of the rotated image: crop cuts corners off; loose keeps the whole image and resizes it",
         ),
-        Parameter("fill", kind=int, low=0, high=255, default=0, option=True, about="the level outside of the image"),
+        Parameter("fill", kind=int, low=0, high=255, default=0, option=True, about="grey value outside of the image"),
         choice(
             "resize",
             RESIZES,
-            "how a loose canvas is brought back to the image's size: the mean over the rectangle that a pixel covers, "
-            "between the four pixels nearest to its centre, or the one under its centre",
+            "method to resize a loose canvas: the mean over the rectangle that a pixel covers, interpolation of the "
+            "four pixels nearest to its centre, or the pixel under its centre",
         ),
     ),
-    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _signs(1), check=_given),),
+    draws=(Draw("sign", "direction of the rotation, -1 or 1", _signs(1), check=_given),),
     held=6,
     preserves_geometry=False,
 )
@@ -118,21 +121,25 @@ def rotate(
     resize: str = "area",
     sign: Floats,
 ) -> Images:
-    """Rotate the image about its centre: either way, corners that leave it lost.
+    """Rotate the image about its centre.
 
-    Or, as an option, whole.
+    Corners that leave the image are cut off by default. With ``canvas="loose"`` the whole rotated image is resized to
+    the size of the image instead.
 
     Notes
     -----
-    The defaults are MNIST-C's: bilinear, black outside, rounded. With a fixed direction a positive angle turns this
-    way, a negative one the other. A loose canvas is the least rectangle that holds the whole rotated image
-    (`loose_size`); one of other proportions is squeezed.
+    The direction is drawn at random for each image, unless `direction` is fixed.
 
-    The two-factor sets show whole rotated images in black corners at the size that they had before, clockwise where the
-    angle is positive: MATLAB's ``imrotate`` with its defaults, nearest and loose, and then a resize. Which one is not
-    published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` makes them, resized by area: like
-    MATLAB's ``imresize``, which widens its filter as it shrinks, it lets no pixel of the canvas go unseen, as the other
-    two do; unlike a cubic filter it does not overshoot at the black corners' edges, and it is exact in whole numbers.
+    The defaults are those of MNIST-C: bilinear interpolation, black outside, and rounding. With a fixed direction,
+    negative angles rotate the other way. A loose canvas is the smallest one that contains the whole rotated image
+    (`loose_size`). If its aspect ratio differs from that of the image, the result is squeezed.
+
+    The published two-factor sets show whole rotated images with black corners, at their former size and clockwise for
+    positive angles. This corresponds to MATLAB's ``imrotate`` with its defaults (nearest and loose), followed by a
+    resize whose method was not published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` creates
+    such images, resized by area. Resizing by area uses every pixel of the canvas, like MATLAB's ``imresize``, which
+    widens its filter when it shrinks. The two other methods do not. In contrast to a cubic filter, resizing by area
+    does not overshoot at the edges of the black corners, and it is exact in whole numbers.
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))
@@ -149,22 +156,24 @@ def rotate(
 
 @corruption(
     reference=f"{MU_2019}; released corruptions.py, translate",
-    parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="pixels, along both axes"),),
+    parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="distance in pixels along both axes"),),
     draws=(
         Draw(
-            "signs", "two numbers, each -1 or 1: the directions along x and y", _signs(2), lambda *_: (2,), check=_given
+            "signs", "directions along x and y, two numbers that are -1 or 1", _signs(2), lambda *_: (2,), check=_given
         ),
     ),
     preserves_geometry=False,
 )
 def translate(images: Images, keys: Keys, *, distance: float, signs: Floats) -> Images:
-    """Move the image diagonally, in one of four directions, onto black.
+    """Move the image diagonally, in one of four directions, on a black background.
 
-    A distance that is not whole is interpolated and rounded.
+    Fractional distances are interpolated bilinearly and rounded.
 
     Notes
     -----
-    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves the other
-    way.
+    One of the four directions is drawn at random for each image.
+
+    The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves in the
+    opposite direction.
     """
     return warp(images, np.broadcast_to(np.eye(2), (len(images), 2, 2)), signs * float(distance))

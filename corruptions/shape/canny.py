@@ -1,4 +1,4 @@
-"""Canny edges: the image reduced to its outlines."""
+"""The corruption `canny_edges`, which reduces the image to its edges."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _EPSILON = 2.0**-52
 
 @inlined
 def _luma(image, out):  # type: ignore[no-untyped-def]
-    """Write the image's luma in 0..1."""
+    """Write the luma of an image in [0, 1]."""
     height, width, channels = image.shape
     for y in range(height):
         for x in range(width):
             if channels == 3:
-                # integers, so that three equal channels have exactly their own level
+                # The luma is computed in integers, so that the luma of three equal channels is exactly their value.
                 level = (
                     19595 * np.int64(image[y, x, 0])
                     + 38470 * np.int64(image[y, x, 1])
@@ -38,10 +38,10 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def _smooth(image, weights, tall, line):  # type: ignore[no-untyped-def]
-    """Filter in place; outside are zeros, as in the first and last rows of the flat `tall`.
+    """Filter an image in place with zero padding, for which the first and last rows of the flat `tall` are zeros.
 
-    On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last
-    bit.
+    The order of additions matters. On a linear ramp all gradients are equal except for rounding errors, and these
+    decide which pixels are ridges.
     """
     height, width = image.shape
     radius = weights.size - 1
@@ -56,7 +56,10 @@ def _smooth(image, weights, tall, line):  # type: ignore[no-untyped-def]
 
 @inlined
 def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
-    """Write Sobel's derivatives, edges repeated, and their length; the middle first, as scipy adds them."""
+    """Write Sobel's derivatives with edge padding, and their length.
+
+    The terms of the middle are added first, as in SciPy.
+    """
     height, width = smooth.shape
     for y in range(height):
         above, row, below = smooth[max(y - 1, 0)], smooth[y], smooth[min(y + 1, height - 1)]
@@ -70,10 +73,10 @@ def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
 
 @inlined
 def _spread(marks, stride, queue, waiting):  # type: ignore[no-untyped-def]
-    """Turn weak marks (1) into strong ones (2) if they touch a strong one, directly or through other weak marks.
+    """Turn weak marks (1) into strong ones (2) if they touch a strong mark, directly or through other weak marks.
 
     Diagonal neighbours touch as well. The first `waiting` elements of `queue` are the positions of all strong marks.
-    There are no marks on the border.
+    There are no marks in the outermost rows and columns.
     """
     while waiting > 0:
         waiting -= 1
@@ -100,13 +103,13 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
-    # 0 no ridge, 1 a ridge, 2 one that is kept
+    # A pixel has 0 if it is not on a ridge, 1 if it is on a ridge, and 2 if the ridge is kept.
     ridge = np.empty((height, width), np.uint8)
     queue = np.empty(height * width, np.int64)
     for n in range(count):
         _luma(images[n], smooth)
         _smooth(smooth, weights, tall, line)
-        # pixels outside do not count
+        # This division removes the weight of pixels outside of the image.
         for y in range(height):
             for x in range(width):
                 smooth[y, x] /= inside[y, x] + _EPSILON
@@ -120,7 +123,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                     continue
                 dy, dx = down[y, x], right[y, x]
                 steep, flat = abs(dy), abs(dx)
-                # The neighbours along the gradient lie between an upright or level one and a diagonal one.
+                # The value along the gradient is interpolated between a vertical or horizontal neighbour and a
+                # diagonal one.
                 diagonal = 1 if dy * dx >= 0.0 else -1
                 if steep > flat:
                     share = flat / steep
@@ -153,23 +157,30 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     revision=2,
     reference=f"{MU_2019}; released corruptions.py, canny_edges (skimage.feature.canny)",
     parameters=(
-        Parameter("sigma", low=0.1, high=100.0, length=True, at_least=0.1, about="pixels, of the gaussian before"),
-        Parameter("low", float, 0.0, 10.0, "gradient above which an edge goes on"),
-        Parameter("high", float, 0.0, 10.0, "gradient above which an edge begins"),
+        Parameter(
+            "sigma",
+            low=0.1,
+            high=100.0,
+            length=True,
+            at_least=0.1,
+            about="standard deviation of the smoothing in pixels",
+        ),
+        Parameter("low", float, 0.0, 10.0, "minimum gradient of a pixel on an edge"),
+        Parameter("high", float, 0.0, 10.0, "minimum gradient at one pixel of each edge"),
     ),
     deterministic=True,
 )
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).
 
-    Of colour images the luma counts, and the edges appear in every channel. Only pixels inside count in the gaussian.
-    Thresholds are for the length of Sobel's gradient (weights 1 2 1, not normalised) of an image in 0..1: ridges of at
-    least `low` that touch, directly or not, one of at least `high` are edges.
+    The edges of a colour image are those of its luma, and are drawn in every channel. The gaussian averages over pixels
+    inside of the image only. The thresholds apply to the length of Sobel's gradient (weights 1 2 1, not normalised) of
+    an image in [0, 1]. Ridges of at least `low` are edges if they are connected to one of at least `high`.
 
     Raises
     ------
     ParameterError
-        If `low` is above `high`.
+        `low` is above `high`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Fisheye: the barrel distortion of a wide lens, as a polynomial."""
+"""The corruption `fisheye`, which applies the barrel distortion of a wide lens as a polynomial."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from ..sample import rows_at_once, sample
 
 @kernel
 def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-def]
-    """Read each pixel at its place times a factor, both from the centre, bilinearly.
-
-    Beyond the edge lies the edge's own pixel.
-    """
+    """Read each pixel at its distance from the centre times a factor, bilinearly and with edge padding."""
     count, height, width, channels = images.shape
     band = rows_at_once(height, width)
     places = np.empty((3, band * width), np.float64)
@@ -49,7 +46,7 @@ def _coefficient(name: str, power: str) -> Parameter:
         name,
         low=-2.0,
         high=2.0,
-        about=f"how much the factor grows with the {power} of the distance; below 0 it shrinks",
+        about=f"coefficient of the {power} of the distance; the factor shrinks with it if negative",
     )
 
 
@@ -66,20 +63,20 @@ def _coefficient(name: str, power: str) -> Parameter:
     deterministic=True,
 )
 def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linear: float) -> Images:
-    """Bend the image as a fisheye lens does.
+    """Distort the image like a fisheye lens.
 
-    Its middle grows, its corners are drawn inwards. The pixel at (x, y) from the centre is read at (x, y) times ``cubic
-    r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``, where r is its distance from the centre over half
-    the short side: at r = 1 nothing moves. It is read bilinearly and floored, after rounding to ImageMagick's 65,536
-    levels; beyond the edges lies the nearest edge pixel.
+    The centre of the image grows, and its corners are drawn inwards. The pixel at (x, y) from the centre is read at (x,
+    y) times ``cubic r^3 + quadratic r^2 + linear r + 1 - cubic - quadratic - linear``, where r is its distance from the
+    centre divided by half the short side. Pixels at r = 1 do not move. Interpolation is bilinear with edge padding. The
+    result is rounded to the 65,536 values of ImageMagick and then floored to uint8.
 
     Notes
     -----
-    The paper names fisheye lens distortion among those to train with, beside uniform noise, and gives no formula. The
-    generator that was released with it has ImageMagick's barrel distortion with five severities, which no published set
-    has; they are the rows here. ImageMagick's default averages over ellipses where this reads between four pixels, as
-    ImageMagick itself does with ``-filter point -interpolate bilinear``: the default's images differ by 0.8 to 1.2
-    levels in the mean at 224x224.
+    The paper names fisheye lens distortion and uniform noise as distortions for training, without a formula. The
+    generator that was released with it contains ImageMagick's barrel distortion with five severities, which no
+    published set has. They are the severities here. ImageMagick by default averages over ellipses, where this function
+    interpolates between four pixels, as ImageMagick does with ``-filter point -interpolate bilinear``. The images of
+    the default differ by 0.8 to 1.2 grey values on average at 224x224.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""White strokes with soft edges: line, dotted_line and zigzag of MNIST-C."""
+"""White strokes with soft edges: the corruptions `line`, `dotted_line` and `zigzag` of MNIST-C."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corr
 
 ROWS = 0
 COLUMNS = 1
-"""The streams of the rows and of the columns of a stroke's ends."""
-# The published positions are for a side of 28; on another side they are the same share of it.
+"""ROWS and COLUMNS are the streams of the rows and columns of a stroke's ends."""
+# The published positions are for a side of 28 pixels. They are scaled in proportion for other sides.
 _SIDE = 28
 _REACH = Parameter(
-    "reach", float, 0.1, 1000.0, "pixels above and below at which ln falls to -infinity", length=True, at_least=0.1
+    "reach", float, 0.1, 1000.0, "distance in pixels at which the logarithm is -infinity", length=True, at_least=0.1
 )
 Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
-"""(H, W, C) -> the least two numbers, and how many numbers there are from each on."""
+"""A function of (H, W, C) that returns the minimum of two numbers, and how many values each of them can have."""
 
 
 @inlined
 def _logarithm(x):  # type: ignore[no-untyped-def]
     """Return ln x to about 1e-15, for x in 0.3 .. 1.
 
-    It takes + - * / alone: libm's differs between machines.
+    It uses only + - * /, because the logarithm of libm differs between machines.
     """
     z = (x - 1.0) / (x + 1.0)
     square = z * z
@@ -40,7 +40,7 @@ def _logarithm(x):  # type: ignore[no-untyped-def]
 def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
     """Draw a polyline over each image.
 
-    With `dot` above 0 only every second group of that many columns.
+    If `dot` is above 0, only every second group of that number of columns is drawn.
     """
     count, height, width, channels = images.shape
     out = np.empty_like(images)
@@ -57,7 +57,7 @@ def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
                 if dot > 0 and x // dot % 2 == 0:
                     continue
                 centre = slope * (x - x0) + y0
-                # min and max first: a steep stroke's centre may lie where no integer reaches
+                # The values are clipped first, because the centre of a steep stroke may not fit in an integer.
                 first = np.int64(np.floor(min(max(centre - reach, 0.0), height - 1.0)))
                 last = np.int64(np.floor(min(max(centre + reach, 0.0), height - 1.0)))
                 for y in range(first, last + 1):
@@ -77,9 +77,9 @@ def _share(columns_of_28: int, side: int) -> int:
 
 
 def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], Floats]:
-    """Draw two whole numbers an image.
+    """Return a function that draws two whole numbers per image.
 
-    The second one counts from the first where it is `relative`.
+    The second number is relative to the first one if `relative` is true.
     """
 
     def drawn(keys: Keys, shape: Shape, parameters: Given) -> Floats:
@@ -112,7 +112,7 @@ def _given_columns(columns: Floats, shape: Shape, parameters: Given) -> Floats:
 
 def _rows(ends: Ends, *, relative: bool = False) -> Draw:
     drawn = _two(ROWS, ends, relative=relative)
-    return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), low=-1e6, high=1e6)
+    return Draw("rows", "rows of the left and the right end", drawn, lambda *_: (2,), low=-1e6, high=1e6)
 
 
 def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: int = 0) -> Images:
@@ -126,7 +126,7 @@ def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: i
         _rows(_anywhere),
         Draw(
             "columns",
-            "two columns, of the left and the right end",
+            "columns of the left and the right end",
             _two(COLUMNS, _at_the_sides),
             lambda *_: (2,),
             low=-1e6,
@@ -136,12 +136,15 @@ def _stroked(images: Images, columns: Floats, rows: Floats, reach: float, dot: i
     ),
 )
 def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Floats) -> Images:
-    """Draw a white line from near the left edge to near the right one.
+    """Draw a white line from near the left edge to near the right edge.
 
-    It is added to every channel, rounded.
+    At a vertical distance d from the line, ``ln(1 - d / reach) + 1`` is added to every channel if it is positive, which
+    it is up to 0.63 of the reach. The result is rounded.
 
-    At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach).
-    Rows are whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
+    Notes
+    -----
+    Two rows and two columns per image are drawn at random, which are whole numbers. The rows are uniform on 0 .. H - 2.
+    The columns are uniform on 0 .. 4 and 22 .. 26 for a width of 28, and in proportion for other widths.
     """
     return _stroked(images, columns, rows, reach)
 
@@ -150,18 +153,20 @@ def line(images: Images, keys: Keys, *, reach: float, rows: Floats, columns: Flo
     reference=f"{MU_2019}; released corruptions.py, dotted_line",
     parameters=(
         _REACH,
-        Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap"),
+        Parameter(
+            "dot", kind=int, low=1, high=1000, length=True, at_least=1, about="number of columns of a dot and of a gap"
+        ),
     ),
     draws=(_rows(_anywhere),),
 )
 def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Floats) -> Images:
-    """Draw a dotted white line from edge to edge, faded like `line`.
-
-    Rows are uniform on 0 .. H - 2.
+    """Draw a dotted white line from edge to edge, with the soft edges of `line`.
 
     Notes
     -----
-    Gaps and dots alternate from the left edge on. The last column stays free, as published.
+    The rows of both ends are drawn at random, uniformly on 0 .. H - 2.
+
+    Gaps and dots alternate from the left edge. The last column is not drawn on, as published.
     """
     return _stroked(images, np.broadcast_to([0.0, images.shape[2] - 1.0], rows.shape), rows, reach, int(dot))
 
@@ -171,23 +176,26 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: Flo
     parameters=(
         _REACH,
         Parameter(
-            "step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"
+            "step", low=0.5, high=1000.0, length=True, at_least=0.5, about="half the distance between turns in pixels"
         ),
-        Parameter("amplitude", low=0.0, high=1000.0, length=True, about="pixels from the middle to a turn"),
+        Parameter(
+            "amplitude", low=0.0, high=1000.0, length=True, about="distance of turns from the middle line in pixels"
+        ),
     ),
     draws=(_rows(_near, relative=True),),
 )
 def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: Floats) -> Images:
-    """Draw a white zigzag from side to side, faded like `line`.
-
-    Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28
-    rows, in proportion on other heights).
+    """Draw a white zigzag from side to side, with the soft edges of `line`.
 
     Notes
     -----
-    It runs from column 2 to 25 of 28, in proportion on other widths. Where two strokes meet both are added, and the
-    last one's height is the published ``2 / (2 * rest)`` for a rest of 3 pixels or so; where the rest is short, which
-    is not so at 28, it ends at the amplitude.
+    The two rows of the middle line are drawn at random. The first is uniform on 0 .. H - 2. The second is uniform from
+    5 rows above the first to 4 below it, for a height of 28, and in proportion for other heights.
+
+    The zigzag reaches from column 2 to column 25 for a width of 28, and in proportion for other widths. Where two
+    strokes meet, both are added. The height of the last stroke is ``amplitude / (2 * rest)``, which is the
+    published ``2 / (2 * rest)``. The rest is about 3 pixels at a width of 28. If it is half a pixel or less, which does
+    not occur at this width, the last stroke ends at the amplitude.
     """
     left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
     columns, turns = _turns(left, right, rows, float(step), float(amplitude))
@@ -195,9 +203,9 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
 
 
 def _turns(left: float, right: float, rows: Floats, step: float, amplitude: float) -> tuple[Floats, Floats]:
-    """Return the columns and the rows of zigzags' corners, (N, P) each.
+    """Return the columns and rows of the corners of zigzags, (N, P) each.
 
-    One of fewer corners repeats its last.
+    A zigzag with fewer corners than others repeats its last one.
     """
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)

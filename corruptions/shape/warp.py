@@ -1,7 +1,7 @@
-"""Affine maps of the image plane.
+"""Affine maps of images.
 
-Each output pixel is read where its map says, bilinearly or from the nearest pixel. A whole rotated image needs a larger
-canvas, which is brought back to the image's size in whole numbers.
+Each output pixel is read at the position that its map gives, bilinearly or from the nearest pixel. A whole rotated
+image needs a larger canvas, which is resized to the size of the image in whole numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..kernels import inlined, kernel
 from ..registry import Floats, Images, Wholes
 from ..sample import rows_at_once, sample
 
-_AT_LEAST = 3  # pixels mixed at once on the way back: what it takes to shrink by up to a half; a canvas has more
+_AT_LEAST = 3  # Shrinking by up to a half mixes up to three pixels, and every canvas is larger than that.
 RESIZES = ("area", "bilinear", "nearest")
 INTERPOLATIONS = ("bilinear", "nearest")
 _1 = np.uint64(1)
@@ -27,7 +27,7 @@ _3 = np.uint64(3)
 
 @inlined
 def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
-    """Copy an image into its frame, two wide, and return where its first value stands."""
+    """Copy an image into a frame that is two pixels wide, and return the offset of its first value."""
     height, width, channels = image.shape
     start = np.int64(2 * line + 2 * channels)
     for y in range(height):
@@ -40,7 +40,7 @@ def _put_in_frame(image, framed, line):  # type: ignore[no-untyped-def]
 
 @kernel
 def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
-    """Read between four pixels. What lies outside is mixed in like any other pixel."""
+    """Interpolate bilinearly, where pixels outside of the image have the value `fill`."""
     rows, columns, channels = out.shape[1:]
     band = rows_at_once(rows, columns)
     places = np.empty((3, band * columns), np.float64)
@@ -66,22 +66,20 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
 
 @kernel
 def _pick(images, out, matrices, centres, fill):  # type: ignore[no-untyped-def]
-    """Read the nearest pixel.
-
-    It is the one in which the point lies, in coordinates that start at the image's edge.
-    """
+    """Read the nearest pixel, which contains the point in coordinates that start at the edge of the image."""
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
     framed = np.full((height + 4) * line + 1, fill, np.uint8)
-    picked = np.empty(columns, np.uint32)  # pixels of the frame
+    picked = np.empty(columns, np.uint32)  # These are pixels of the frame.
     wide, right_end, lower_end = np.int32(width + 4), np.float64(width), np.float64(height)
     for n in range(out.shape[0]):
         _put_in_frame(images[n], framed, line)
         a, b, d, e = matrices[n, 0, 0], matrices[n, 0, 1], matrices[n, 1, 0], matrices[n, 1, 1]
         cx, cy = centres[n, 0] + 0.5, centres[n, 1] + 0.5
         for y in range(rows):
-            # From the centres, so that on the middle lines a product is exactly 0: there a half is exactly a half.
+            # Coordinates are relative to the centres, so that products are exactly 0 on the middle lines. A half is
+            # therefore exactly a half there.
             v = y - 0.5 * (rows - 1)
             right, down = b * v, e * v
             for x in range(np.uint32(columns)):
@@ -110,21 +108,30 @@ def warp(
     interpolation: str = "bilinear",
     fill: int = 0,
 ) -> Images:
-    """Read every pixel elsewhere.
+    """Apply an affine map to each image.
 
-    It is read from the nearest pixel (of two the one to the right, or below), or bilinearly, rounded, halves to even.
+    Bilinear interpolation is rounded, with halves to even. Between two equally near pixels, the nearest one is the
+    pixel to the right or below.
 
     Parameters
     ----------
     images : (N, H, W, C) ndarray of uint8
+        The images, which are not modified.
     matrices : (N, 2, 2) ndarray of float64
-        The output pixel at (x, y) from the output's centre is read at ``matrix @ (x, y)`` from the image's centre.
+        The output pixel at (x, y) from the centre of the output is read at ``matrix @ (x, y)`` from the centre of the
+        image.
     shifts : (N, 2) ndarray of float64, optional
-        (x, y) added to that.
+        An offset (x, y) that is added to this position, in pixels.
     size : (H', W'), optional
-        The output's; as the image by default.
+        The size of the output, which is that of the images by default.
+    interpolation : {"bilinear", "nearest"}
+        The interpolation.
     fill : int
-        0..255, the level outside of the image; black by default.
+        The grey value outside of the image, from 0 to 255. It is black by default.
+
+    Returns
+    -------
+    (N, H', W', C) ndarray of uint8
     """
     count, height, width, channels = images.shape
     rows, columns = size or (height, width)
@@ -146,14 +153,13 @@ def warp(
 
 
 def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
-    """Return (height, width) of the least canvas that holds a rotated image.
+    """Return the (height, width) of the smallest canvas that contains a rotated image.
 
-    It is whole, and serves either way of turning.
-
-    It is MATLAB's ``imrotate(..., 'loose')`` since R2015b, ceil(height |cos| + width |sin|) by
-    ceil(width |cos| + height |sin|): pixels are squares, and the image's outer edges are turned, not the centres of its
-    corner pixels. In decimals of 60 digits, so that nothing depends on a last bit: for an angle that a double can hold
-    those sums are whole at multiples of 90 degrees only.
+    It is the same for both directions of rotation. It equals that of MATLAB's ``imrotate(..., 'loose')`` since R2015b,
+    which is ceil(height |cos| + width |sin|) by ceil(width |cos| + height |sin|). Pixels are squares, and the outer
+    edges of the image are rotated rather than the centres of its corner pixels. The size is computed in decimals of 60
+    digits, so that it does not depend on rounding errors. For an angle that a double can represent, these sums are
+    whole numbers only at multiples of 90 degrees.
 
     Examples
     --------
@@ -169,16 +175,16 @@ def loose_size(height: int, width: int, angle_deg: float) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=256)
 def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int]:
-    """Return how the pixels of a line are mixed into those of another.
+    """Return the weights with which pixels of a line are mixed to resize it, as (first, weights, total).
 
-    (first, weights, total). Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, over total.
-    Weights are whole, and their sum is total. Pixel i covers i * size_in to (i + 1) * size_in, where input pixel k
-    covers k * size_out to (k + 1) * size_out.
+    Output pixel i is the sum of weights[j, i] times input pixel first[i] + j, divided by total. The weights are whole
+    numbers whose sum is total. Output pixel i covers i * size_in to (i + 1) * size_in, and input pixel k covers k *
+    size_out to (k + 1) * size_out.
     """
     rows: list[tuple[int, list[int]]] = []
     total = {"area": size_in, "bilinear": 2 * size_out, "nearest": 1}[method]
     for i in range(size_out):
-        centre = (2 * i + 1) * size_in  # in halves
+        centre = (2 * i + 1) * size_in  # The unit is a half.
         if method == "area":
             start, end = i * size_in, (i + 1) * size_in
             inside = range(start // size_out, (end - 1) // size_out + 1)
@@ -192,14 +198,14 @@ def _taps(size_in: int, size_out: int, method: str) -> tuple[Wholes, Floats, int
     most = max(_AT_LEAST, *(len(weights) for _, weights in rows))
     first, mixed = np.empty(size_out, np.int64), np.zeros((most, size_out))
     for i, (start, weights) in enumerate(rows):
-        # as many pixels for each, none of them outside: the weights of those that are not mixed in stay 0
+        # Each output pixel reads the same number of pixels, all inside of the image. Unused ones have the weight 0.
         first[i] = min(start, size_in - most)
         mixed[start - first[i] : start - first[i] + len(weights), i] = weights
     return first, mixed, total
 
 
-# OpenCV's INTER_AREA adds in single precision: of photographs in a canvas that shrinks to 224x224, one value in 1.5
-# million comes out different, and at 45x37, where sums can be halves, one in 2,200.
+# OpenCV's INTER_AREA adds in single precision, which is not exact. For photographs on a canvas that is resized to
+# 224x224, one value in 1.5 million differs. At 45x37, where sums can be halves, one in 2,200 differs.
 @kernel
 def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
@@ -214,9 +220,9 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
             starts[x * channels + c] = first_x[x] * channels + c
             for j in range(weights_x.shape[0]):
                 weights[j, x * channels + c] = weights_x[j, x]
-    # Sums of whole numbers, exact below 2**53. A half is added for rounding and a quarter more, so that the product
-    # with the rounded inverse falls to the right side of a whole number: before, it is a quarter of 1 / total away from
-    # one at least.
+    # Sums of whole numbers are exact below 2**53. A half is added for rounding, and another quarter so that the product
+    # with the rounded inverse is on the correct side of a whole number. Without rounding errors, the product is at
+    # least a quarter of 1 / total away from any whole number.
     left, middle, right = weights[0], weights[1], weights[2]
     half, inverse = 0.5 * total + 0.25, 1.0 / total
     for n in range(count):
@@ -246,13 +252,11 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 
 
 def resize_into(images: Images, out: Images, method: str) -> None:
-    """Bring images to the size of `out`, in whole numbers, rounded once, halves up.
+    """Resize images (N, H', W', C) to the size of `out`, rounding once with halves up.
 
-    Images are (N, H', W', C).
-
-    ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside.
-    ``bilinear``: at a pixel's centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the
-    pixel under the centre.
+    The method ``area`` computes the mean over the rectangle that an output pixel covers, where pixels are weighted by
+    the part inside it. ``bilinear`` interpolates between the four pixels nearest to the centre, without averaging.
+    ``nearest`` takes the pixel under the centre.
     """
     height, width = images.shape[1:3]
     first_y, weights_y, total_y = _taps(height, out.shape[1], method)

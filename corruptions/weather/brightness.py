@@ -1,4 +1,4 @@
-"""Brightness: HSV value plus a constant."""
+"""The corruption `brightness`, which adds a constant to the HSV value."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from ..registry import Images, Keys, Parameter, corruption
 
 @functools.lru_cache(maxsize=64)
 def _table(shift: float, rounding: str) -> NDArray[np.uint8]:
-    """Return what a channel becomes, by the pixel's largest channel and its own level.
+    """Return a lookup table for channels, as a (256 * 256,) array of uint8.
 
-    It is (256 * 256,) of uint8.
+    The index is 256 times the largest channel of the pixel plus the value of the channel.
     """
     largest = np.arange(256)[:, None]
     level = np.minimum(np.arange(256)[None, :], largest)
     value = largest / 255.0
     saturation = np.where(largest > 0, (value - level / 255.0) / np.where(largest > 0, value, 1.0), 0.0)
     shifted = np.minimum(np.maximum(value + shift, 0.0), 1.0)
-    # Hue and saturation stay, so every channel keeps its ratio to the largest: V' (1 - s) for the least is V' x / V.
+    # Hue and saturation do not change, so each channel keeps its ratio to the largest one. For the least channel x the
+    # result is V' (1 - s) = V' x / V.
     return whole(np.minimum(shifted * (1.0 - saturation), 1.0) * 255.0, rounding).ravel()
 
 
@@ -37,7 +38,7 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
         for i in range(np.uint64(source.size)):
             target[i] = table[np.uint64(257) * np.uint64(source[i])]
         return out
-    # Unsigned indices spare numba the check for negative ones.
+    # numba omits the check for negative indices if they are unsigned.
     for i in range(np.uint64(source.size // 3)):
         p = np.uint64(3) * i
         q = p + np.uint64(1)
@@ -52,18 +53,22 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
 
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, brightness",
-    parameters=(Parameter("shift", float, -1.0, 1.0, "added to the HSV value, of range 0 to 1"), ROUNDING),
+    parameters=(
+        Parameter("shift", float, -1.0, 1.0, "constant added to the HSV value, which ranges from 0 to 1"),
+        ROUNDING,
+    ),
     deterministic=True,
 )
 def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "floor") -> Images:
-    """Add a constant to the HSV value, clipped to 0..1; hue and saturation stay.
+    """Add a constant to the HSV value of each pixel and clip it to [0, 1].
 
-    A level x becomes ``floor(x V' / V)``, V being the pixel's largest channel and V' the shifted one. Black becomes
-    grey.
+    Hue and saturation do not change. A channel x becomes ``floor(x V' / V)``, where V is the largest channel of the
+    pixel and V' is V after the shift. Black becomes grey.
 
     Notes
     -----
-    The published code goes to HSV and back in double precision and floors; where ``x V' / V`` is a whole number its
-    rounding decides about one level, so the middle channel may differ by one (under 5 % of values).
+    The published code converts to HSV and back in double precision and then floors. If ``x V' / V`` is a whole number,
+    its rounding errors decide between two neighbouring values. The middle channel can therefore differ by one (in under
+    5 % of all values).
     """
     return _brighten(images, _table(float(shift), rounding))  # type: ignore[no-any-return]

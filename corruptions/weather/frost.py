@@ -1,4 +1,4 @@
-"""Frost: the image mixed with a crop of a picture of frost."""
+"""The corruption `frost`, which mixes the image with a crop of a frost texture."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..registry import Draw, Images, Keys, Parameter, corruption
 from .textures import Texture, TextureSet, default_textures
 
 _TEXTURE = np.int64(0)
-# Elements of the stream: which texture, then the crop's first row and first column.
+# The elements of the stream are the index of the texture, and the first row and the first column of the crop.
 _WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
-# Pixels that enlarged default textures are larger than the image, so that crops differ
+# Enlarged default textures exceed the image by this number of pixels, so that crops differ.
 _MARGIN = 64
-# Pixels of all resized textures up to which they are kept
+# Resized textures are cached up to this total number of pixels.
 _SMALL = 1 << 22
 
 
 @kernel
 def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def]
-    """Return each image's texture, first row and first column, (N, 3).
+    """Draw the texture, first row and first column of each image's crop, and return them as (N, 3).
 
-    `spans` (textures, 2) counts the first rows and columns.
+    `spans`, (textures, 2), has the numbers of possible first rows and columns.
     """
     out = np.empty((sample_keys.size, 3), np.int64)
     for i in range(sample_keys.size):
@@ -41,14 +41,14 @@ def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def
 
 @kernel
 def _mix(image, texture, image_weight, frost_weight, half, out):  # type: ignore[no-untyped-def]
-    """All flat, of one length."""
+    """Mix an image and a texture, which are flat arrays of one length."""
     for p in range(image.size):
         out[p] = np.uint8(min(image_weight * image[p] + frost_weight * texture[p] + half, 255.0))
 
 
 @kernel
 def _frost(images, out, texture, index, crops, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
-    """Frost the images whose crops are of texture `index`."""
+    """Add frost to the images whose crops are from the texture with this index."""
     height, width = images.shape[1:3]
     for i in range(images.shape[0]):
         for y in range(height if crops[i, 0] == index else 0):
@@ -69,7 +69,7 @@ def _grey(texture):  # type: ignore[no-untyped-def]
 
 
 def _resized(texture: Texture, scale: float, channels: int) -> Texture:
-    """Return a texture resized, as colour or as grey."""
+    """Return a texture after resizing, converted to grey if the images have one channel."""
     if scale != 1.0:
         texture = np.asarray(cv2.resize(texture, (0, 0), fx=scale, fy=scale), np.uint8)
     if channels == 1:
@@ -83,9 +83,9 @@ def _kept(textures: TextureSet, scale: float, channels: int) -> tuple[Texture, .
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
-    """Return the scale by which textures are resized.
+    """Return the scale factor for the textures.
 
-    It is the given one, or for the default textures one that covers the image.
+    It is the given factor, but the default textures are enlarged further if they do not cover the image.
     """
     if textures.default:
 
@@ -114,11 +114,11 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     parameters=(
         Parameter("image_weight", float, 0.0, 100.0, "weight of the image"),
         Parameter("frost_weight", float, 0.0, 100.0, "weight of the frost"),
-        Parameter("texture_scale", low=0.01, high=1000.0, length=True, about="factor on the texture's size"),
+        Parameter("texture_scale", low=0.01, high=1000.0, length=True, about="scale factor of the texture"),
         ROUNDING,
     ),
     draws=(
-        Draw("texture", "(H, W, C) uint8, the crop of frost itself", None, lambda shape, _: shape, np.uint8, 0, 255),
+        Draw("texture", "crop of a frost texture, (H, W, C) uint8", None, lambda shape, _: shape, np.uint8, 0, 255),
     ),
     resources={"textures": default_textures},
 )
@@ -133,11 +133,10 @@ def frost(
     texture: Images,
     textures: TextureSet | None = None,
 ) -> Images:
-    """Add a weighted crop of a picture of frost to the weighted image.
+    """Add a weighted crop of a frost texture to the weighted image.
 
-    Which texture, and where the crop lies, are uniform. `textures` is what crops are taken from (in a call also the
-    folder of them): by default `default_textures`, which are never smaller than the image: for images beyond 448x704
-    pixels they are enlarged.
+    The textures are `default_textures`, or a folder of textures that is passed as `textures`. Images beyond 448x704
+    pixels get enlarged default textures.
 
     Raises
     ------
@@ -146,10 +145,14 @@ def frost(
 
     Notes
     -----
-    The released generators crop six photographs, of which the sixth is never picked and the second and third are the
-    same. The default textures here are drawn, four of them with weights 1:2:1:1; levels, skew, gradients and
-    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it (bilinear,
-    not smoothed), bit for bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
+    The texture and the position of the crop are drawn at random, the position uniformly.
+
+    The released generators crop six photographs, of which the sixth is never used, and the second and third are equal.
+    The default textures of corruptset are four drawings with the weights 1:2:1:1. Their grey values, skew, gradients
+    and contrast of crops agree with those of the photographs within a tenth.
+
+    Textures are resized as ``cv2.resize`` does it (bilinear, not smoothed), bit for bit. For grey images the crop is
+    converted by ``(19595 R + 38470 G + 7471 B + 32768) >> 16``.
     """
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)

@@ -1,4 +1,4 @@
-"""Snow: streaked flakes over a whitened image, at any size."""
+"""The corruption `snow`, which adds streaked flakes to a whitened image of any size."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, Whol
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
-_AT_ONCE = 512  # pixels
+_AT_ONCE = 512  # This number of pixels is processed together.
 
 
 class Magnified(NamedTuple):
-    """Where one side of the zoomed layer comes from."""
+    """The sampling positions for one side of the magnified layer."""
 
     crop: int
-    """Length of the middle part that is magnified."""
+    """The length of the middle part that is magnified, in pixels."""
     start: int
-    """Its first pixel."""
+    """The first pixel of the middle part."""
     before: Wholes
-    """For each output pixel, the pixel of the crop before it."""
+    """For each output pixel, the nearest pixel of the crop that is not after it."""
     fraction: Floats
-    """And how far it lies towards the next one."""
+    """For each output pixel, its distance from this pixel, in [0, 1]."""
 
 
 @functools.lru_cache(maxsize=64)
 def magnified(side: int, zoom: float) -> Magnified:
-    """Return the grid on which the middle of a side is magnified.
+    """Return the sampling positions that magnify the middle of a side.
 
-    The middle ``ceil(side / zoom)`` pixels are stretched end to end over ``round(crop * zoom)`` pixels, of which the
-    middle `side` remain.
+    The middle ``ceil(side / zoom)`` pixels are stretched over ``round(crop * zoom)`` pixels, of which the middle `side`
+    pixels are kept.
     """
     crop = math.ceil(side / zoom)
     length = max(round(crop * zoom), side)
     step = (crop - 1) / (length - 1)
     place = (np.arange(side) + (length - side) // 2) * step
     index = np.minimum(np.floor(place), max(crop - 2, 0))
-    # The last place may exceed the last pixel by rounding.
+    # Rounding errors can put the last position beyond the last pixel.
     fraction = np.minimum(place - index, 1.0)
     return Magnified(crop, (side - crop) // 2, index.astype(np.int64), fraction)
 
 
 @kernel
 def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # type: ignore[no-untyped-def]
-    """Stretch crops of normals over layers, cut off below the threshold.
+    """Magnify crops (N, h, w) of normal numbers to layers (N, H, W, 1) of uint8.
 
-    Crops are (N, h, w), layers (N, H, W, 1), floored to bytes.
+    Values below the threshold become 0, and the others are floored.
     """
     count, depth, breadth = crops.shape
     height, width = rows.size, columns.size
@@ -85,15 +85,15 @@ def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # typ
 
 @inlined
 def _snowed(value, pale, keep, rest, once, turned, half):  # type: ignore[no-untyped-def]
-    """Whiten a value and add the layer's two."""
+    """Whiten a value and add the values of the layer and of the rotated layer."""
     whitened = keep * value + rest * max(value, pale)
-    total = np.float64(whitened) + once + turned  # nothing is below 0
+    total = np.float64(whitened) + once + turned  # All terms are at least 0, so only the upper end is clipped.
     return np.uint8(np.int32(min(total, 1.0) * 255.0 + half))
 
 
 @kernel
 def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
-    """Whiten images and add their layer twice, the second time turned by half."""
+    """Whiten images, and add their layer and the same layer rotated by 180 degrees."""
     count, height, width, channels = images.shape
     pixels = height * width
     once = np.empty(_AT_ONCE, np.float64)
@@ -108,7 +108,7 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
         for start in range(0, pixels, _AT_ONCE):
             size = min(_AT_ONCE, pixels - start)
             upright = layer[start : start + size]
-            # Turned by half, the layer is read from its end.
+            # Reading the layer backwards rotates it by 180 degrees.
             inverted = layer[pixels - start - size : pixels - start]
             for x in range(np.uint64(size)):
                 once[x] = double_over_255(upright[x])
@@ -138,7 +138,7 @@ def _grid(shape: Shape, parameters: Given) -> tuple[Magnified, Magnified]:
 
 
 def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
-    """Draw the middle of each image's layer, with its mean and standard deviation."""
+    """Draw the middle part of each image's layer from a normal distribution."""
     rows, columns = _grid(shape, parameters)
     normal = float(parameters["mean"]), float(parameters["std"])
     return np.asarray(normal_layers(rows.crop, columns.crop, *normal, *keys, NORMALS_STREAM, normal_table()))
@@ -152,21 +152,28 @@ def _given_layer(normals: Floats, shape: Shape, parameters: Given) -> Floats:
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, snow and clipped_zoom",
     parameters=(
-        Parameter("mean", float, -10.0, 10.0, "mean of the layer's normals"),
-        Parameter("std", float, 0.0, 10.0, "their standard deviation"),
+        Parameter("mean", float, -10.0, 10.0, "mean of the random layer"),
+        Parameter("std", float, 0.0, 10.0, "standard deviation of the random layer"),
         Parameter(
-            "zoom", low=1.0, high=200.0, length=True, at_least=1.0, about="magnification of the layer: the flakes' size"
+            "zoom",
+            low=1.0,
+            high=200.0,
+            length=True,
+            at_least=1.0,
+            about="magnification of the layer, and so the size of flakes",
         ),
-        Parameter("threshold", float, 0.0, 10.0, "below which there is no flake"),
-        Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks, pixels"),
-        Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="their gaussian's width, pixels"),
-        Parameter("mix", float, 0.0, 1.0, "weight of the image beside its whitened self"),
+        Parameter("threshold", float, 0.0, 10.0, "minimum value of a flake in the random layer"),
+        Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks in pixels"),
+        Parameter(
+            "sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="width of the streaks' gaussian in pixels"
+        ),
+        Parameter("mix", float, 0.0, 1.0, "weight of the image, against the whitened image"),
         ROUNDING,
     ),
     draws=(
         Draw(
             "normals",
-            "the layer as standard normals (H, W), before mean and std; its middle is magnified",
+            "layer of standard normal numbers (H, W), before mean and std; its middle is magnified",
             _draw_layers,
             lambda shape, _: shape[:2],
             low=-1e6,
@@ -175,7 +182,7 @@ def _given_layer(normals: Floats, shape: Shape, parameters: Given) -> Floats:
         ),
         Draw(
             "angle_deg",
-            "one finite number, degrees",
+            "angle of the streaks in degrees",
             lambda keys, *_: keys.uniforms(stream=ANGLE_STREAM, low=-135.0, high=-45.0),
             low=-36000.0,
             high=36000.0,
@@ -198,16 +205,18 @@ def snow(
     normals: Floats,
     angle_deg: Floats,
 ) -> Images:
-    """Let it snow.
+    """Add streaked flakes of snow to the whitened image.
 
-    Flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
+    The flakes are magnified random noise. Their layer is added twice, the second time rotated by 180 degrees.
 
     Notes
     -----
-    Drawn at random: one standard normal for each pixel of the layer's middle; one angle an image, uniform on [-135,
-    -45) degrees. The image is whitened by ``max(x, 1.5 * luma + 0.5)``; the luma of a grey image is its level. The
-    layer is magnified linearly and cut down to bytes before it is streaked (see `motion_blur`), as published. Where an
-    image is not square each side is magnified by itself.
+    A standard normal number is drawn at random for each pixel in the middle part of the layer. One angle per image is
+    drawn uniformly on [-135, -45) degrees.
+
+    The image is whitened by ``max(x, 1.5 * luma + 0.5)``, where the luma of a grey image is its grey value. The layer
+    is magnified linearly and floored to bytes before it is streaked (see `motion_blur`), as published. The height and
+    width of an image are magnified independently if they differ.
     """
     rows, columns = _grid(images.shape[1:], {"zoom": zoom})
     layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)

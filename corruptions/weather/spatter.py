@@ -1,4 +1,4 @@
-"""Spatter: drops of water or splashes of mud on the lens."""
+"""The corruption `spatter`, which adds drops of water or splashes of mud to the lens."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from ..registry import Draw, Floats, Given, Images, Keys, Parameter, Shape, corr
 from .water import deepen
 
 NORMALS_STREAM = 0
-# Pixels from its edge at which water stops deepening
+# The depth of water is constant from this distance to its edge, in pixels.
 _REACH = 20.0
-# What a layer of liquid is smoothed for, see `_smooth`
+# The kinds of results of `_smooth`.
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
-# Splashes of mud weaker than this, once softened, are not seen
+# Softened splashes of mud are set to 0 below this value.
 _FAINTEST = 0.8
-# Beyond this the nine fixed-point distances of a 3x3 mean would not fit in 32 bits.
+# At larger scales the sum of the nine fixed-point distances for a 3x3 mean would not fit in 32 bits.
 _LARGEST_SCALE = 180.0
 _ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
-# Pale turquoise and mud brown; in grey images the luma of each (BT.601)
+# The colours are pale turquoise and brown. Grey images get their luma (BT.601).
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
 _MUD = {3: (63 / 255.0, 42 / 255.0, 20 / 255.0)}
 
 
 @kernel
 def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
-    """Smooth layers (N, H, W), edges repeated; a value below the threshold becomes 0.
+    """Smooth layers (N, H, W) with edge padding, and apply the threshold.
 
-    By `kind`: water's liquid is 255 times the layer, floored; mud's is 1 above the threshold; both go to `liquids`. A
-    splash's strength is the layer itself, in single precision, and goes to `strengths`.
+    The output depends on `kind`. For water it is 255 times the layer, floored, or 0 below the threshold. For mud it is
+    1 above the threshold. Both are written to `liquids`. For a splash it is the layer in single precision, or 0 below
+    the threshold, and is written to `strengths`.
     """
     count, height, width = layers.shape
     radius = weights.size - 1
@@ -56,7 +57,7 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
             for y in range(rows):
                 correlate(tall, (radius + y) * width, width, weights, True, down)
                 if kind == _SPLASH:
-                    # The published filter keeps its result between the two directions in single precision.
+                    # The published filter stores its result between the two directions in single precision.
                     for x in range(width):
                         down[x] = np.float64(np.float32(down[x]))
                 pad_row(line, radius, 1, EDGE)
@@ -69,7 +70,7 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
                     elif kind == _MUDDY:
                         liquid[x] = np.uint8(value > threshold)
                     else:
-                        # The published cast keeps the low eight bits of what exceeds 255.
+                        # The published cast keeps the low eight bits of values above 255.
                         liquid[x] = (
                             np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
                         )
@@ -83,9 +84,9 @@ def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
-    """Mix liquid into images, in single precision as published, floored.
+    """Mix a liquid into images, in single precision as published.
 
-    A value becomes x (1 - keep * strength) + color * strength; keep is 0 or 1.
+    A value x becomes x (1 - keep * strength) + color * strength, where keep is 0 or 1.
     """
     count, height, width, channels = images.shape
     first = color[0]
@@ -111,12 +112,12 @@ def _magnification(liquid_scale: float) -> float:
 
 
 def _grain(parameters: Given) -> float:
-    """Return the standard deviation of the layer."""
+    """Return the standard deviation of the random layer."""
     return float(parameters["std"]) * _magnification(parameters.get("liquid_scale", 1.0))
 
 
 def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
-    """Draw each image's layer, with its mean and standard deviation."""
+    """Draw each image's layer from a normal distribution."""
     layers = normal_layers(
         *shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table()
     )
@@ -126,12 +127,12 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
 @corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, spatter (extra)",
     parameters=(
-        Parameter("mean", float, -10.0, 10.0, "mean of the liquid layer's normals"),
-        Parameter("std", float, 0.0, 10.0, "their standard deviation"),
-        Parameter("sigma", low=0.0, high=200.0, length=True, about="by which the layer is smoothed, pixels"),
-        Parameter("threshold", float, 0.0, 10.0, "below which there is no liquid"),
-        Parameter("intensity", float, 0.0, 20.0, "water: its opacity; mud: by which it is smoothed, pixels"),
-        Parameter("mud", int, 0, 1, "0 water, 1 mud"),
+        Parameter("mean", float, -10.0, 10.0, "mean of the random layer"),
+        Parameter("std", float, 0.0, 10.0, "standard deviation of the random layer"),
+        Parameter("sigma", low=0.0, high=200.0, length=True, about="standard deviation of the smoothing in pixels"),
+        Parameter("threshold", float, 0.0, 10.0, "value of the random layer above which there is liquid"),
+        Parameter("intensity", float, 0.0, 20.0, "opacity of water, or smoothing of mud in pixels"),
+        Parameter("mud", int, 0, 1, "0 for water, 1 for mud"),
         Parameter(
             "liquid_scale",
             low=0.02,
@@ -139,7 +140,7 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
             length=True,
             default=1.0,
             option=True,
-            about="magnification of the liquid's fixed distances; 1 as published",
+            about="magnification of the fixed distances; 1 as published",
         ),
         Parameter(
             "grey_mud",
@@ -147,14 +148,14 @@ def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> Floats:
             high=255.0,
             default=45.771,
             option=True,
-            about="level of mud in grey images; by default its luma",
+            about="grey value of mud in grey images; by default its luma",
         ),
         ROUNDING,
     ),
     draws=(
         Draw(
             "normals",
-            "the liquid layer as standard normals (H, W), before mean and std",
+            "layer of standard normal numbers (H, W), before mean and std",
             _draw_layers,
             lambda shape, _: shape[:2],
             low=-1e6,
@@ -180,22 +181,23 @@ def spatter(
     rounding: str = "floor",
     normals: Floats,
 ) -> Images:
-    """Spatter water, pale turquoise and added, or mud, brown and covering, over images.
+    """Add spatters of water (pale turquoise) or mud (brown) to the image.
 
-    The layer is smoothed by a gaussian that ends at 4 sigma, edges repeated.
+    Water is added to the image, and mud covers it. The random layer is smoothed by a gaussian that ends at 4 sigma,
+    with edge padding.
 
     Notes
     -----
-    Drawn at random: one standard normal a pixel.
+    One standard normal number per pixel is drawn at random.
 
-    `liquid_scale` magnifies all other distances: the 20 pixels from its edge at which water stops deepening (depth is
-    always counted in twentieths of them), mud's softening, and the grain of the normals, whose standard deviation is
-    multiplied: so a layer that is smoothed by as much more has the same contrast as before. With it ``scale="side"``
-    magnifies the drops without thinning them out.
+    `liquid_scale` magnifies all other distances. These are the 20 pixels from the edge at which water stops deepening
+    (depth is always measured in twentieths of them), the softening of mud, and the standard deviation of the layer. A
+    layer that is smoothed by the same factor more therefore keeps its contrast, and ``scale="side"`` magnifies the
+    drops without thinning them out.
 
-    Departures: where no drop at all is above the threshold the published code divides by zero and stores black; here
-    the image stays. Grey images get the luma of the liquid's colour. Distances are the 5x5 chamfer (1, 1.4, 2.1969) in
-    fixed point, as the published code's library computes them without its vendor's primitives.
+    If no value is above the threshold, the published code divides by zero and stores black. Here the image does not
+    change. Grey images get the luma of the liquid's colour. Distances are the 5x5 chamfer (1, 1.4, 2.1969) in fixed
+    point, as OpenCV computes them without Intel's primitives (IPP).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Frost textures: those that come with corruptset, or a user's own."""
+"""Frost textures, either the default ones of corruptset or those of a user."""
 
 from __future__ import annotations
 
@@ -26,42 +26,39 @@ _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
 _DEFAULT = ("sheet", "needles", "pane", "feathers")
 LEAST_SIDE = 8
 MOST = 100
-"""Textures; they are all held in memory."""
+"""The maximum number of textures, because all are held in memory."""
 
 
 @dataclass(frozen=True)
 class TextureSet:
-    """Textures that frost crops from.
+    """Textures from which frost takes its crops.
 
-    Two sets are equal if their names and hashes are. It pickles as its origin and hashes, without pixels: a worker
-    reads it again, from the package or the directory.
+    Two sets are equal if their names and hashes are equal. They are pickled without pixels. A worker reads the textures
+    from the package or directory again.
     """
 
     names: tuple[str, ...]
     sha256: tuple[str, ...]
-    """``sha256:<hex>`` of ``H,W,3\\n`` and the RGB bytes of each."""
+    r"""For each texture ``sha256:<hex>``, which is the hash of ``H,W,3\\n`` and its RGB bytes."""
     picks: tuple[int, ...]
-    """Indices that are drawn from, each equally likely: one that stands twice is twice as likely."""
+    """The indices from which a texture is drawn uniformly. An index that is listed twice is twice as likely."""
     origin: tuple[str, ...] = field(compare=False)
-    """``("default", "landscape" or "upright")`` or ``("directory", path)``."""
+    """Either ``("default", "landscape" or "upright")`` or ``("directory", path)``."""
     arrays: tuple[Texture, ...] = field(compare=False, repr=False)
 
     @property
     def default(self) -> bool:
-        """Whether these are the textures that come with corruptset."""
+        """Whether these are the default textures of corruptset."""
         return self.origin[0] == "default"
 
     @property
     def published(self) -> bool:
-        """Whether these are the pictures of the published sets, each drawn as often as there."""
+        """Whether these are the textures of the published sets, with the same probabilities."""
         drawn = Counter(self.sha256[i] for i in self.picks)
         return {sha256: Fraction(times, len(self.picks)) for sha256, times in drawn.items()} == PUBLISHED_FROST
 
     def not_covering(self, scale: float, height: int, width: int) -> list[str]:
-        """Return the textures that are too small for an image, as ``name: HxW``.
-
-        They are smaller than it once they are resized by a scale.
-        """
+        """Return the textures that do not cover an image of a size after resizing, as ``name: HxW``."""
         return [
             f"{name}: {rows}x{columns}"
             for name, (rows, columns) in zip(self.names, (a.shape[:2] for a in self.arrays), strict=True)
@@ -69,7 +66,7 @@ class TextureSet:
         ]
 
     def records(self) -> list[tuple[str, str]]:
-        """Return (name, sha256) of each texture, as the manifest lists them."""
+        """Return the (name, sha256) of each texture for the manifest."""
         return list(zip(self.names, self.sha256, strict=True))
 
     def __reduce__(self) -> tuple[Callable[..., TextureSet], tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -77,7 +74,7 @@ class TextureSet:
 
 
 def given_textures(given: Any) -> TextureSet:
-    """Return the textures of a call, which may name their folder."""
+    """Return the textures of a call, which are loaded if a folder is given."""
     if isinstance(given, (str, os.PathLike)):
         return load_textures(Path(given))
     if not isinstance(given, TextureSet):
@@ -89,7 +86,7 @@ def given_textures(given: Any) -> TextureSet:
 
 
 def default_textures(height: int, width: int) -> TextureSet:
-    """Return the textures that come with corruptset: 512x768 (height x width), 768x512 for upright images."""
+    """Return the default textures, which are 512x768 (height x width), or 768x512 for upright images."""
     return _default("upright" if height > width else "landscape")
 
 
@@ -97,23 +94,27 @@ def default_textures(height: int, width: int) -> TextureSet:
 def _default(shape: str) -> TextureSet:
     folder = Path(__file__).parent / "frosts"
     arrays = tuple(_decoded(folder / f"{name}-{shape}.png") for name in _DEFAULT)
-    # The published set holds its second picture twice.
+    # The published set contains its second texture twice.
     return TextureSet(_DEFAULT, tuple(_sha256(a) for a in arrays), (0, 1, 1, 2, 3), ("default", shape), arrays)
 
 
 def load_textures(directory: str | Path) -> TextureSet:
-    """Return a user's own textures.
+    """Load textures from the PNG and JPEG files of a directory, sorted by name.
 
-    The PNG and JPEG files of a directory, sorted by name. Files called frost1 to frost6, as the released generators
-    ship them, are drawn from as those do: the first five, equally likely (their ``randint(5)`` never picks the sixth).
-    Any other set is drawn from uniformly. `SourceError` lists all problems at once.
+    Textures are drawn uniformly. The files frost1 to frost6 of the released generators are an exception: only the first
+    five are drawn, because ``randint(5)`` in the released code never returns the index of the sixth.
+
+    Raises
+    ------
+    SourceError
+        The directory or some of its files cannot be used. The message lists all problems.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
         raise SourceError(
             f"The frost textures' directory {str(directory)!r} does not exist; give a directory of PNG or JPEG files."
         )
-    # macOS puts hidden files next to others on foreign disks, with the same suffixes
+    # On disks of other systems, macOS adds hidden files with the same suffixes.
     files = sorted(p for p in path.glob("[!.]*") if p.suffix.lower() in _SUFFIXES and p.is_file())
     if not files:
         raise SourceError(
@@ -152,7 +153,7 @@ def _decoded(file: Path) -> Texture:
         with Image.open(file) as image:
             if image.mode.startswith(("I", "F")):
                 raise ValueError(f"its mode is {image.mode}; expected 8 bits a channel")
-            # Transparency is dropped, not blended: so the released generators read theirs.
+            # Transparency is dropped instead of blended, as in the released generators.
             array = np.array(image.convert("RGB"))
     if min(array.shape[:2]) < LEAST_SIDE:
         raise ValueError(

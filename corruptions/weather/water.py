@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 
-# Light from the lower right, as published
+# The light comes from the lower right, as published.
 _EMBOSS = np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]], np.float32)
-# 1, 1.4 and 2.1969 pixels (straight, diagonal, knight's move) with sixteen fractional bits
+# The steps are 1, 1.4 and 2.1969 pixels (straight, diagonal, knight's move), with sixteen fractional bits.
 ONE = 1 << 16
 _STRAIGHT = np.int32(ONE)
 _DIAGONAL = np.int32(91750)
@@ -24,11 +24,11 @@ _FAR = np.int32((1 << 29) - 1)
 
 @inlined
 def _from_neighbours(above2, above, width, row):  # type: ignore[no-untyped-def]
-    """Take the least way over the two rows on one side of a row.
+    """Update the distances of a row from the two rows on one side of it.
 
-    row[x + 2] is the least of itself and those ways; all rows are padded by two.
+    row[x + 2] becomes the minimum of itself and the distances via its neighbours. All rows are padded by two.
     """
-    # Slices rather than x + 1: an index that might be negative keeps LLVM from vectorising.
+    # Slices are used instead of x + 1, because LLVM does not vectorise if an index might be negative.
     line, straight = row[2 : width + 2], above[2 : width + 2]
     diagonal, diagonal2 = above[1 : width + 1], above[3 : width + 3]
     knight, knight2, knight3, knight4 = (
@@ -64,7 +64,7 @@ def chamfer(edges, distances):  # type: ignore[no-untyped-def]
             edge, line = edges[i, y], distances[i, y + 2, 2 : width + 2]
             for x in range(np.uint64(width)):
                 line[x] = np.int32(0) if edge[x] != 0 else _FAR
-        # Downwards and to the right, then upwards and to the left
+        # The first sweep goes downwards and to the right, the second one upwards and to the left.
         distance = distances[i]
         for sweep in range(2):
             for k in range(height):
