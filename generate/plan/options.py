@@ -194,8 +194,10 @@ def worker_count(jobs: int | None) -> int:
     The default respects CPU affinity and the quota of a container. The result is 1 where processes cannot be started.
     """
     if jobs is None:
-        import joblib
-
-        jobs = joblib.cpu_count()
+        try:
+            from joblib import cpu_count
+        except ImportError:  # the light installation starts no workers
+            from os import cpu_count
+        jobs = cpu_count() or 1
     check_number("jobs", jobs)
     return workers_at_most(jobs)
