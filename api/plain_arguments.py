@@ -29,16 +29,16 @@ _EXPECTED = {"str": "text", "Path": "a path", "int": "a whole number", "float": 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What an annotation allows."""
+    """The types that an annotation allows."""
 
     names: frozenset[str]
-    """Of types that are no containers."""
+    """Names of the allowed types, without containers."""
     items: _Kind | None
-    """What the items of a list may be; None where no list is allowed."""
+    """The types allowed for the items of a list, or None if a list is not allowed."""
 
     @property
     def expected(self) -> str:
-        """What may be given, in words."""
+        """Describe the allowed values for an error message."""
         words = [_EXPECTED[name] for name in _EXPECTED if name in self.names]
         words += sorted(f"a {name}" for name in self.names - _EXPECTED.keys() - {"None"})
         words += [] if self.items is None else [f"a list (each item: {self.items.expected})"]
