@@ -230,7 +230,7 @@ def _abandon(recipe: str | Recipe, out: Path, *, as_json: bool) -> None:
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     """Say what a build has made, and where it is."""
     from ..manifests.disk_size import disk_size
-    from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
+    from ..manifests.paths import CONTACT, PAGE, WORK_FOLDER
 
     manifest, directory = built.manifest, built.directory
     disk = disk_size(directory, manifest)

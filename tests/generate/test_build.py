@@ -130,7 +130,7 @@ def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_r
     for name, value in (("seed", -1), ("samples", 0)):
         with pytest.raises(CorruptsetError, match=f"{name} is {value}"):
             make(**{name: value})
-    with pytest.raises(BuildError, match="--optimize is for JPEG"):
+    with pytest.raises(BuildError, match="--optimize applies to JPEG"):
         build(lossless_recipe, out=tmp_path, optimize=True)
     (tmp_path / "small-1.0.0").mkdir()
     (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
