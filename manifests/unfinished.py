@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .disk.hashed import read_hashed, write_hashed
-from .layout import BUILD, WORK_FOLDER, set_of_rows, set_of_shard
 from .manifest_file import MANIFEST_CAP
+from .paths import BUILD, WORK_FOLDER, set_of_rows, set_of_shard
 from .records.fields import SafePath, SetId, Sha256
 from .records.models import Manifest, Record
 from .records.parsing import record_or_mistakes

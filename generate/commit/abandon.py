@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...errors import BuildError
 from ...manifests.disk.remote import local_folder
-from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_places
+from ...manifests.paths import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_places
 from ...manifests.unfinished import SetFiles, read_unfinished, set_files
 from ...plain_arguments import plain_arguments
 from .interruption import resumable

@@ -13,7 +13,8 @@ from ...digests import digest_of
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder, make_folder
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import (
+from ...manifests.manifest_file import manifest_bytes, parse_manifest
+from ...manifests.paths import (
     CONTACT,
     LICENSE,
     PAGE,
@@ -24,7 +25,6 @@ from ...manifests.layout import (
     SHARDS,
     set_path,
 )
-from ...manifests.manifest_file import manifest_bytes, parse_manifest
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord

@@ -14,8 +14,8 @@ from pathlib import Path
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder, make_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import FINISH, MANIFEST, NEXT, SHA256SUMS
 from ...manifests.manifest_file import manifest_bytes
+from ...manifests.paths import FINISH, MANIFEST, NEXT, SHA256SUMS
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest
 

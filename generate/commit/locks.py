@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...errors import BuildError
 from ...manifests.disk import lock
-from ...manifests.layout import LEASES, LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...manifests.manifest_file import parse_manifest
+from ...manifests.paths import LEASES, LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...corruptions.registry import Images
-from ...manifests.layout import PAGE, WORK_FOLDER
+from ...manifests.paths import PAGE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ..commit.last_files import LastFiles
 from ..commit.locks import locked

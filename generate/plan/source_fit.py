@@ -8,6 +8,8 @@ from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
+from ..exports.contents import unexpected
+from ..exports.layouts import get_layout
 from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
@@ -18,8 +20,6 @@ from ..sources.decoding import UNREAD_SUFFIXES
 from ..sources.image_listing import IMAGE_SUFFIXES
 from ..sources.mask_images import folder_counts
 from ..sources.source import Source
-from ..views.contents import unexpected
-from ..views.layouts import get_layout
 from .builds import Build
 from .options import BuildOptions
 
@@ -102,13 +102,13 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
-    if options.format is not None:
+    if options.storage is not None:
         stored = (
             "HDF5 shards, which have no names"
-            if options.format != "folder"
+            if options.storage != "folder"
             else "class folders, and there are no classes"
         )
-        problems.append(f"--format {options.format} stores images in {stored}: leave it out")
+        problems.append(f"--storage {options.storage} stores images in {stored}: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")

@@ -11,8 +11,8 @@ from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.manifest_file import result_path
+from ...manifests.paths import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress

@@ -14,7 +14,7 @@ from ...digests import digest_of
 from ...errors import BuildError, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
-from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
+from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release

@@ -20,9 +20,9 @@ NOT_NEEDED = {
     "corruptset.manifests.reader": "reads what is built",
     "corruptset.manifests.verify.ladder": "checks what is built",
     "corruptset.generate.pixels.matrix": "draws at the end",
-    "corruptset.generate.views.export": "only for export",
-    "corruptset.generate.views.webdataset": "only for that view",
-    "corruptset.generate.views.croissant": "only for that view",
+    "corruptset.generate.exports.export": "only for export",
+    "corruptset.generate.exports.webdataset": "only for that view",
+    "corruptset.generate.exports.croissant": "only for that view",
     "corruptset.corruptions.gradual": "the recipe has no gradual degradation",
 }
 """Module -> why a build by one process has no use for it before its first part is committed."""
@@ -47,7 +47,7 @@ main()
 
 def test_a_build_by_one_process_imports_only_what_its_first_part_needs(crops, recipe, tmp_path):
     arguments = ["build", str(recipe), "--source", f"folder:{crops}", "--out", str(tmp_path / "out")]
-    arguments += "--first 2 --sets contrast/1 --jobs 1 --format folder".split()
+    arguments += "--first 2 --sets contrast/1 --jobs 1 --storage folder".split()
     seen = tmp_path / "seen.json"
     subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
     state = json.loads(seen.read_text())

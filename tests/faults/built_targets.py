@@ -18,8 +18,8 @@ from corruptset.errors import CorruptsetError, VerificationError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
-from corruptset.manifests.layout import MANIFEST, SHA256SUMS, set_path
 from corruptset.manifests.manifest_file import parse_manifest
+from corruptset.manifests.paths import MANIFEST, SHA256SUMS, set_path
 from corruptset.manifests.verify.ladder import verify_directory
 
 
@@ -142,4 +142,4 @@ def tiny_build(folder: Path) -> Path:
     if folder.exists():
         shutil.rmtree(folder)
     recipe = parse_recipe(RECIPE, "tiny")
-    return corruptset.build(recipe, "sample", folder, jobs=1, format="both", metrics=0).directory
+    return corruptset.build(recipe, "sample", folder, jobs=1, storage="both", metrics=0).directory

@@ -13,14 +13,14 @@ from plugin_files import HEAD, function, template, without_plugins, write_blinds
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.layout import WORK_FOLDER
+from corruptset.manifests.paths import WORK_FOLDER
 
 SETS = (
     '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", '
     '"blinds-4"]\n'
 )
 CHAIN = '[[sets]]\nid = "{0}"\nchain = [{{corruption = "{0}"}}]\n'
-OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
+OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "storage": "folder"}
 
 
 @pytest.fixture(scope="module")

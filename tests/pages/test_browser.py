@@ -12,7 +12,7 @@ from browsers import axe_violations, opened_browser, visits
 from PIL import Image
 
 import corruptset
-from corruptset.manifests.layout import PAGE
+from corruptset.manifests.paths import PAGE
 
 pytestmark = pytest.mark.ci
 CHAINS = (["contrast-3"], ["brightness-2"], ["contrast-3", "brightness-2"], ["brightness-2", "contrast-3"])
@@ -29,7 +29,7 @@ def browser():
 @pytest.fixture(scope="module")
 def builds(shared):
     """Pages of a plain build, of a grid and of levels."""
-    options = {"format": "hdf5", "metrics": 64, "page": True}
+    options = {"storage": "hdf5", "metrics": 64, "page": True}
     small = {"crops": {"classes": 2}, **options}
     return {
         "plain": shared.build(**options),

@@ -16,13 +16,13 @@ from layouts import CHOSEN, PLAIN, export, members
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
+from corruptset.generate.exports.class_folders import numbering_notes
+from corruptset.generate.exports.contents import ViewContents, ViewOptions, ViewSet
+from corruptset.generate.exports.layouts import get_layout
+from corruptset.generate.exports.placement import View
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.class_folders import numbering_notes
-from corruptset.generate.views.contents import ViewContents, ViewOptions, ViewSet
-from corruptset.generate.views.layouts import get_layout
-from corruptset.generate.views.view import View
 from corruptset.manifests.records.models import ClassRecord
 
 NOISES = """
@@ -122,7 +122,7 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
 
 
 def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(shared: layouts.Shared, tmp_path: Path) -> None:
-    noisy = shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, format="folder")
+    noisy = shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
     with pytest.raises(BuildError) as error:
         export("flageval", noisy, tmp_path / "data")
     assert str(error.value).split("\n") == [
