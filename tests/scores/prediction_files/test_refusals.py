@@ -178,7 +178,7 @@ def test_paths_that_are_no_predictions(data, sets, tmp_path):
     (tmp_path / "model.pt").write_bytes(b"PK")
     for path, says in (
         (data.path, "PATH is a data set, not predictions. `corruptset predict"),
-        (tmp_path / "nothing", "PATH is not there. Give a folder of <set id>.npz, or one .npz or .csv file."),
+        (tmp_path / "nothing", "PATH does not exist. Give a folder of <set id>.npz, or one .npz or .csv file."),
         (tmp_path / "pipe.csv", "PATH is a pipe, not a regular file"),
         (Path("/dev/zero"), "PATH is a device, not a regular file"),
         (tmp_path / "model.pt", "PATH is neither a folder of <set id>.npz nor one .npz or .csv file"),
