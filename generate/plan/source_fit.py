@@ -11,7 +11,8 @@ from ...quantities import size
 from ..exports.contents import unexpected
 from ..exports.layouts import get_layout
 from ..recipes.expectations import Named, refusal
-from ..recipes.recipe import Recipe, load_recipe, recipe_names
+from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.recipe_files import recipe_names
 from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
@@ -102,13 +103,13 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
-    if options.format is not None:
+    if options.storage is not None:
         stored = (
             "HDF5 shards, which have no names"
-            if options.format != "folder"
+            if options.storage != "folder"
             else "class folders, and there are no classes"
         )
-        problems.append(f"--format {options.format} stores images in {stored}: leave it out")
+        problems.append(f"--storage {options.storage} stores images in {stored}: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")

@@ -18,7 +18,8 @@ from PIL import Image
 from unbuilt import made_up
 
 import corruptset
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 from corruptset.scores.scores_file import write_scores
 
 pytestmark = pytest.mark.ci
@@ -58,7 +59,7 @@ def there(lacking, tmp_path_factory):
 def given(shared, tmp_path_factory):
     """A folder with a data set, predictions, scores and a photograph."""
     folder = tmp_path_factory.mktemp("given")
-    data = corruptset.open(shared.build(sets=["clean", "contrast/*"], format="both"))
+    data = corruptset.open(shared.build(sets=["clean", "contrast/*"], storage="both"))
     (folder / "data").symlink_to(data.path)
     for seed in (0, 1):
         for name, outcome in made_up(data, seed).outcomes.items():
