@@ -366,8 +366,8 @@ class _Rows:
             if rows == count:
                 return places, []
             return places, [
-                f"has {plural(rows, 'row')}{of_set}, but the dataset has {count:,} images. Without index or id, each image "
-                "needs one row, in the order of the dataset"
+                f"has {plural(rows, 'row')}{of_set}, but the dataset has {count:,} images. Without index or id, each "
+                "image needs one row, in the order of the dataset"
             ]
         is_known = (places >= 0) & (places < count)
         problems = []
