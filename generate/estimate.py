@@ -53,8 +53,8 @@ class Estimate:
 
     seconds: float
     """Of one sample in all sets, the least that was seen."""
-    format: Format | None
-    """One that the images looked at fit into; None for a view."""
+    format: Format
+    """One that the images looked at fit into."""
     bytes: int = 0
     """On the disk: the sum of the sizes of its files."""
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -
                 records["folder" if file["row"] is None else "hdf5"] += record
     whole = sum(files.values()) + spec.source.other_bytes()
     alone = {}
-    if len(small.asked_sinks) > 1:
+    if len(small.sinks) > 1:
         for form, folder, other in (("folder", SHARDS, "hdf5"), ("hdf5", IMAGES, "folder")):
             less = sum(size for path, size in files.items() if path.startswith(folder))
             alone[form] = round(whole - less - records[other] * of_images)

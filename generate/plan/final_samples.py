@@ -50,23 +50,24 @@ def with_samples(build: Build, found: Checked) -> Build:
 
 
 def fitted(build: Build, samples: Iterable[CheckedSample]) -> Build:
-    """Return a build in a format that its samples fit into: where none was named, image files."""
-    limited = next((sink.equal_shapes for sink in build.asked_sinks if sink.equal_shapes is not None), None)
+    """Return a build whose containers can store all its samples.
+
+    Samples of several shapes are stored as image files unless the user named a format.
+    """
     made, shapes = build.preprocessing, set[tuple[int, int, int]]()
-    if limited is not None:
+    if not all(sink.encodes for sink in build.sinks):
         shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
     if len(shapes) < 2:
         return build
     if build.any_format:
         build = replace(build, format="folder")
-        encoding = build.encoding.as_json(containers_of(build.asked_sinks))
+        encoding = build.encoding.as_json(containers_of(build.sinks))
         return replace(build, identity={**build.identity, "encoding": encoding})
     shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
-    instead = "--format folder" if build.view is None else "a view of image files"
     raise BuildError(
         f"The images come out in several shapes (height x width x channels: {shown}), which do not fit "
-        f"into {limited} of pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was "
-        "written."
+        "into HDF5 arrays of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal. "
+        "Nothing was written."
     )
 
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 else:  # null is no value of theirs: what a sample does not have is left out
     Label, Text = Count, str
 
-CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
+CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"]]
 
 
 def _known(containers: list[str]) -> list[str]:
@@ -102,24 +102,6 @@ Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
 """How images are stored; docs/format.md describes it."""
 Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 """A part of the manifest that has no model of its own."""
-
-
-class View(TypedDict, total=False):
-    """The loader's layout that a build wrote its images in.
-
-    What else the view says stands beside.
-    """
-
-    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
-    view: str
-    sets: dict[str, Annotated[list[SafePath], Field(min_length=1)]]
-    """Set -> the folder of its single images, or the arrays (.npy) that hold rows of it."""
-    own_names: bool
-    """Whether the images keep the paths that they have in their source."""
-    numbered: bool
-    """Whether the names of single images are their indices, in no class folder."""
-    moves_content: list[str]
-    """Corruptions that move content, where annotations may say where it is."""
 
 
 class Labelled:

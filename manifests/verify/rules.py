@@ -28,7 +28,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     """Yield what is wrong with a manifest by itself."""
-    return _records(MANIFEST, *(rule(manifest) for rule in (_names, _classes, _files, _views, _recipe)))
+    return _records(MANIFEST, *(rule(manifest) for rule in (_names, _classes, _files, _recipe)))
 
 
 def _recipe(manifest: Manifest) -> Iterator[str]:
@@ -62,13 +62,6 @@ def _names(manifest: Manifest) -> Iterator[str]:
         yield "sets are not sorted by id"
     for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} names more than one set, or one twice"
-
-
-def _views(manifest: Manifest) -> Iterator[str]:
-    stored = [set(view.get("sets", {})) for view in manifest.views]
-    expected = [{s.id for s in manifest.sets}] if manifest.encoding["containers"] == ["view"] else []
-    if stored != expected:
-        yield "views has to name a view with paths for every set where the images are stored as one, and none elsewhere"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:

@@ -17,11 +17,11 @@ from sklearn.datasets import load_digits
 
 import corruptset
 from corruptset.generate.build import build
-from corruptset.generate.exports.contents import ViewContents, ViewOptions
+from corruptset.generate.exports.contents import ExportContents, ExportOptions
 from corruptset.generate.exports.export import export as strict_export
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import get_layout
-from corruptset.generate.exports.placement import View
+from corruptset.generate.exports.placement import Placement
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.reproduction.verify import verify
 from corruptset.generate.sources.source import Sample
@@ -74,10 +74,10 @@ def test_a_hundred_classes_are_cifar_100_c_and_ten_thousand_rows_are_robustbench
     export("cifar-c", built, tmp_path / "data")
     assert np.load(tmp_path / "data/CIFAR-100-C/labels.npy").tolist() == list(range(100)) * 5
     data = unbuilt.data_set(tmp_path / "unbuilt", "cifar10-c", 4, classes=10, clean=False)
-    contents = ViewContents.of(data.manifest, data.samples)
+    contents = ExportContents.of(data.manifest, data.samples)
     for count, notes in ((10_000, 0), (9_999, 1)):
         samples = [Sample(i, f"test/{i:05d}", i % 10) for i in range(count)]
-        view = View(get_layout("cifar-c"), replace(contents, samples=samples), ViewOptions())
+        view = Placement(get_layout("cifar-c"), replace(contents, samples=samples), ExportOptions())
         assert len(view.notes) == notes, count
         assert {images.path for images in view.slices} == {f"CIFAR-10-C/{name}.npy" for name in CIFAR}
 
@@ -122,7 +122,7 @@ def test_both_splits_of_mnist_c_are_as_published_exported_and_straight_from_a_bu
     # a sample is the same whichever samples are built with it
     whole = layouts.files_of(done.top)
     assert layouts.files_of(some.top) == {path: data for path, data in whole.items() if "/train_" in path}
-    for report in (verify_view(done.path), check_view(built, done.path)):
+    for report in (verify_export(done.path), check_export(built, done.path)):
         assert report.ok, report.problems
     counts = {s["path"]: s["count"] for s in json.loads((done.path / "VIEW.json").read_text("utf-8"))["sets"]}
     assert counts == {f"mnist_c/{n}/{s}_images.npy": c for n in PUBLISHED for s, c in (("test", 6), ("train", 10))}

@@ -13,7 +13,7 @@ import pytest
 from layouts import CHOSEN, CONTRAST, PLAIN, TAKE_ALL, export
 
 from corruptset.errors import BuildError
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import LAYOUTS
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_left_of_an_export_that_stops_or_is_refused(png: Path, tmp_pa
     assert (layouts.files_of(png), layouts.files_of(tmp_path)) == before
     (tmp_path / "empty").mkdir()
     export("cifar-c", png, tmp_path / "empty", sets=PLAIN)
-    assert verify_view(tmp_path / "empty").ok
+    assert verify_export(tmp_path / "empty").ok
 
 
 WANTED = {
@@ -101,7 +101,7 @@ def test_every_view_holds_every_image_in_its_place_and_progress_ends_at_their_nu
         assert counts == sorted(counts), view
         assert {total for _, total in steps} == {counts[-1]} == {sum(s["count"] for s in sets)} == {done.images}, view
         # each image is the build's of that set, in that set's place
-        for report in (verify_view(tmp_path / view), check_view(built, tmp_path / view)):
+        for report in (verify_export(tmp_path / view), check_export(built, tmp_path / view)):
             assert report.ok, report.problems
         assert report.checked["images"] == done.images
         if view in TAKE_ALL:

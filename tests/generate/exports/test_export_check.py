@@ -15,7 +15,7 @@ import pytest
 from layouts import export, members
 
 import corruptset
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.manifests.records.digests import sha256_file
 
 SETS = ["contrast/*"]
@@ -53,7 +53,7 @@ def reseal(view: Path) -> None:
     for file in record["files"]:
         file.update(bytes=(view / file["path"]).stat().st_size, sha256=sha256_file(view / file["path"]))
     (view / "VIEW.json").write_text(json.dumps(record))
-    assert verify_view(view).ok
+    assert verify_export(view).ok
 
 
 def places(problems: list[Any]) -> set[str]:
@@ -63,7 +63,7 @@ def places(problems: list[Any]) -> set[str]:
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "webdataset", "openood", "croissant"])
 def test_every_kind_of_damage_is_found(built: Path, good: Copy, copied: Copy, view: str) -> None:
-    checks = (verify_view, lambda path: check_view(built, path))
+    checks = (verify_export, lambda path: check_export(built, path))
     for report in (check(good(view)) for check in checks):
         assert (report.problems, report.digest) == ([], corruptset.open(built).digest)
     files = [p.relative_to(good(view)) for p in good(view).rglob("*") if p.is_file() and p.name != "VIEW.json"]
@@ -76,9 +76,9 @@ def test_every_kind_of_damage_is_found(built: Path, good: Copy, copied: Copy, vi
         (changed / first).write_bytes(bytes(data))
         (gone / first).unlink()
         (stray / first).with_name("stray.png").write_bytes(b"")
-        assert not verify_view(changed).ok
-        assert not check_view(built, changed).ok
-        assert places(check_view(built, changed).problems) <= {first.as_posix()}
+        assert not verify_export(changed).ok
+        assert not check_export(built, changed).ok
+        assert places(check_export(built, changed).problems) <= {first.as_posix()}
         for check in checks:
             assert "missing" in {p.kind for p in check(gone).problems}
             assert {p.kind for p in check(stray).problems} == {"unexpected"}
@@ -117,7 +117,7 @@ def test_what_lies_in_a_tar_is_held_to_the_build(
     path.unlink()
     archives.tar(path, changed)
     reseal(copy)
-    problems = [p for p in check_view(built, copy).problems if not p.path.endswith("croissant.json")]
+    problems = [p for p in check_export(built, copy).problems if not p.path.endswith("croissant.json")]
     assert {p.kind for p in problems} == {"decode"}
     assert problems[0].path == path.relative_to(copy).as_posix() + where
 
@@ -142,7 +142,7 @@ def test_rows_labels_and_metadata_are_held_to_the_build(built: Path, copied: Cop
         copy = copied(view)
         change(copy / name)
         reseal(copy)
-        problems = check_view(built, copy).problems
+        problems = check_export(built, copy).problems
         assert places(problems) == {name}
         assert number or [(p.path, p.kind) for p in problems] == [(f"{arrays}#47", "pixels")]
 
@@ -153,20 +153,20 @@ def test_a_view_of_another_build_a_broken_record_or_none_is_said(
     view = copied("cifar-c")
     other = shared.build(crops={"classes": 5}, sets=SETS)
     for report, expected in (
-        (check_view(other, view), ("VIEW.json", "digest")),
-        (verify_view(tmp_path), ("VIEW.json", "missing")),
-        (check_view(built, tmp_path), ("VIEW.json", "missing")),
+        (check_export(other, view), ("VIEW.json", "digest")),
+        (verify_export(tmp_path), ("VIEW.json", "missing")),
+        (check_export(built, tmp_path), ("VIEW.json", "missing")),
     ):
         assert [(p.path, p.kind) for p in report.problems] == [expected]
     record = json.loads((view / "VIEW.json").read_text("utf-8"))
     changes: list[dict[str, Any]] = [{"view": "no-such"}, {"top": "../x"}, {"extra": 1}]
     for change in (*changes, {"options": {"severities": 3}}, {"options": {"images": ["x"]}}):
         (view / "VIEW.json").write_text(json.dumps(record | change))
-        assert {p.path for p in check_view(built, view).problems} == {"VIEW.json"}, change
+        assert {p.path for p in check_export(built, view).problems} == {"VIEW.json"}, change
     (tmp_path / "aside").write_text(json.dumps(record))
     (view / "VIEW.json").unlink()
     (view / "VIEW.json").symlink_to(tmp_path / "aside")
-    assert not verify_view(view).ok
+    assert not verify_export(view).ok
 
 
 def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: Copy) -> None:
@@ -175,7 +175,7 @@ def test_files_of_operating_systems_are_noted(built: Path, good: Copy, copied: C
         folder = next(path for path in sorted(view.rglob("*")) if path.is_file()).parent
         for stray in (view / ".DS_Store", folder / "._x.png", folder / "Thumbs.db", view / "desktop.ini"):
             stray.write_bytes(b"Mac OS X")
-        for report in (verify_view(view), check_view(built, view)):
+        for report in (verify_export(view), check_export(built, view)):
             assert report.ok, report.problems
             assert len(report.system_files) == 4
             assert [note[:54] for note in report.notes] == ["Files that macOS or Windows left in the folders: 4 (.D"]
@@ -189,7 +189,7 @@ def test_an_export_with_names_in_another_unicode_form_says_so(tmp_path: Path, sh
     view = export("imagenet-c", built, tmp_path / "view").path
     for folder in view.rglob("caf*"):
         folder.rename(folder.with_name("cafe\u0301"))
-    alone, beside = verify_view(view).problems, check_view(built, view).problems
+    alone, beside = verify_export(view).problems, check_export(built, view).problems
     assert {(p.path, p.kind) for p in alone} == {(f"ImageNet-C/contrast/{s}", "unicode") for s in range(1, 6)}
     assert [(p.path, p.kind) for p in beside] == [(".", "unicode")]
     assert all("in another Unicode form" in p.detail and "--nfc" in p.detail for p in (*alone, *beside))

@@ -14,7 +14,8 @@ from layouts import export, members, pixels
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.exports.export_check import check_view, folder_record, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
+from corruptset.generate.exports.export_record import folder_record
 from corruptset.manifests.records.digests import sha256_file
 
 SETS = ["clean", "contrast/3"]
@@ -35,7 +36,7 @@ def files_match(files: dict[str, bytes]) -> bool:
 
 def good(built: Path, view: Path) -> None:
     """Check a view alone and against its build."""
-    for report in (verify_view(view), check_view(built, view)):
+    for report in (verify_export(view), check_export(built, view)):
         assert report.ok, report.problems
 
 
@@ -74,7 +75,7 @@ def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Pat
     good(built, tmp_path / "view")
     # a changed pixel of such a PNG is found by the build
     save(picture(32, 32, 7), tmp_path / "view/images/clean/a/x.png", "PNG")
-    assert [(p.path, p.kind) for p in check_view(built, tmp_path / "view").problems] == [
+    assert [(p.path, p.kind) for p in check_export(built, tmp_path / "view").problems] == [
         ("images/clean/a/x.png", "pixels")
     ]
 
@@ -163,7 +164,7 @@ def test_bytes_of_another_format_fail_the_check_of_an_export(jpeg: Path, tmp_pat
     record["folders"] = [folder_record("images/clean", rows).as_json()]
     (tmp_path / "files/VIEW.json").write_text(json.dumps(record))
     said = "is a JPEG by its first bytes, and its name ends in .png: export it again"
-    for report in (verify_view(tmp_path / "files"), check_view(jpeg, tmp_path / "files")):
+    for report in (verify_export(tmp_path / "files"), check_export(jpeg, tmp_path / "files")):
         assert [(p.path, p.kind, p.detail) for p in report.problems] == [
             ("images/clean/00_class/im.0.png", "decode", said)
         ]
@@ -183,6 +184,6 @@ def test_members_of_a_tar_are_looked_at_too(jpeg: Path, tmp_path: Path) -> None:
             sha256=sha256_file(tmp_path / "tars" / file["path"]),
         )
     (tmp_path / "tars/VIEW.json").write_text(json.dumps(record))
-    problems = verify_view(tmp_path / "tars").problems
+    problems = verify_export(tmp_path / "tars").problems
     assert len(problems) == 20
     assert problems[0].detail.startswith("is a JPEG by its first bytes, and its name ends in .png")

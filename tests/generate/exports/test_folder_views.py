@@ -17,9 +17,9 @@ import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.exports.class_folders import numbering_notes
-from corruptset.generate.exports.contents import ViewContents, ViewOptions, ViewSet
+from corruptset.generate.exports.contents import ExportContents, ExportOptions, ExportSet
 from corruptset.generate.exports.layouts import get_layout
-from corruptset.generate.exports.placement import View
+from corruptset.generate.exports.placement import Placement
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.sources.source import Sample
@@ -149,10 +149,10 @@ def test_the_published_stems_of_flageval() -> None:
     wnids = ("n01440764", "n01443537")
     classes = tuple(ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids))
 
-    def view(labels: tuple[int, int], **options: bool) -> View:
+    def view(labels: tuple[int, int], **options: bool) -> Placement:
         samples = [Sample(i, f"ILSVRC2012_val_{i + 1:08d}", label) for i, label in enumerate(labels)]
-        contents = ViewContents("flageval", "1.0.0", tuple(map(ViewSet.of, sets)), samples, classes, "jpeg")
-        return View(get_layout("flageval"), contents, ViewOptions(**options))
+        contents = ExportContents("flageval", "1.0.0", tuple(map(ExportSet.of, sets)), samples, classes, "jpeg")
+        return Placement(get_layout("flageval"), contents, ExportOptions(**options))
 
     assert list(view((0, 1)).paths()) == [
         f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
@@ -204,4 +204,4 @@ def test_metadata_tells_severities_levels_and_the_rest_apart(chains: Path, tmp_p
         (SetSpec("misty", (at_three,)), (None, None)),
         (SetSpec("thick", (at_seven,)), (None, None)),
     ):
-        assert (ViewSet.of(spec).severity, ViewSet.of(spec).level) == expected, spec
+        assert (ExportSet.of(spec).severity, ExportSet.of(spec).level) == expected, spec

@@ -14,7 +14,7 @@ from layouts import export, members
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.exports.layouts import IMAGE_WORDS, SET_WORDS, Layout, Text, read_layout
 
 SECTION = (doc_pages.ROOT / "docs/use-it-with.md").read_text("utf-8").partition(doc_pages.OWN_LAYOUT)[2]
@@ -65,7 +65,7 @@ def test_arrays_and_tars_are_written_and_verify(png: Path, tmp_path: Path) -> No
     data, tops = corruptset.open(png), []
     for name, text in (("arrays", ARRAYS), ("tars", TARS)):
         tops.append(export(write(tmp_path, text), png, tmp_path / name, sets=["clean", "contrast/*"]).top)
-        for report in (verify_view(tmp_path / name), check_view(png, tmp_path / name)):
+        for report in (verify_export(tmp_path / name), check_export(png, tmp_path / name)):
             assert report.ok, report.problems
     rows, labels = (np.load(tmp_path / "arrays/all" / f"{name}.npy") for name in ("test", "test-labels"))
     np.testing.assert_array_equal(rows, np.concatenate([data[s].array() for s in SETS]))
@@ -82,7 +82,7 @@ def test_arrays_and_tars_are_written_and_verify(png: Path, tmp_path: Path) -> No
     wrong: dict[str, Any] = {"place": "../../{set}.tar", "image": "{image.__class__}", "name": "openood", "top": "/etc"}
     for key, value in wrong.items():
         path.write_text(json.dumps(record | {"layout": record["layout"] | {key: value}}), "utf-8")
-        assert [(p.path, p.kind) for p in check_view(png, tmp_path / "tars").problems] == [("VIEW.json", "records")]
+        assert [(p.path, p.kind) for p in check_export(png, tmp_path / "tars").problems] == [("VIEW.json", "records")]
 
 
 FILES = 'container = "files"\nplace = "{set}"\nimage = "{image}.png"'

@@ -11,7 +11,7 @@ from layouts import CHOSEN, CONTRAST, Shared, export, files_of, make
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_export, verify_export
 from corruptset.generate.planning import plan
 
 COUNT = 6
@@ -75,7 +75,7 @@ def test_a_file_of_severities_places_other_sets_and_names_what_is_left_out(
     assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == {*names, "contrast"}
     (note,) = (n for n in done.notes if "Left out" in n)
     assert "black_lines/03" in note
-    for report in (verify_view(tmp_path / "view"), check_view(chains, tmp_path / "view")):
+    for report in (verify_export(tmp_path / "view"), check_export(chains, tmp_path / "view")):
         assert report.ok, report.problems
     record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
     assert {s["id"] for s in record["sets"]} == {
@@ -134,7 +134,7 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
         assert (images.shape, images.dtype) == ((COUNT, 28, 28, 1), np.uint8)
         np.testing.assert_array_equal(images, data[set_id].array())
     assert [words in note for words, note in zip(("Left out", "--split all"), done.notes, strict=True)] == [True, True]
-    report = check_view(grey_chains, tmp_path / "view")
+    report = check_export(grey_chains, tmp_path / "view")
     assert report.ok, report.problems
 
 
