@@ -41,7 +41,7 @@ from ...manifests.records.models import FileRecord, ImageRecord, Manifest, Sampl
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
+from ...manifests.verify.rules import contradicts_manifest, manifest_problems, sample_problems
 from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of, sample_record
@@ -120,10 +120,10 @@ def _trusted(m: Mending) -> bool:
         if sound := not problems and m.sound(SAMPLES):
             problems = list(sample_problems(manifest, list(read_jsonl(m.root / SAMPLES, SampleRecord))))
         wrong = [problem.detail for problem in problems]
-        if not wrong and manifest_witness(sha256_bytes(data), _sums(m.root)) == "contradicts":
+        if not wrong and contradicts_manifest(sha256_bytes(data), _sums(m.root)):
             m.leave(
                 MANIFEST,
-                "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch "
+                "SHA256SUMS has another hash of it. One of the two files was changed, and nothing says which. Fetch "
                 "both again",
             )
             wrong = [] if sound else ["samples.jsonl, which could speak for it, is not whole"]
@@ -250,5 +250,5 @@ def _checksums(m: Mending) -> None:
     data = (m.root / MANIFEST).read_bytes()
     record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
     right, present = sha256sums_bytes([*m.manifest.files, record]), _sums(m.root)
-    if present != right and manifest_witness(record.sha256, present) != "contradicts":
+    if present != right and not contradicts_manifest(record.sha256, present):
         m.put(SHA256SUMS, right, sha256=sha256_bytes(right))

@@ -31,7 +31,7 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
 from ..records.report import Progress, printable
-from ..verify.rules import manifest_witness
+from ..verify.rules import contradicts_manifest
 from .archives import END_COST, member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
 from .contents import ArchiveRecord, Contents, PackedSet, top_folder
@@ -193,7 +193,7 @@ def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
                 f"{place} has {place.stat().st_size:,} bytes, more than any such file has. {VERIFY}"
             )
         files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
-    if manifest_witness(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
+    if contradicts_manifest(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()):
         raise VerificationError(
             f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. {VERIFY}"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Literal
 
 from ...digests import digits
 from ..checksums import parse_sha256sums
@@ -163,36 +162,23 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
         stated, right = sums.get(path), wanted.get(path)
         if stated == right:
             continue
-        if path == MANIFEST and stated is not None and not nearly(stated, manifest_sha256):
-            yield Problem(MANIFEST, "hash", f"has {right}, SHA256SUMS says {stated}: one of the two files was changed")
+        if path == MANIFEST and stated is not None:
+            changed = f"has {right}, and {SHA256SUMS} says {stated}: one of the two files was changed"
+            yield from (Problem(MANIFEST, "hash", changed), Problem(SHA256SUMS, "records", f"{MANIFEST} {changed}"))
         else:
             yield Problem(
                 SHA256SUMS, "records", f"says {stated or 'nothing'} of {path}, the manifest says {right or 'nothing'}"
             )
 
 
-NEAR = 8
-"""Digits that a damaged hash may differ in; of two unrelated hashes some sixty differ."""
+def contradicts_manifest(manifest_sha256: str, sums: bytes | None) -> bool:
+    """Return whether SHA256SUMS has another hash of manifest.json, so that one of the two files was changed.
 
-
-def nearly(text: str | bytes, expected: str | bytes) -> bool:
-    """Return whether at most a few characters of a hash are damaged.
-
-    Then its text was changed, and not what is hashed.
-    """
-    return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
-
-
-def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agrees", "contradicts"]:
-    """Return whether SHA256SUMS contradicts manifest.json: one of the two was then changed.
-
-    Nothing says which.
-
-    It agrees where it is not there (None), has no line of the manifest, or one in which a few characters are damaged.
+    Nothing says which. `sums` is None if there is no SHA256SUMS.
     """
     lines = (sums or b"").split(b"\n")
-    agrees = any(nearly(line, f"{digits(manifest_sha256)}  {MANIFEST}".encode()) for line in lines)
-    return "agrees" if agrees or not any(line.endswith(MANIFEST.encode()) for line in lines) else "contradicts"
+    right = f"{digits(manifest_sha256)}  {MANIFEST}".encode()
+    return right not in lines and any(line.endswith(MANIFEST.encode()) for line in lines)
 
 
 def region_problems(
