@@ -19,6 +19,7 @@ from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
+from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES, MULTISCALE_IMAGES, measured_indices
@@ -27,7 +28,7 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..regions.region_source import RegionSource
-from ..sinks.containers import Format, Sink, make_sinks
+from ..sinks.containers import Sink, make_sinks
 from ..sinks.sink import Run
 from ..sources.check import Checked, Judge
 from ..sources.source import Sample, Source
@@ -63,9 +64,7 @@ class Build:
     """The ids of those that were asked for."""
     preprocessing: Preprocessing
     encoding: Encoding
-    format: Format
-    any_format: bool = False
-    """Whether the user named none: another is taken where images of several shapes do not fit."""
+    storage: Storage
     maker: SetMaker
     plugins: list[dict[str, Any]]
     """Records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""

@@ -15,7 +15,6 @@ from ...errors import BuildError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
-from ..sinks.containers import containers_of
 from ..sources.check import Checked
 from ..sources.selection import spread
 from .builds import Build
@@ -41,7 +40,7 @@ def with_samples(build: Build, found: Checked) -> Build:
     remarks = (*build.remarks, *found.orientation_notes)
     build = replace(build, identity={**build.identity, **told, **checked}, remarks=remarks)
     refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
-    build = fitted(build, build.samples)
+    refuse_several_shapes(build, build.samples)
     if build.surrogate is not None:
         _refuse_poor_surrogate(build, build.surrogate)
     if build.maker.plugins:
@@ -49,25 +48,18 @@ def with_samples(build: Build, found: Checked) -> Build:
     return build
 
 
-def fitted(build: Build, samples: Iterable[CheckedSample]) -> Build:
-    """Return a build whose containers can store all its samples.
-
-    Samples of several shapes are stored as image files unless the user named a format.
-    """
-    made, shapes = build.preprocessing, set[tuple[int, int, int]]()
-    if not all(sink.encodes for sink in build.sinks):
-        shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
+def refuse_several_shapes(build: Build, samples: Iterable[CheckedSample]) -> None:
+    """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
+    if all(sink.encodes for sink in build.sinks):
+        return
+    made = build.preprocessing
+    shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
     if len(shapes) < 2:
-        return build
-    if build.any_format:
-        build = replace(build, format="folder")
-        encoding = build.encoding.as_json(containers_of(build.sinks))
-        return replace(build, identity={**build.identity, "encoding": encoding})
+        return
     shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
     raise BuildError(
-        f"The images come out in several shapes (height x width x channels: {shown}), which do not fit "
-        "into HDF5 arrays of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal. "
-        "Nothing was written."
+        f"The images have several shapes (height x width x channels: {shown}), and HDF5 arrays need images of one "
+        "shape. Use --storage folder, or a recipe whose preprocessing gives all images one size. Nothing was written."
     )
 
 

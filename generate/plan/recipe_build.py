@@ -9,12 +9,12 @@ from pathlib import Path
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError, listed
 from ...manifests.records.models import SCHEMA_VERSION
-from ..pixels.encoding import Encoding, PngEncoding, encoding_of
+from ..pixels.encoding import Encoding, PngEncoding, encoding_of, named_encoding
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.two_factor import validation_notes
-from ..sinks.containers import containers_of, default_format
+from ..sinks.containers import containers_of
 from ..sources.check import Checked, Judge, check
 from ..sources.kept_names import equal_names, renamed_note, suffix_problems
 from ..sources.selection import HoldOut, held_groups, select, selection_record
@@ -86,10 +86,6 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         preprocessing, encoding = regions.settings(recipe, encoding)
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
-    count = len(selected) if regions is None else regions.samples(len(selected))
-    form = options.format or "folder"
-    if source.classes and options.format is None:
-        form = default_format(encoding, size, len(resolved.sets) * count)
     scale = options.scale or recipe.scale
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     build = Build(
@@ -102,8 +98,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
-        format=form,
-        any_format=options.format is None,
+        storage=options.storage or recipe.storage.container if source.classes else "folder",
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, scale, resources, plugins),
         plugins=plugin_records(resolved.sets),
         metrics=options.metrics,
@@ -219,8 +214,10 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source
 def _encoding(recipe: Recipe, options: BuildOptions, source: Source, selected: Sequence[Sample]) -> Encoding:
     """Return how images are stored: PNG where they all keep names of files that are."""
     encoding = recipe.encoding
+    if options.encoding is not None:
+        encoding = named_encoding(options.encoding, encoding)
     if options.optimize and encoding.lossless:
-        raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
+        raise BuildError("--optimize applies to JPEG, and the images are stored as PNG. Leave --optimize out.")
     if options.optimize:
         encoding = encoding.model_copy(update={"optimize": True})
     if not source.classes and all(encoding_of(s.path or "", encoding).lossless for s in selected):

@@ -91,8 +91,8 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
-    if options.format in ("hdf5", "both"):
-        problems.append(f"--format {options.format} stores images in HDF5 shards, which have no names: leave it out")
+    if options.storage in ("hdf5", "both"):
+        problems.append(f"--storage {options.storage} stores images in HDF5 shards, which have no names: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")

@@ -8,16 +8,13 @@ from typing import Literal
 
 from ...manifests.images.pictures import own_path
 from ...manifests.paths import image_folder
+from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from .sink import stored_bytes
 
-Format = Literal["folder", "hdf5", "both"]
 Kind = Literal["files", "shards"]
-BOTH_BELOW = 2 * 10**9
-"""Both containers are written by default if they take fewer bytes together."""
-SMALL_SIDE = 64
 RECORD_BYTES = 1024
 """The bytes in memory of an image that is written at once, of which only its records are kept."""
 
@@ -66,22 +63,12 @@ class Sink:
         return f"{image_folder(set_id)}/{stem}.{self.encoding.suffix}"
 
 
-_KINDS: Mapping[Format, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
+_KINDS: Mapping[Storage, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
 
 
-def default_format(encoding: Encoding, size: tuple[int, int], images: int) -> Format:
-    """Return the containers of a build whose user named none.
-
-    `size` is the mean of clean images. Those of several shapes go into folders (`fitted`).
-    """
-    if images * sum(stored_bytes(encoding, size, c) for c in ("folder", "hdf5")) < BOTH_BELOW:
-        return "both"
-    return "hdf5" if min(size) < SMALL_SIDE else "folder"
-
-
-def make_sinks(form: Format, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str) -> tuple[Sink, ...]:
-    """Return the containers of a format."""
-    return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title) for kind in _KINDS[form])
+def make_sinks(storage: Storage, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str) -> tuple[Sink, ...]:
+    """Return the containers of a storage."""
+    return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title) for kind in _KINDS[storage])
 
 
 def containers_of(sinks: Sequence[Sink]) -> tuple[str, ...]:
@@ -89,7 +76,7 @@ def containers_of(sinks: Sequence[Sink]) -> tuple[str, ...]:
     return tuple(sink.container for sink in sinks)
 
 
-def format_of(containers: Sequence[str]) -> Format:
-    """Return the format of a manifest's ``containers``."""
-    formats: dict[tuple[str, ...], Format] = {("folder",): "folder", ("hdf5",): "hdf5", ("folder", "hdf5"): "both"}
-    return formats[tuple(containers)]
+def storage_of(containers: Sequence[str]) -> Storage:
+    """Return the storage that a manifest's ``containers`` describe."""
+    known: dict[tuple[str, ...], Storage] = {("folder",): "folder", ("hdf5",): "hdf5", ("folder", "hdf5"): "both"}
+    return known[tuple(containers)]

@@ -22,7 +22,7 @@ from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
-from ..images.shards import INDEX, LABELS, PIXELS, Shard
+from ..images.shards import INDEX, LABELS, PIXEL_DIGEST, Shard
 from ..paths import image_folder, set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
@@ -263,7 +263,7 @@ class SetCheck:
 
     def _check_columns(self, shard: Shard, path: str, rows: list[tuple[ImageRecord, int]]) -> None:
         """Compare the index, the digest and the label of each row of a shard with the records."""
-        index, pixels, labels = map(shard.column, (INDEX, PIXELS, LABELS))
+        index, pixels, labels = map(shard.column, (INDEX, PIXEL_DIGEST, LABELS))
         for row, number in rows:
             label = self._label(row.index)
             for name, stated, right in (

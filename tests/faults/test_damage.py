@@ -41,7 +41,7 @@ def copy(shared, tmp_path):
 
     def copied(name):
         recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
-        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, format="both", sets=SETS)
+        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, storage="both", sets=SETS)
         return Path(shutil.copytree(root, tmp_path / root.name))
 
     return copied

@@ -244,9 +244,9 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
-    hdf5 = "--format hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
+    hdf5 = "--storage hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
     with pytest.raises(BuildError, match=hdf5):
-        made(recipe, coco, tmp_path / "out", images=IMAGES, format="hdf5", per_class=1)
+        made(recipe, coco, tmp_path / "out", images=IMAGES, storage="hdf5", per_class=1)
     root = shutil.copytree(coco, tmp_path / "coco")
     (root / "val2017/000000000002.jpg").write_bytes(b"no JPEG")
     (root / "annotations/Captions_val2017.json").write_text("{}")

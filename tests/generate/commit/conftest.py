@@ -15,7 +15,7 @@ def make(shared, tmp_path):
     recipe, crops = shared.recipe(encoding="jpeg"), shared.crops(each=1)
 
     def run(out="out", **options):
-        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "format": "both", "page": False, "any_shape": True, **options}
+        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
         return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
 
     return run
@@ -42,7 +42,7 @@ def whole(shared):
     """Return the files of a build that nothing happened to."""
 
     def files(**options):
-        given = {"format": "both", **options}
+        given = {"storage": "both", **options}
         return layouts.files_of(shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
 
     return files

@@ -67,7 +67,7 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
     built = build(
         small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity",
-        seed=9, sets=["gaussian_noise/*", "clean"], format="hdf5", metrics=1, scale="side",
+        seed=9, sets=["gaussian_noise/*", "clean"], storage="hdf5", metrics=1, scale="side",
     )  # fmt: skip
     assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
     made = rebuild(release_of(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)
@@ -77,7 +77,7 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
 def test_sets_of_several_runs_come_back(shared: layouts.Shared, tmp_path: Path, files: Files) -> None:
     """In a build of more samples than a part takes, what a part calls its first image is not the set's first."""
     crops = {"classes": 3, "each": 4}
-    for number, options in enumerate(({"format": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
+    for number, options in enumerate(({"storage": "folder", "sets": ["contrast/*"]}, {"sets": ["contrast/1"]})):
         built = shared.build(crops=crops, **options)
         of, out = (release_of, small_release_of)[number % 2], tmp_path / f"{number}"
         made = rebuild(of(built, out / "release"), f"folder:{shared.crops(**crops)}", out, jobs=1)
