@@ -9,7 +9,8 @@ from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
 from ..recipes.expectations import Named, refusal
-from ..recipes.recipe import Recipe, load_recipe, recipe_names
+from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.recipe_files import recipe_names
 from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
