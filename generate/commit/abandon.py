@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...errors import BuildError
 from ...manifests.disk.remote import local_folder
-from ...manifests.paths import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_places
+from ...manifests.paths import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, image_folder, is_begun
 from ...manifests.unfinished import SetFiles, read_unfinished, set_files
 from ...plain_arguments import plain_arguments
 from .interruption import resumable
@@ -62,7 +62,7 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
         files, keep = set_files(state, new), {MANIFEST, SHA256SUMS}
         if base is not None:
             keep |= {file.path for file in base.files}
-            files = replace(files, places=files.places.difference(*set_places(base).values()))
+            files = replace(files, places=files.places - {image_folder(s.id) for s in base.sets})
         _remove(root, files, keep)
         shutil.rmtree(root / WORK_FOLDER, ignore_errors=True)
     with suppress(OSError):  # something is left in it

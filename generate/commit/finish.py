@@ -82,10 +82,6 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     for set_id, one in rows.items():
         files += [_record(directory, set_path(set_id)), *one.shards]
     last = LastFiles(directory)
-    # what stands beside the images, and files that several parts wrote, of which the base may have some
-    for sink in job.sinks:
-        shared = [base_files.get(path) or _record(directory, path) for path in sink.shared_files()]
-        files += shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
     files += [base_files.get(path) or last.copy(path, file) for path, file in build.source.other_files.items()]
     files.append(last.add(SAMPLES, samples))
     if build.region_rows is not None:
@@ -124,7 +120,6 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) 
         samples=job.build.made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
-    paths = [sink.set_paths(()) for sink in job.sinks if sink.view_record() is not None]
     return Manifest.model_validate(
         {
             **{key: value for key, value in identity.items() if key != "metrics"},
@@ -132,10 +127,6 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) 
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
             "files": [],
-            "views": [
-                view | {"sets": {s: list(places) for s, places in sorted(of.items())}}
-                for view, of in zip(identity["views"], paths, strict=True)
-            ],
             "environment": dict(environment()),
         }
     )

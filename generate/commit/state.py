@@ -18,13 +18,12 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.disk.atomic import make_folder
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.paths import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
+from ...manifests.paths import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER, image_folder
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
 from ..plan.builds import Build
 from ..plan.job import Job, Origin
-from ..sinks.containers import set_paths
 from ..work.sidecars import sidecars
 from .identity import identity_of, refuse_other_build
 from .locks import extended, finished
@@ -84,7 +83,7 @@ class BuildState:
         unfinished = Unfinished(
             base=sha256_file(directory / MANIFEST) if self.base is not None else None,
             sets=sets,
-            places={s: list(paths) for s, paths in set_paths(job.sinks, sets).items()},
+            places={s: [image_folder(s)] for s in sets if any(sink.kind == "files" for sink in job.sinks)},
             identity={**build.identity, **build.resources(sets)},
         )
         write_unfinished(directory, unfinished)
@@ -110,9 +109,8 @@ def committed(
 def remove_strays(directory: Path) -> None:
     """Remove temporary files that a killed build or worker left; nothing else may be writing.
 
-    Single images have none. Beside shards and records they lie where views have their labels, at most two folders deep.
+    Single images have none.
     """
     roots = [directory / SHARDS, directory / SETS, directory / WORK_FOLDER]
-    shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]
-    for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
+    for path in [*directory.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)

@@ -52,7 +52,7 @@ OWN = {"as_json", "list_sets", "part", "finish", "abandon", "plugins", "layout"}
 """Options of which the command line makes something else."""
 VALUES = {
     **{name: Path(f"{name}.x") for name in "directory manifest out labels ids frost_textures surrogate model".split()},
-    **{name: f"a {name}" for name in "recipe source image address groups images device view sample reference".split()},
+    **{name: f"a {name}" for name in "recipe source image address groups images device sample reference".split()},
     **{name: f"a {name}" for name in "per_super_category calibration scheduler to license url date key".split()},
     **dict.fromkeys("optimize skip_bad train any_shape repair force regions go replace private packed".split(), True),
     **dict.fromkeys("allow_missing_classes manifest_only parquet any_data".split(), True),
@@ -65,7 +65,7 @@ VALUES = {
 }  # fmt: skip
 TYPED = {"max_bytes": "2KiB", "sets": "fog/*, snow/1"}
 OTHER = {
-    "verify": {"view": Path("v")},
+    "verify": {"export": Path("v")},
     "export": {"images": Path("list"), "severities": Path("s")},
 }
 
@@ -105,10 +105,6 @@ def test_options_of_which_a_command_makes_something_else(handed):
     assert handed("verify d --calibration tiny --rederive all")[1].items() >= {
         "calibration_side": 64, "rederive": "all"
     }.items()  # fmt: skip
-    assert (
-        handed("export d --layout a.toml --out o")[1].items()
-        >= {"view": Path("a.toml"), "directory": Path("d")}.items()
-    )
 
 
 def report_of(*problems, mended=None):

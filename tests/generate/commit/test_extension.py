@@ -210,15 +210,6 @@ def test_a_build_that_was_never_finished_is_taken_back_whole(make, stopped, tmp_
     assert not (root / ".corruptset").exists()
 
 
-def test_an_array_that_was_damaged_is_not_recorded_anew(make, shared):
-    options = {"view": "cifar-c", "recipe": shared.recipe()}
-    root = make(sets=["contrast/*"], **options).directory
-    array = next(root.glob("*/contrast.npy"))
-    array.write_bytes(array.read_bytes()[:-1] + b"\xff")
-    make(sets=["brightness/*"], **options)
-    assert ("CIFAR-10-C/contrast.npy", "hash") in {(p.path, p.kind) for p in verifying.verify_directory(root).problems}
-
-
 def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make, monkeypatch):
     first = make(sets=["contrast/1"])
     real = verifying.manifest_problems
