@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .generate.catalogue import names as names
     from .generate.catalogue import recipes as recipes
     from .generate.contract import check_corruption as check_corruption
+    from .generate.exports.export import export as export
     from .generate.planning import plan as plan
     from .generate.preview import preview as preview
     from .generate.recipes.two_factor import pairs as pairs
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from .generate.reproduction.rebuild import rebuild as rebuild
     from .generate.reproduction.verify import verify as verify
     from .generate.show import show as show
-    from .generate.views.export import export as export
     from .manifests.distribution.fetch import fetch as fetch
     from .manifests.distribution.publish import publish as publish
     from .manifests.reader import open as open
@@ -57,7 +57,7 @@ _HOMES = {
     "load_plugin": "corruptions.plugins",
     "load_surrogate": "corruptions.models.surrogate",
     "build": "generate.build",
-    "export": "generate.views.export",
+    "export": "generate.exports.export",
     "fetch": "manifests.distribution.fetch",
     "publish": "manifests.distribution.publish",
     "names": "generate.catalogue",

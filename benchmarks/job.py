@@ -14,7 +14,7 @@ from typing import Any
 
 from .timing import memory, processor_seconds
 
-JOBS = {"build": "corruptset.generate.build", "export": "corruptset.generate.views.export"}
+JOBS = {"build": "corruptset.generate.build", "export": "corruptset.generate.exports.export"}
 """Job -> the module of the function of that name."""
 
 

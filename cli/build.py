@@ -205,7 +205,7 @@ def _share(text: str) -> tuple[int, int]:
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     """Say what a build has made, and where it is."""
     from ..manifests.disk_size import disk_size
-    from ..manifests.layout import CONTACT, PAGE
+    from ..manifests.paths import CONTACT, PAGE
 
     manifest, directory = built.manifest, built.directory
     disk = disk_size(directory, manifest)

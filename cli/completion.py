@@ -59,7 +59,7 @@ def sources(incomplete: str) -> list[str]:
 
 def views(incomplete: str) -> list[str]:
     """Complete a view."""
-    from ..generate.views.layouts import LAYOUTS
+    from ..generate.exports.layouts import LAYOUTS
 
     return _beginning(incomplete, LAYOUTS)
 
@@ -75,7 +75,7 @@ def sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _sets(given: dict[str, Any]) -> list[str]:
-    from ..manifests.layout import MANIFEST
+    from ..manifests.paths import MANIFEST
 
     place = given.get("directory") or given.get("manifest")
     if place is not None:

@@ -58,7 +58,7 @@ def export(
         raise typer.BadParameter(f"expected {first}, and then one DIR, the directory of a finished build.")
     given: dict[str, Any] = {"sets": sets, "severities": severities, "images": images, "any_shape": any_shape}
     with progress_of("export") as progress:
-        from ..generate.views.export import export as run
+        from ..generate.exports.export import export as run
 
         done = run(chosen, build, out, allow_missing_classes=allow_missing_classes, progress=progress, **given)
     (put_json if as_json else put_record)(json_of(done))

@@ -12,7 +12,7 @@ from ..errors import BuildError, FinishedDataset, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, MANIFEST, is_begun, unfinished_folder
+from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..plain_arguments import plain_arguments
 from ..progress import ProgressEvent, progress_function, shows_progress

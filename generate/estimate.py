@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 
-from ..manifests.layout import (
+from ..manifests.paths import (
     CONTACT,
     IMAGES,
     LICENSE,

@@ -23,8 +23,8 @@ from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, suggest
 from ..manifests.disk.remote import data_folder, url_of
 from ..manifests.disk_size import disk_size
-from ..manifests.layout import PARTIAL
 from ..manifests.manifest_file import load_manifest
+from ..manifests.paths import PARTIAL
 from ..plain_arguments import plain_arguments
 from .level_effects import change_table
 from .plan.source_fit import moving

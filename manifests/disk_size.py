@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .disk.jsonl import read_jsonl
-from .layout import MANIFEST, SHARDS, set_path, set_places
 from .manifest_file import manifest_bytes
+from .paths import MANIFEST, SHARDS, set_path, set_places
 from .records.models import ImageRecord, Manifest, SetRecord
 
 

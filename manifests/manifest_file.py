@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import IncompleteBuild, ParameterError, VerificationError, first_few, listed
 from .disk.listing import read_small
 from .disk.remote import data_folder, local_folder
-from .layout import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun, unfinished_folder
+from .paths import MANIFEST, SAMPLES, STREAM, UNPACK_STATE, is_begun, unfinished_folder
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import record_or_mistakes
 from .records.report import Problem

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..errors import VerificationError, listed
 from .disk.listing import read_small
-from .layout import CONTACT, PAGE, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
+from .paths import CONTACT, PAGE, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
 from .records.fields import Count, SetId, Sha256
 from .records.models import Manifest, Record
 from .records.parsing import record_or_mistakes

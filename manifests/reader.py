@@ -15,9 +15,9 @@ from ..errors import ParameterError, PluginError, UnknownSet, install_add_on, qu
 from ..plain_arguments import plain_arguments
 from .disk.atomic import inside
 from .disk.remote import data_folder
-from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
+from .paths import REGIONS, SAMPLES
 from .reading.image_set import ImageSet, SampleTable, TransformedSet
 from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .disk.hashed import read_hashed, write_hashed
-from .layout import BUILD
 from .manifest_file import MANIFEST_CAP
+from .paths import BUILD
 from .records.fields import SetId
 from .records.models import Record
 from .records.parsing import record_or_mistakes

@@ -14,7 +14,7 @@ from ..manifests.records.markdown import markdown_text
 from ..plain_arguments import plain_arguments
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
-from .comparison.layouts import tables
+from .comparison.paper_tables import tables
 from .comparison.statistics import Difference, differences
 from .records import Scores
 from .tables import Table

@@ -49,7 +49,7 @@ CHOSEN = [
     "black_lines/*",
     "contrast/*",
 ]
-"""Of the build `chains` of tests/generate/views/conftest.py."""
+"""Of the build `chains` of tests/generate/exports/conftest.py."""
 TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
 """The views of any set."""
 
@@ -99,7 +99,7 @@ def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
 
 def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
     """Export small crops into any view; what images a view expects is tests/generate/test_expecting.py's."""
-    from corruptset.generate.views.export import export
+    from corruptset.generate.exports.export import export
 
     return export(view, directory, out, any_shape=True, **options)
 

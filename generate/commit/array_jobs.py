@@ -21,7 +21,7 @@ from ...errors import BuildError, CorruptsetError, MissingParts
 from ...manifests.disk.atomic import make_folder, open_unlinked
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
-from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
+from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
 from ..plan.builds import Build
 from ..plan.final_samples import with_samples

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from ...manifests.layout import is_own, moved_content, set_of_shard
+from ...manifests.paths import is_own, moved_content, set_of_shard
 from ...manifests.records.markdown import filled
 from ...manifests.records.models import Manifest, SourceRecord
+from ..exports.class_folders import numbering_notes
 from ..sources.selection import recorded_hold_out
-from ..views.class_folders import numbering_notes
 
 
 def data_card(manifest: Manifest, labels: Sequence[int | None]) -> str:

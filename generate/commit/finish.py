@@ -14,7 +14,8 @@ from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder, make_folder, write_atomic, write_large
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import (
+from ...manifests.manifest_file import manifest_bytes, parse_manifest
+from ...manifests.paths import (
     CONTACT,
     LICENSE,
     MANIFEST,
@@ -25,7 +26,6 @@ from ...manifests.layout import (
     SHA256SUMS,
     set_path,
 )
-from ...manifests.manifest_file import manifest_bytes, parse_manifest
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, SampleRecord, SetRecord

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import SAMPLES, SOURCE
+from ...manifests.paths import SAMPLES, SOURCE
 from ...manifests.records.models import Manifest, SampleRecord
 from ..plan.builds import Build
 from ..recipes.set_spec import RESOURCE_FIELDS

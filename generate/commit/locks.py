@@ -11,7 +11,8 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.disk import lock
 from ...manifests.disk.atomic import fsync_folder, make_folder
-from ...manifests.layout import (
+from ...manifests.manifest_file import parse_manifest
+from ...manifests.paths import (
     LEASES,
     MANIFEST,
     WORK_FOLDER,
@@ -20,7 +21,6 @@ from ...manifests.layout import (
     lock_file,
     unfinished_folder,
 )
-from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.models import Manifest
 from ..sources.source import Source
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.disk.atomic import make_folder
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
+from ...manifests.paths import PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
 from ..plan.builds import Build
 from ..plan.job import Job, Origin
@@ -33,8 +33,7 @@ class BuildState:
     """(set id, run) -> the sidecar of the committed part that has it; empty until the build has begun."""
 
     def job(self, build: Build) -> Job:
-        """Return the job of the sets that are asked for or begun. Raise `BuildError` if the folder holds another build.
-        """
+        """Return the job of the sets that are asked for or begun. Raise `BuildError` if the folder holds another build."""
         begun = self.unfinished.sets if self.unfinished is not None else []
         sets = list(dict.fromkeys([*build.asked, *begun]))
         if self.unfinished is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...manifests.layout import holds_region_table, moved_content
+from ...manifests.paths import holds_region_table, moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...pages.document import render

@@ -15,10 +15,10 @@ from typing import Any
 
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
+from ..exports.contents import ViewContents, ViewOptions, placed, unexpected
+from ..exports.layouts import Layout, get_layout
+from ..exports.placement import View
 from ..recipes.expectations import Named
-from ..views.contents import ViewContents, ViewOptions, placed, unexpected
-from ..views.layouts import Layout, get_layout
-from ..views.view import View
 
 _TOKEN = re.compile(r"@(\w+)@")
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from ...corruptions.registry import Images
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import REGIONS, SAMPLES, holds_region_table
+from ...manifests.paths import REGIONS, SAMPLES, holds_region_table
 from ...manifests.reader import DataSet
 from ...manifests.records.models import RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops

@@ -20,6 +20,8 @@ from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
 from ...manifests.records.models import ClassRecord
+from ..exports.layouts import get_layout
+from ..exports.placement import view_of_build
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES, MULTISCALE_IMAGES, measured_indices
 from ..pixels.preprocessing import Preprocessing
@@ -31,8 +33,6 @@ from ..sinks.containers import Format, Sink, make_sinks
 from ..sinks.sink import Run
 from ..sources.check import Checked, Judge
 from ..sources.source import Sample, Source
-from ..views.layouts import get_layout
-from ..views.view import view_of_build
 from .job import CheckedSample, Job, load_clean
 from .parts import groups, runs
 from .regions import RegionSamples, RegionStore

@@ -10,6 +10,9 @@ from ...arguments import as_list
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
+from ..exports.contents import placed
+from ..exports.layouts import get_layout
+from ..exports.placement import refuse_regions
 from ..pixels.encoding import Encoding, PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
@@ -19,9 +22,6 @@ from ..sinks.containers import containers_of, default_format
 from ..sources.check import Checked, Judge, check
 from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
-from ..views.contents import placed
-from ..views.layouts import get_layout
-from ..views.view import refuse_regions
 from .builds import Accept, Build, plugin_records
 from .options import BuildOptions
 from .regions import region_store

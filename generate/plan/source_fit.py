@@ -8,6 +8,8 @@ from ...corruptions.add_ons import readable
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, SourceError, first_few, listed
 from ...quantities import size
+from ..exports.contents import unexpected
+from ..exports.layouts import get_layout
 from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
@@ -18,8 +20,6 @@ from ..sources.decoding import UNREAD_SUFFIXES
 from ..sources.image_listing import IMAGE_SUFFIXES
 from ..sources.mask_images import folder_counts
 from ..sources.source import Source
-from ..views.contents import unexpected
-from ..views.layouts import get_layout
 from .builds import Build
 from .options import BuildOptions
 

@@ -13,7 +13,7 @@ from ...corruptions.registry import get_corruption, is_corruption
 from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.disk.atomic import inside
 from ...manifests.disk.jsonl import row_at
-from ...manifests.layout import set_path
+from ...manifests.paths import set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import ImageRecord, Manifest

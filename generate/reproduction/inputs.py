@@ -12,7 +12,7 @@ from pathlib import Path
 from ...corruptions.cache import cache_root
 from ...corruptions.plugins import load_plugins
 from ...digests import digits
-from ...manifests.layout import MANIFEST
+from ...manifests.paths import MANIFEST
 from ...manifests.records.digests import sha256_file
 from ...manifests.release.bag import PAYLOAD
 from ...manifests.release.division import METADATA

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import PARTS_FOLDER, SCRATCH
+from ...manifests.paths import PARTS_FOLDER, SCRATCH
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest

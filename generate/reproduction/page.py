@@ -11,8 +11,8 @@ from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
-from ...manifests.layout import PARTIAL
 from ...manifests.manifest_file import result_path
+from ...manifests.paths import PARTIAL
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
 from ...plain_arguments import plain_arguments

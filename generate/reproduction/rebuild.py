@@ -14,7 +14,7 @@ from ...digests import digest_of
 from ...errors import BuildError, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
-from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
+from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord
 from ...manifests.release.release import Release, read_release
@@ -128,9 +128,7 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
-        built = make_build(
-            build, directory, progress_function(progress), ReleaseComparison(release, place.directory)
-        )
+        built = make_build(build, directory, progress_function(progress), ReleaseComparison(release, place.directory))
     return _compared(built, release)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
-from ...manifests.layout import PAGE
+from ...manifests.paths import PAGE
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ..commit.identity import identity_of

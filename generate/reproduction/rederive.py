@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...digests import digest_of, digits
 from ...manifests.images.pictures import decode
-from ...manifests.layout import MANIFEST, SAMPLES, set_path
+from ...manifests.paths import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Problem, Progress
 from ...manifests.release.release import has_rows

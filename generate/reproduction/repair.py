@@ -20,7 +20,8 @@ from ...errors import SourceError, VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import (
+from ...manifests.partial import load_partial, may_be_absent
+from ...manifests.paths import (
     CONTACT,
     LICENSE,
     MANIFEST,
@@ -36,7 +37,6 @@ from ...manifests.layout import (
     set_path,
     set_places,
 )  # fmt: skip
-from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import record_or_mistakes

@@ -18,8 +18,8 @@ from ...manifests.verify.ladder import verify_directory
 from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
+from ..exports.export_check import check_view, is_view, verify_view
 from ..sources.source import Source
-from ..views.view_check import check_view, is_view, verify_view
 from .inputs import RemakeOptions
 
 if TYPE_CHECKING:

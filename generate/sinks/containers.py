@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...manifests.layout import image_folder
+from ...manifests.paths import image_folder
 from ...manifests.records.models import ClassRecord
+from ..exports.placement import View
+from ..exports.texts import texts
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
-from ..views.texts import texts
-from ..views.view import View
 from .sink import stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]

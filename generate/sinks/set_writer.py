@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...corruptions.registry import Images
 from ...manifests.disk.atomic import fsync_folder, make_folder, open_unlinked, write_large
 from ...manifests.images.arrays import npy_header
-from ...manifests.layout import shard_path
+from ...manifests.paths import shard_path
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord
 from ...pixels import pixel_hashes

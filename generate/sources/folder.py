@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from ...errors import SourceError, first_few
-from ...manifests.layout import is_own
+from ...manifests.paths import is_own
 from ...quantities import plural
 from .class_list import number_folders
 from .folder_layouts import notes_on_one_class, refuse_other_layouts

@@ -21,7 +21,7 @@ import cv2
 from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError, MachineError, install_extra, listed
 from ...manifests.disk.lock import Busy, locked
-from ...manifests.layout import lock_file
+from ...manifests.paths import lock_file
 from ..plan.parts import Part
 from ..sinks.sink import Run
 from .environment import environment

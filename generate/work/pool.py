@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...errors import BuildError, MachineError, listed
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.space import write_advice
-from ...manifests.layout import LEASES, WORK_FOLDER
+from ...manifests.paths import LEASES, WORK_FOLDER
 from ...workers import TRIES, Workers, WorkersKilled
 from ..plan.job import Job
 from ..plan.parts import Part

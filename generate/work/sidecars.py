@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import MachineError
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import PARTS_FOLDER
+from ...manifests.paths import PARTS_FOLDER
 from ...manifests.records.models import FileRecord, Record
 from ..plan.job import Origin
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.disk.lock import shared_lock
-from ...manifests.layout import WORKERS_LOCK
+from ...manifests.paths import WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches

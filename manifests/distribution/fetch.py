@@ -20,9 +20,9 @@ from ..disk.atomic import make_folder, write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import MANIFEST, UNPACK_STATE, WORK_FOLDER
 from ..manifest_file import load_manifest
 from ..partial import load_partial
+from ..paths import MANIFEST, UNPACK_STATE, WORK_FOLDER
 from ..records.report import LEVELS, Level, Progress
 from ..release.bag import INDEX, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack

@@ -20,7 +20,7 @@ from ..disk.space import check_space
 from ..records.digests import sha256_pieces
 from ..release.bag import INDEX
 from .addresses import HUB, hub_address
-from .layouts import PublishedFile, chunks_of
+from .published_files import PublishedFile, chunks_of
 
 Files = Sequence[PublishedFile]
 Sent = Callable[[int], None]

@@ -16,8 +16,8 @@ from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
 from .addresses import HUB, hub_files
-from .layouts import LAYOUTS, LayoutName, PublishedFile, limit_notes, open_release_folder, published_files
 from .places import place_of
+from .published_files import LAYOUTS, LayoutName, PublishedFile, limit_notes, open_release_folder, published_files
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..disk.atomic import inside
 from ..disk.jsonl import damaged, unreadable
 from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
-from ..layout import set_path
+from ..paths import set_path
 from ..records.digests import set_digest
 from ..records.foreign_names import form_advice, in_another_form
 from ..records.models import ImageRecord, SetRecord, StoredRecord

@@ -14,7 +14,7 @@ from PIL import Image
 from ...files import read_regular
 from ..disk.atomic import inside
 from ..images.pictures import decode, picture_of
-from ..layout import CONTACT
+from ..paths import CONTACT
 from .image_store import Pixels
 
 LARGEST = 960, 1440

@@ -15,7 +15,7 @@ from PIL import Image
 from ...errors import UnknownCorruption, VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import picture_of
-from ..layout import holds_region_table
+from ..paths import holds_region_table
 from ..records.models import Manifest, RegionRecord, RegionRow, SampleRecord
 from .grids import regions_of
 

@@ -19,7 +19,7 @@ from pydantic import Field
 from ...errors import VerificationError, first_few, listed
 from ...quantities import size
 from ..checksums import sums_bytes
-from ..layout import SHA256SUMS
+from ..paths import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.markdown import filled, one_line

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from ...errors import BuildError, VerificationError, listed
 from ..disk.jsonl import read_jsonl
-from ..layout import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
 from ..partial import owners
+from ..paths import MANIFEST, PARTIAL, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ..records.digests import set_digest, sha256_pieces
 from ..records.fields import Count, SetId, Sha256
 from ..records.models import FileRecord, ImageRecord, Manifest, Record

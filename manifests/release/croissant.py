@@ -15,7 +15,7 @@ from typing import Any
 
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
-from ..layout import SAMPLES, own_names
+from ..paths import SAMPLES, own_names
 from ..records.digests import sha256_bytes
 from ..records.models import Manifest, SampleRecord, check_label
 from .bag import IndexedArchive, title

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ...errors import BuildError
-from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, SHA256SUMS, SHARDS, set_path
 from ..partial import owners
+from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, SHA256SUMS, SHARDS, set_path
 from ..records.models import FileRecord, Manifest, SetRecord
 from .archives import END_COST, member_header
 from .contents import Contents, Unit, UnitRecord, top_folder

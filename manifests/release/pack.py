@@ -25,8 +25,8 @@ from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
-from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
+from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from ...errors import BuildError, install_extra
 from ..checksums import parse_sha256sums, sums_bytes
 from ..disk.atomic import make_folder, replacing, write_atomic
-from ..layout import SHA256SUMS
+from ..paths import SHA256SUMS
 from ..reader import DataSet
 from ..reading.hugging_face import class_names, encoded_rows
 from ..records.digests import sha256_file

@@ -13,7 +13,7 @@ from ...errors import VerificationError, listed
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file, read_small
-from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
+from ..paths import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from ..reader import DataSet
 from ..records.digests import set_digest, sha256_file
 from ..records.models import ImageRecord

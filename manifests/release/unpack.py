@@ -28,8 +28,8 @@ from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
-from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, joined, load_partial
+from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress

@@ -21,7 +21,9 @@ from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import file_problems, list_files, read_small
 from ..disk.remote import data_folder
 from ..images.pictures import own_path
-from ..layout import (
+from ..manifest_file import read_manifest
+from ..partial import load_partial, may_be_absent
+from ..paths import (
     IMAGES,
     MANIFEST,
     PARTIAL,
@@ -36,8 +38,6 @@ from ..layout import (
     set_of_shard,
     set_places,
 )
-from ..manifest_file import read_manifest
-from ..partial import load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord

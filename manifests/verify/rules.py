@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...digests import digits
 from ..checksums import parse_sha256sums
-from ..layout import IMAGES, MANIFEST, REGIONS, SAMPLES, SETS, SHA256SUMS, is_path, set_path
+from ..paths import IMAGES, MANIFEST, REGIONS, SAMPLES, SETS, SHA256SUMS, is_path, set_path
 from ..records.digests import build_digest, source_digest
 from ..records.fields import DRIVE
 from ..records.models import Manifest, RegionRow, SampleRecord

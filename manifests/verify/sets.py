@@ -23,7 +23,7 @@ from ..disk.listing import Listing, file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
-from ..layout import set_path
+from ..paths import set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
 from ..records.report import LEVELS, Level, Problem

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import PredictionError, first_few, listed, suggest
 from ...files import file_problem, open_regular, read_text, reason
-from ...manifests.layout import MANIFEST
+from ...manifests.paths import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import progress_function
 from ..outcomes import CLEAN, Outcome, Predictions

@@ -11,7 +11,7 @@ from ...pages.charts import Chart
 from ...pages.document import text_file
 from ..comparison.entries import Entry, reference_point
 from ..comparison.figures import ERRORS, PROFILES, Matrix, charts, heat_map, maude_bars, order_matrices
-from ..comparison.layouts import of_course, sets_in_full, tables
+from ..comparison.paper_tables import of_course, sets_in_full, tables
 from ..comparison.statistics import Difference
 from ..tables import PageTable
 

@@ -20,9 +20,9 @@ NOT_NEEDED = {
     "corruptset.manifests.reader": "reads what is built",
     "corruptset.manifests.verify.ladder": "checks what is built",
     "corruptset.generate.pixels.matrix": "draws at the end",
-    "corruptset.generate.views.export": "only for export",
-    "corruptset.generate.views.webdataset": "only for that view",
-    "corruptset.generate.views.croissant": "only for that view",
+    "corruptset.generate.exports.export": "only for export",
+    "corruptset.generate.exports.webdataset": "only for that view",
+    "corruptset.generate.exports.croissant": "only for that view",
     "corruptset.corruptions.gradual": "the recipe has no gradual degradation",
 }
 """Module -> why a build by one process has no use for it before its first part is committed."""

@@ -18,8 +18,8 @@ from corruptset.errors import CorruptsetError, VerificationError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
-from corruptset.manifests.layout import MANIFEST, SHA256SUMS, set_path
 from corruptset.manifests.manifest_file import parse_manifest
+from corruptset.manifests.paths import MANIFEST, SHA256SUMS, set_path
 from corruptset.manifests.verify.ladder import verify_directory
 
 

@@ -13,7 +13,7 @@ from plugin_files import HEAD, function, template, without_plugins, write_blinds
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.layout import WORK_FOLDER
+from corruptset.manifests.paths import WORK_FOLDER
 
 SETS = (
     '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", '

@@ -16,9 +16,9 @@ from slow_regions import FOGGED, SIZES, place_of, slow_crop, small_images, write
 import corruptset
 from corruptset.errors import BuildError
 from corruptset.generate.build import build
+from corruptset.generate.exports.export import export
 from corruptset.generate.reproduction.rebuild import rebuild
 from corruptset.generate.sources.source import Source
-from corruptset.generate.views.export import export
 from corruptset.manifests.release.unpack import unpack
 
 

@@ -7,7 +7,7 @@ import pytest
 from doc_pages import run, snippets
 
 import corruptset
-from corruptset.generate.views.export import export
+from corruptset.generate.exports.export import export
 
 CHAIN = "contrast-3+brightness-2"
 

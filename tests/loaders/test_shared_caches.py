@@ -181,7 +181,7 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared, 
 def test_every_word_that_names_a_split_is_marked():
     from datasets.data_files import SPLIT_KEYWORDS
 
-    from corruptset.generate.views.view import marked
+    from corruptset.generate.exports.placement import marked
 
     for word in (w for words in SPLIT_KEYWORDS.values() for w in words):
         for set_id in (word, f"two-{word}", f"fog/{word}-3", f"a_{word}_b/3", f"fog-3+{word}-5"):

@@ -12,7 +12,7 @@ from browsers import axe_violations, opened_browser, visits
 from PIL import Image
 
 import corruptset
-from corruptset.manifests.layout import PAGE
+from corruptset.manifests.paths import PAGE
 
 pytestmark = pytest.mark.ci
 CHAINS = (["contrast-3"], ["brightness-2"], ["contrast-3", "brightness-2"], ["brightness-2", "contrast-3"])

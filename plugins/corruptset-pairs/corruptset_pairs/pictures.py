@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corruptset.errors import StudyError, suggest
-from corruptset.manifests.layout import REGIONS
+from corruptset.manifests.paths import REGIONS
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import RegionRecord
 from corruptset.manifests.regions.crops import Crops, RegionIndex

@@ -16,6 +16,7 @@ from corruptset.corruptions.keys import Keys, hash64, sample_keys
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
+from corruptset.generate.exports.writer import tar_pieces
 from corruptset.generate.pixels.preprocessing import Unchanged
 from corruptset.generate.plan.builds import Build
 from corruptset.generate.plan.final_samples import with_samples
@@ -24,7 +25,6 @@ from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
 from corruptset.generate.recipes.recipe import Recipe
 from corruptset.generate.sources.check import check
-from corruptset.generate.views.writer import tar_pieces
 from corruptset.generate.work import environment, warm_up
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
 from corruptset.manifests.disk import atomic, remote

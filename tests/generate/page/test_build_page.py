@@ -18,7 +18,7 @@ from PIL import Image
 
 from corruptset.generate.build import Built
 from corruptset.generate.page.build_page import build_page
-from corruptset.manifests.layout import PAGE
+from corruptset.manifests.paths import PAGE
 from corruptset.manifests.reader import DataSet
 from corruptset.pages import rungs
 

@@ -15,7 +15,7 @@ import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, ParameterError, SourceError, VerificationError
 from corruptset.generate.build import build
 from corruptset.generate.reproduction.page import page
-from corruptset.manifests.layout import PAGE
+from corruptset.manifests.paths import PAGE
 from corruptset.manifests.release.unpack import unpack
 
 OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "format": "folder"}

@@ -18,9 +18,9 @@ import pytest
 import corruptset
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
+from corruptset.generate.exports.export import export
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
-from corruptset.generate.views.export import export
 from corruptset.manifests.verify.ladder import verify_directory
 from pictures import encoded
 

@@ -11,8 +11,8 @@ from packs import TOP, packed, tree, usage_of
 from corruptset.errors import BuildError, IncompleteBuild, MachineError, ReleaseError, VerificationError
 from corruptset.manifests.distribution import places
 from corruptset.manifests.distribution.fetch import fetch
-from corruptset.manifests.distribution.layouts import PublishedFile, limit_notes
 from corruptset.manifests.distribution.publish import publish
+from corruptset.manifests.distribution.published_files import PublishedFile, limit_notes
 
 ZENODO = {"creators": ("Doe, Jane; An Institute", "Roe, Richard"), "license": "CC-BY-4.0"}
 

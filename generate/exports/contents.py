@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...errors import BuildError, listed
 from ...manifests.images.pictures import stored_format
-from ...manifests.layout import own_names
+from ...manifests.paths import own_names
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from ..recipes.expectations import Named, refusal
 from ..recipes.set_spec import SetSpec

@@ -16,7 +16,7 @@ import pytest
 from layouts import export, members, pixels
 
 import corruptset
-from corruptset.generate.views import view
+from corruptset.generate.exports import view
 from corruptset.manifests.release.pack import pack
 
 

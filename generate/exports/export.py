@@ -22,10 +22,10 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from .class_folders import read_list
 from .contents import ViewContents, ViewOptions, placed, unexpected
+from .export_check import VIEW, ViewRecord, ViewSetRecord
 from .layouts import LAYOUTS, get_layout, read_layout
+from .placement import View
 from .set_names import read_severities
-from .view import View
-from .view_check import VIEW, ViewRecord, ViewSetRecord
 from .writer import Writer, finished_at_once
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corruptset.generate.build import build
-from corruptset.generate.views.export import export
+from corruptset.generate.exports.export import export
 
 CHAINS = """
 [[sets]]

@@ -18,7 +18,7 @@ from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError, first_few
 from ...manifests.images.pictures import FORMATS, named_format, own_path
-from ...manifests.layout import holds_region_table, set_path
+from ...manifests.paths import holds_region_table, set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec

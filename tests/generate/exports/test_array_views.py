@@ -17,14 +17,14 @@ from sklearn.datasets import load_digits
 
 import corruptset
 from corruptset.generate.build import build
+from corruptset.generate.exports.contents import ViewContents, ViewOptions
+from corruptset.generate.exports.export import export as strict_export
+from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.layouts import get_layout
+from corruptset.generate.exports.placement import View
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.reproduction.verify import verify
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.contents import ViewContents, ViewOptions
-from corruptset.generate.views.export import export as strict_export
-from corruptset.generate.views.layouts import get_layout
-from corruptset.generate.views.view import View
-from corruptset.generate.views.view_check import check_view, verify_view
 
 PUBLISHED = [
     "identity", "shot_noise", "impulse_noise", "glass_blur", "motion_blur", "shear", "scale", "rotate", "brightness",

@@ -15,7 +15,7 @@ import pytest
 from layouts import export, members
 
 import corruptset
-from corruptset.generate.views.view_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_view, verify_view
 from corruptset.manifests.records.digests import sha256_file
 
 SETS = ["contrast/*"]

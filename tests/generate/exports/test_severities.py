@@ -11,8 +11,8 @@ from layouts import CHOSEN, CONTRAST, Shared, export, files_of, make
 
 import corruptset
 from corruptset.errors import BuildError
+from corruptset.generate.exports.export_check import check_view, verify_view
 from corruptset.generate.planning import plan
-from corruptset.generate.views.view_check import check_view, verify_view
 
 COUNT = 6
 DIAGONAL = [f"contrast-{s}+brightness-{s}" for s in range(1, 6)]

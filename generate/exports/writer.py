@@ -27,9 +27,9 @@ from ...manifests.records.fields import safe_path
 from ...manifests.records.models import FileRecord, StoredRecord
 from ...manifests.records.report import Progress
 from ..pixels.encoding import PngEncoding
+from .export_check import FolderRecord, folder_record
+from .placement import SetSlice, View
 from .texts import members, texts
-from .view import SetSlice, View
-from .view_check import FolderRecord, folder_record
 
 BLOCK = 512
 """Images of an array that are written at once."""

@@ -14,7 +14,7 @@ from layouts import export, members, pixels
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.views.view_check import check_view, folder_record, verify_view
+from corruptset.generate.exports.export_check import check_view, folder_record, verify_view
 from corruptset.manifests.records.digests import sha256_file
 
 SETS = ["clean", "contrast/3"]

@@ -25,8 +25,8 @@ from ...manifests.checksums import hash_problem
 from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
 from ...manifests.images.arrays import ArrayFile
 from ...manifests.images.pictures import NotAPicture, decode, format_problem, named_format
-from ...manifests.layout import MANIFEST
 from ...manifests.manifest_file import MANIFEST_CAP
+from ...manifests.paths import MANIFEST
 from ...manifests.reader import DataSet
 from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, sha256_pieces
@@ -40,8 +40,8 @@ from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
 from .contents import ViewContents, ViewOptions
 from .layouts import get_layout, layout_of
+from .placement import SetSlice, View
 from .texts import members, texts
-from .view import SetSlice, View
 
 VIEW = "VIEW.json"
 HEAD = 16

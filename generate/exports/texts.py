@@ -11,7 +11,7 @@ import numpy as np
 from ...manifests.images.arrays import npy_header
 from ...manifests.release.croissant import StoredSet, croissant
 from .layouts import Text
-from .view import SetSlice, View
+from .placement import SetSlice, View
 
 
 def texts(view: View, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:

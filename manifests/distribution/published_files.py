@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from ...errors import IncompleteBuild, ReleaseError, VerificationError, first_few, listed
 from ...files import read_regular
 from ..checksums import is_file_as, parse_sha256sums, sums_bytes
-from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
+from ..paths import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
 from ..records.markdown import filled, one_line
 from ..records.models import Manifest

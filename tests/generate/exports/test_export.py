@@ -13,8 +13,8 @@ import pytest
 from layouts import CHOSEN, CONTRAST, PLAIN, TAKE_ALL, export
 
 from corruptset.errors import BuildError
-from corruptset.generate.views.layouts import LAYOUTS
-from corruptset.generate.views.view_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.layouts import LAYOUTS
 
 
 def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_same_views(

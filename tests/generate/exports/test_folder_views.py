@@ -16,13 +16,13 @@ from layouts import CHOSEN, PLAIN, export, members
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
+from corruptset.generate.exports.class_folders import numbering_notes
+from corruptset.generate.exports.contents import ViewContents, ViewOptions, ViewSet
+from corruptset.generate.exports.layouts import get_layout
+from corruptset.generate.exports.placement import View
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import SetSpec
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.class_folders import numbering_notes
-from corruptset.generate.views.contents import ViewContents, ViewOptions, ViewSet
-from corruptset.generate.views.layouts import get_layout
-from corruptset.generate.views.view import View
 from corruptset.manifests.records.models import ClassRecord
 
 NOISES = """

@@ -14,8 +14,8 @@ from layouts import export, members
 
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError
-from corruptset.generate.views.layouts import IMAGE_WORDS, SET_WORDS, Layout, Text, read_layout
-from corruptset.generate.views.view_check import check_view, verify_view
+from corruptset.generate.exports.export_check import check_view, verify_view
+from corruptset.generate.exports.layouts import IMAGE_WORDS, SET_WORDS, Layout, Text, read_layout
 
 SECTION = (doc_pages.ROOT / "docs/use-it-with.md").read_text("utf-8").partition(doc_pages.OWN_LAYOUT)[2]
 SETS = ["clean", *(f"contrast/{s}" for s in range(1, 6))]
