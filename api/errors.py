@@ -87,10 +87,14 @@ class FinishedDataset(BuildError):
 
     def __init__(self, directory: Path, lacking: Sequence[str]) -> None:
         self.directory, self.lacking = directory, tuple(lacking)
-        out = directory.parent.with_name(f"{directory.parent.name}-extended")
-        self.options = {"extend": str(directory), "out": str(out)}
+        self.options = {"extend": str(directory), "out": str(self.other_out(directory))}
         """What to add to the same call."""
         super().__init__(self.with_call(", ".join(f"{name}={value!r}" for name, value in self.options.items())))
+
+    @staticmethod
+    def other_out(directory: Path) -> Path:
+        """Return a folder that can receive the extended dataset."""
+        return directory.parent / "extended"
 
     def with_call(self, call: str) -> str:
         """Return the message with the call that makes a new dataset with all sets."""

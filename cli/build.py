@@ -89,6 +89,12 @@ def build(
     recipe: RecipeName = None,
     source: OptionalSource = None,
     out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
+    extend: Path | None = option(
+        "--extend DATASET",
+        "A finished dataset of the same recipe, source and options: the new one also has its sets, whose files are "
+        "linked, and makes only the other sets.",
+        None,
+    ),
     part: str | None = option(
         "--part I/N",
         "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
@@ -119,7 +125,7 @@ def build(
     with progress_of("build") as progress:
         from ..generate.build import build as run
 
-        built = run(chosen, source, out, progress=progress, **options)
+        built = run(chosen, source, out, extend=extend, progress=progress, **options)
     notes = [*built.notes, *of_calibration, *of_source]
     if part is not None:
         then = "When all parts are made: the same command with --finish in place of --part."

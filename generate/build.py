@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 from ..errors import BuildError, FinishedDataset, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.remote import local_folder
-from ..manifests.disk.space import check_space
+from ..manifests.disk.space import check_space, same_disk
 from ..manifests.paths import CONTACT, MANIFEST, is_begun, unfinished_folder
 from ..manifests.records.models import Manifest
 from ..plain_arguments import plain_arguments
@@ -20,10 +20,12 @@ from ..signatures import showing
 from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
+from .commit.extension import load_base
 from .commit.identity import identity_of, refuse_other_build
 from .commit.interruption import resumable
 from .commit.locks import finished, locked, put_in_place, refuse_place, wait_for_workers
-from .commit.state import read_state, remove_strays
+from .commit.state import BuildState, read_state, remove_strays
+from .page.page_of_build import page_of
 from .plan.builds import Build
 from .plan.final_samples import with_samples
 from .plan.job import Job
@@ -34,6 +36,7 @@ from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
 from .work.dask_workers import connected
+from .work.environment import version_notes
 from .work.pool import run
 from .work.sidecars import sidecar_path
 from .work.warm_up import warm_up
@@ -41,8 +44,6 @@ from .work.worker import PartDone
 
 if TYPE_CHECKING:
     from distributed import Client
-
-    from ..manifests.reader import DataSet
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 RENAME_WAIT_S = 120.0
@@ -58,6 +59,7 @@ def build(
     source: str | Source = ...,
     out: str | Path = ...,
     *,
+    extend: str | Path | None = ...,
     part: None = ...,
     finish: bool = ...,
     progress: Progress | bool | None = ...,
@@ -71,6 +73,7 @@ def build(
     source: str | Source = ...,
     out: str | Path = ...,
     *,
+    extend: str | Path | None = ...,
     part: tuple[int, int],
     finish: Literal[False] = ...,
     progress: Progress | bool | None = ...,
@@ -87,6 +90,7 @@ def build(
     out: str | Path = "corruptset-out",
     *,
     progress: Progress | bool | None = None,
+    extend: str | Path | None = None,
     part: tuple[int, int] | None = None,
     finish: bool = False,
     **options: Any,
@@ -105,6 +109,9 @@ def build(
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
         The folder that receives the dataset, ``<out>/<name>-<version>``.
+    extend : path, optional
+        A finished dataset of the same recipe, source and options. The new dataset also has its sets: their files are
+        linked, or copied if that is not possible, and only the other sets are made.
     part : (int, int), optional
         (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same
         build, and stop. Shares follow from the build and n; docs/array-jobs.md.
@@ -144,7 +151,9 @@ def build(
             raise BuildError(
                 "part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made."
             )
-        making = _Making(prepared, directory, progress_function(progress), client)
+        making = _Making(
+            prepared, directory, progress_function(progress), client, None if extend is None else Path(extend)
+        )
         return making.whole(finish_only=finish) if share is None else making.share(*share)
 
 
@@ -174,14 +183,26 @@ class _Making:
     A build that was killed after its manifest was written is renamed first.
     """
 
-    def __init__(self, build: Build, directory: Path, progress: Progress, client: Client | None = None) -> None:
+    def __init__(
+        self,
+        build: Build,
+        directory: Path,
+        progress: Progress,
+        client: Client | None = None,
+        extend: Path | None = None,
+    ) -> None:
         refuse_without_locks()
         refuse_place(build.source, directory)
         self.directory, self.folder = directory, unfinished_folder(directory)
         if (self.folder / MANIFEST).exists():
             with locked(directory, wait_s=RENAME_WAIT_S):
                 put_in_place(directory)
-        self.build, self.progress, self.client = build, progress, client
+        if extend is not None and extend.exists() and directory.exists() and extend.samefile(directory):
+            raise BuildError(
+                f"{extend} is finished, so it is not changed: the extended dataset needs another place. Choose another "
+                f"--out, such as {FinishedDataset.other_out(directory)}."
+            )
+        self.build, self.progress, self.client, self.extend = build, progress, client, extend
         self.workers, self.started = Workers(build.workers), time.monotonic()
 
     @property
@@ -211,11 +232,10 @@ class _Making:
                         self._check(shared=is_begun(self.folder))
                     manifest = self._finished()  # another command may have finished it in the meantime
                     if manifest is None:
-                        wait_for_workers(self.folder)
                         manifest, images = self._all(inspector, finish_only=finish_only)
                         put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = self.build.notes()
+        notes = (*self.build.notes(), *version_notes(manifest.environment))
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def share(self, number: int, jobs: int) -> PartBuilt:
@@ -230,9 +250,9 @@ class _Making:
                     if finished(self.directory) is None:
                         place = self.folder
                         self._check(shared=True, share=number / jobs)
-                        self._compile(read_state(self.folder).job(self.build))
-                        with joined(self.folder, self.build) as job:
-                            share, left = deal(job, self._parts(job), number, jobs)
+                        self._compile(read_state(self.folder, self.extend).job(self.build))
+                        with joined(self.folder, self.build, self.extend) as (state, job):
+                            share, left = deal(job, self._parts(state, job), number, jobs)
                             images = [made for made in self._run(job, left, share) if made]
             if place == self.directory:
                 self._check()
@@ -274,9 +294,13 @@ class _Making:
     def _check_space(self) -> None:
         """Raise `MachineError` if a build that has not begun needs more space than there is."""
         if not is_begun(self.folder):
-            build = self.build
-            images = len(build.asked) * (len(build.samples) or len(build.selected))
-            needed = images * build.stored_bytes + build.source.other_bytes()
+            build, needed = self.build, self.build.source.other_bytes()
+            sets = set(build.asked)
+            if self.extend is not None:
+                base = load_base(self.extend)
+                sets -= {s.id for s in base.sets}
+                needed += 0 if same_disk(self.extend, self.folder) else sum(s.bytes for s in base.sets)
+            needed += len(sets) * (len(build.samples) or len(build.selected)) * build.stored_bytes
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
 
     def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
@@ -284,12 +308,13 @@ class _Making:
 
         With `finish_only`, raise `MissingParts` if parts are missing.
         """
-        state = read_state(self.folder)
+        state = read_state(self.folder, self.extend)
         job = state.job(self.build)
+        wait_for_workers(self.folder)
         if not finish_only:
             self._compile(job)
         state = state.begin(job)
-        every = self._parts(job)
+        every = self._parts(state, job)
         left = missing(every, state.sidecars)
         if left and finish_only:
             raise missing_parts(self.folder, every, state.sidecars)
@@ -305,11 +330,11 @@ class _Making:
         from .commit.finish import finish  # a job of an array does not need the reader that it imports
 
         self.workers.end()
-        return finish(job, state, _page_of(self.build)), sum(p.images for p in left)
+        return finish(job, state, page_of(self.build)), sum(p.images for p in left)
 
-    def _parts(self, job: Job) -> list[Part]:
-        """Return all parts of a job."""
-        return parts(self.build.runs, self.build.groups(list(job.sets), self.build.runs))
+    def _parts(self, state: BuildState, job: Job) -> list[Part]:
+        """Return all parts of a job but those of the dataset that is extended."""
+        return parts(self.build.runs, self.build.groups(state.new(job.sets), self.build.runs))
 
     def _compile(self, job: Job) -> None:
         """Make sure that kernels are in the cache."""
@@ -346,14 +371,3 @@ class _Making:
         tell(0)
         run(job, left, self.workers, client=self.client, done=done, made=tell)
         return images
-
-
-def _page_of(build: Build) -> Callable[[DataSet], bytes] | None:
-    """Return the function that makes index.html of a build; None if there is to be no page."""
-
-    def page(data: DataSet) -> bytes:
-        from .page.build_page import build_page  # a build without a page does not need what draws it
-
-        return build_page(data, build.clean)
-
-    return page if build.page else None

@@ -74,9 +74,8 @@ def _incomplete(directory: Path) -> str:
         if is_begun(folder):
             subject = f"{directory} does not exist yet, but {folder}" if folder != directory else f"{folder}"
             return (
-                f"{subject} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same "
-                f"`corruptset build` command again (same recipe, source, seed and --out {directory.parent}); what is "
-                "committed is kept."
+                f"{subject} is an incomplete build. Resume it by running the same `corruptset build` command "
+                f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
             )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."

@@ -108,7 +108,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
 
 
 @contextmanager
-def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
+def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the array jobs that work on it.
 
     The build's lock must be held, together with theirs.
@@ -122,7 +122,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
     with ExitStack() as held:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
             while True:
-                state = read_state(directory)
+                state = read_state(directory, extend)
                 job = state.job(build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
                     refuse_other_build(directory, state.unfinished.identity, build, list(job.sets))

@@ -23,7 +23,9 @@ from ...manifests.paths import (
     README,
     REGIONS,
     SAMPLES,
+    SETS,
     SHA256SUMS,
+    SHARDS,
     set_path,
 )
 from ...manifests.reader import DataSet
@@ -32,7 +34,7 @@ from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Sampl
 from ..pixels.metrics import mean_metrics
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
-from ..work.environment import environment
+from ..work.environment import environment, joined_versions
 from ..work.sidecars import PartSet, read_sidecar
 from .data_card import data_card, license_text
 from .state import BuildState
@@ -70,14 +72,20 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     BuildError
         Parts have different clean pixels, because the libraries changed between them.
     """
-    folder, build = job.directory, job.build
-    rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(job.sets)}
-    clean = _gather(folder, rows, state.sidecars)
+    folder, build, base = job.directory, job.build, state.base
+    rows = {set_id: _SetRows(folder, job.sets[set_id]) for set_id in sorted(state.new(job.sets))}
+    clean, versions = _gather(folder, rows, state.sidecars)
     samples = b"".join(
         json_line(sample_record(build.classes, i, chosen, pixels))
         for i, (chosen, pixels) in enumerate(zip(build.samples, clean, strict=True))
     )
     sets, files = [one.close() for one in rows.values()], list[FileRecord]()
+    if base is not None:
+        if sha256_bytes(samples) not in {file.sha256 for file in base.files if file.path == SAMPLES}:
+            raise _other_pixels(folder, "the sets of the dataset that is extended and the new ones")
+        sets += base.sets
+        files += [file for file in base.files if file.path.startswith((SETS, SHARDS))]
+        versions.append(base.environment)
     for set_id, one in rows.items():
         files += [_record(folder, set_path(set_id)), *one.shards]
 
@@ -99,7 +107,8 @@ def finish(job: Job, state: BuildState, page_of: Callable[[DataSet], bytes] | No
     if build.region_rows is not None:
         write(REGIONS, build.region_rows)
     assert state.unfinished is not None
-    manifest = _with_files(_manifest(job, state.unfinished.identity, sets), files)
+    made_by = joined_versions([environment(), *versions])
+    manifest = _with_files(_manifest(job, state.unfinished.identity, sorted(sets, key=lambda s: s.id), made_by), files)
     data = NearlyFinished(folder, manifest)
     write(CONTACT, contact_of(job, data))
     write(README, data_card(manifest, [s.sample.label for s in build.samples]).encode())
@@ -132,7 +141,7 @@ def _record(directory: Path, path: str) -> FileRecord:
     return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
-def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) -> Manifest:
+def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord], made_by: Mapping[str, str]) -> Manifest:
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
@@ -152,7 +161,7 @@ def _manifest(job: Job, identity: Mapping[str, Any], sets: Sequence[SetRecord]) 
                 view | {"sets": {s: list(places) for s, places in sorted(of.items())}}
                 for view, of in zip(identity["views"], paths, strict=True)
             ],
-            "environment": dict(environment()),
+            "environment": made_by,
         }
     )
 
@@ -204,9 +213,15 @@ class _SetRows:
         )
 
 
-def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]) -> list[str]:
-    """Read every sidecar once into the rows of sets; return the clean pixels' digests."""
+def _gather(
+    directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tuple[str, int], Path]
+) -> tuple[list[str], list[Mapping[str, str]]]:
+    """Read every sidecar once into the rows of sets.
+
+    Return the digests of the clean pixels, and the library versions of the parts.
+    """
     clean: list[str] = []
+    versions: list[Mapping[str, str]] = []
     for run in sorted({run for _, run in sidecars}):
         run_clean: list[str] = []
         for path in sorted({sidecars[s, run] for s in rows}):
@@ -214,12 +229,14 @@ def _gather(directory: Path, rows: Mapping[str, _SetRows], sidecars: Mapping[tup
             if run_clean and sidecar.clean != run_clean:
                 raise _other_pixels(directory, f"parts of samples {sidecar.first} to {sidecar.stop - 1}")
             run_clean = sidecar.clean
+            if sidecar.environment not in versions:
+                versions.append(sidecar.environment)
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
                 if set_id in rows and sidecars[set_id, run] == path:
                     rows[set_id].add(entry)
         clean += run_clean
-    return clean
+    return clean, versions
 
 
 def _other_pixels(directory: Path, which: str) -> BuildError:

@@ -7,67 +7,116 @@ the build is, and its sets) and ``parts/<part>.json``, a sidecar for every part 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...errors import BuildError
 from ...manifests.disk.atomic import make_folder
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.paths import PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
+from ...manifests.manifest_file import parse_manifest
+from ...manifests.paths import BASE, MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER
+from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
 from ..plan.builds import Build
 from ..plan.job import Job, Origin
 from ..work.sidecars import sidecars
-from .identity import refuse_other_build
+from .extension import link_sets, load_base
+from .identity import identity_of, refuse_other_build
 
 
 @dataclass(frozen=True)
 class BuildState:
     """What the folder of an unfinished build holds."""
 
-    folder: Path
+    directory: Path
     unfinished: Unfinished | None
     """The contents of build.json; None if the build has not begun."""
+    base: Manifest | None = None
+    """The manifest of the dataset that is extended."""
+    extend: Path | None = None
+    """The dataset that is extended, if the command named it."""
     sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
     """(set id, run) -> the sidecar of the committed part that has it; empty until the build has begun."""
 
+    def new(self, sets: Iterable[str]) -> list[str]:
+        """Return those of `sets` that the extended dataset does not have."""
+        base = {s.id for s in self.base.sets} if self.base is not None else set()
+        return [s for s in sets if s not in base]
+
     def job(self, build: Build) -> Job:
-        """Return the job of the sets that are asked for or begun. Raise `BuildError` if the folder holds another build."""
+        """Return the job of all sets: those that are asked for, those that are begun and those that are extended.
+
+        Raise `BuildError` if the folder, or the dataset that is extended, holds another build.
+        """
         begun = self.unfinished.sets if self.unfinished is not None else []
-        sets = list(dict.fromkeys([*build.asked, *begun]))
+        extended = [s.id for s in self.base.sets] if self.base is not None else []
+        sets = list(dict.fromkeys([*build.asked, *begun, *extended]))
         if self.unfinished is not None:
-            refuse_other_build(self.folder, self.unfinished.identity, build, sets)
-        return replace(build.job(self.folder, sets), origin=Origin.of(build.identity, build.resources(sets)))
+            refuse_other_build(self.directory, self.unfinished.identity, build, sets)
+        elif self.base is not None:
+            refuse_other_build(self.extend or self.directory, identity_of(self.base), build, sets)
+            if not self.new(sets):
+                raise BuildError(f"{self.extend} already has all sets that were asked for. Add other --sets.")
+        return replace(build.job(self.directory, sets), origin=Origin.of(build.identity, build.resources(sets)))
 
     def begin(self, job: Job) -> BuildState:
         """Begin or resume a build with the sets of a job, and return its state with the sidecars.
 
         The lock must be held.
         """
-        folder, build, sets = self.folder, job.build, list(job.sets)
+        directory, build, sets = self.directory, job.build, list(job.sets)
         if self.unfinished is None and any(
             sidecar is not None and not (sidecar.of(job.origin) and sidecar.sets.keys() <= set(sets))
-            for _, sidecar in sidecars(folder)
+            for _, sidecar in sidecars(directory)
         ):
             raise BuildError(
-                f"{folder} holds parts of another build, and its build.json is damaged, missing, or of another "
+                f"{directory} holds parts of another build, and its build.json is damaged, missing, or of another "
                 "release of corruptset. Choose another --out, or delete that directory."
             )
-        existing = committed(folder, job.origin, sets)
-        make_folder(folder, PARTS_FOLDER)
+        existing = committed(directory, job.origin, self.new(sets))
+        make_folder(directory, PARTS_FOLDER)
+        if self.unfinished is None and self.extend is not None:
+            link_sets(self.extend, directory)
         made_of = json.dumps(build.made_of, ensure_ascii=False).encode()
-        if read_hashed(folder / SOURCE) != made_of:
-            write_hashed(folder / SOURCE, made_of)
+        if read_hashed(directory / SOURCE) != made_of:
+            write_hashed(directory / SOURCE, made_of)
         unfinished = Unfinished(sets=sets, identity={**build.identity, **build.resources(sets)})
-        write_unfinished(folder, unfinished)
-        remove_strays(folder)
+        write_unfinished(directory, unfinished)
+        remove_strays(directory)
         return replace(self, unfinished=unfinished, sidecars=existing)
 
 
-def read_state(folder: Path) -> BuildState:
-    """Return the state of the unfinished build in a folder."""
-    return BuildState(folder, read_unfinished(folder))
+def read_state(directory: Path, extend: Path | None = None) -> BuildState:
+    """Return the state of the unfinished build in a folder.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder of the unfinished build.
+    extend : Path, optional
+        The finished dataset that the command asks to extend.
+
+    Raises
+    ------
+    BuildError
+        The build was begun with another dataset to extend, or without one; or its files were not all linked.
+    """
+    unfinished, recorded = read_unfinished(directory), read_hashed(directory / BASE)
+    if extend is None:
+        if recorded is not None and unfinished is None:
+            raise BuildError(
+                f"{directory} does not have all files of the dataset that it extends. Run the command with --extend "
+                "again, or delete that directory."
+            )
+        return BuildState(directory, unfinished, None if recorded is None else parse_manifest(recorded))
+    base = load_base(extend)
+    if recorded != (extend / MANIFEST).read_bytes() and (recorded is not None or unfinished is not None):
+        how = "without --extend" if recorded is None else "with another dataset to --extend"
+        raise BuildError(
+            f"{directory} was begun {how}. Finish it with that command, or delete the directory and run this one again."
+        )
+    return BuildState(directory, unfinished, base, extend)
 
 
 def committed(

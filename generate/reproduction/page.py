@@ -93,7 +93,7 @@ def page(
         The file cannot be written.
     """
     data = DataSet(directory)
-    root = Path(os.path.abspath(data.path))  # which names "." too, and follows no link
+    root = data.path if data.path.name not in ("", "..") else Path(os.path.abspath(data.path))
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
     file = result_path(out or root.with_name(f"{root.name}.html"), is_page=True)

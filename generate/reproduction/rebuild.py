@@ -11,7 +11,7 @@ import numpy as np
 from blake3 import blake3
 
 from ...digests import digest_of
-from ...errors import BuildError, VerificationError, first_few, listed
+from ...errors import BuildError, FinishedDataset, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.remote import local_folder
 from ...manifests.paths import CONTACT, MANIFEST, PAGE, README, set_path, unfinished_folder
@@ -128,7 +128,15 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         release = read_release(data, [s.id for s in choose_sets(specs_of(data.manifest), sets)])
         build = recorded_build(data, remake, sets=sets)
-        built = make_build(build, directory, progress_function(progress), ReleaseComparison(release, place.directory))
+        try:
+            built = make_build(
+                build, directory, progress_function(progress), ReleaseComparison(release, place.directory)
+            )
+        except FinishedDataset as e:
+            raise BuildError(
+                f"{directory} is finished, so it is not changed, and it lacks {len(e.lacking)} of the sets that were "
+                f"asked for ({first_few(e.lacking)}). Choose another --out."
+            ) from None
     return _compared(built, release)
 
 

@@ -50,8 +50,8 @@ def locked(
     busy_shared : str, optional
         The error message if other processes share the lock.
     remove : bool
-        Whether to delete the file at the end, if the lock is held alone. A process that waits for the lock then notices
-        that its file is gone, and takes the lock of a new file.
+        Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
+        notices that its file is gone, and takes the lock of a new file.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def locked(
     try:
         yield
     finally:
-        if remove and not shared:
+        if remove and (not shared or _flock(fd, path, shared=False)):  # it is held alone
             path.unlink(missing_ok=True)
         os.close(fd)
 
