@@ -45,7 +45,7 @@ from .work.worker import PartDone
 if TYPE_CHECKING:
     from distributed import Client
 
-SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
+SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 RENAME_WAIT_S = 120.0
 """How long a command waits while another one removes the bookkeeping of a build and renames its folder."""
 
@@ -122,7 +122,7 @@ def build(
         False shows none.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids,
-        format, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
+        storage, encoding, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
         surrogate_batch, labels, split, groups, hold_out, train, images, view, any_shape, store, page, disjoint_from,
         scheduler.
 

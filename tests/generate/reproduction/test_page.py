@@ -19,7 +19,7 @@ from corruptset.generate.reproduction.page import page
 from corruptset.manifests.paths import PAGE
 from corruptset.manifests.release.unpack import unpack
 
-OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "format": "folder"}
+OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "storage": "folder"}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_it_is_written_next_to_the_dataset_which_stays_as_it_is(
 def test_a_build_without_a_page_has_none_also_after_an_interrupted_end(
     shared: layouts.Shared, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "format": "folder", "sets": ["contrast/1"]}
+    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder", "sets": ["contrast/1"]}
     real = os.replace
 
     def replace(part: Path, target: Path) -> None:
