@@ -21,13 +21,12 @@ from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_parts, shared_check
 from .commit.extension import load_base
-from .commit.identity import identity_of, refuse_other_build
+from .commit.identity import refuse_other_build
 from .commit.interruption import resumable
 from .commit.locks import finished, locked, put_in_place, refuse_place, wait_for_workers
 from .commit.state import BuildState, read_state, remove_strays
 from .page.page_of_build import page_of
-from .plan.builds import Build
-from .plan.final_samples import with_samples
+from .plan.builds import CheckedBuild, UncheckedBuild
 from .plan.job import Job
 from .plan.options import BuildOptions
 from .plan.parts import Part, check_share, missing, parts
@@ -172,9 +171,9 @@ class Inspector(Protocol):
         ...
 
 
-def make_build(build: Build, directory: Path, progress: Progress, inspector: Inspector) -> Built:
+def make_build(plan: UncheckedBuild, directory: Path, progress: Progress, inspector: Inspector) -> Built:
     """Make or resume the dataset of a directory, and let an inspector look at its parts."""
-    return _Making(build, directory, progress).whole(inspector)
+    return _Making(plan, directory, progress).whole(inspector)
 
 
 class _Making:
@@ -183,16 +182,19 @@ class _Making:
     A build that was killed after its manifest was written is renamed first.
     """
 
+    build: CheckedBuild
+    """The build, once `_check` has checked the source."""
+
     def __init__(
         self,
-        build: Build,
+        plan: UncheckedBuild,
         directory: Path,
         progress: Progress,
         client: Client | None = None,
         extend: Path | None = None,
     ) -> None:
         refuse_without_locks()
-        refuse_place(build.source, directory)
+        refuse_place(plan.source, directory)
         self.directory, self.folder = directory, unfinished_folder(directory)
         if (self.folder / MANIFEST).exists():
             with locked(directory, wait_s=RENAME_WAIT_S):
@@ -202,8 +204,8 @@ class _Making:
                 f"{extend} is finished, so it is not changed: the extended dataset needs another place. Choose another "
                 f"--out, such as {FinishedDataset.other_out(directory)}."
             )
-        self.build, self.progress, self.client, self.extend = build, progress, client, extend
-        self.workers, self.started = Workers(build.workers), time.monotonic()
+        self.plan, self.progress, self.client, self.extend = plan, progress, client, extend
+        self.workers, self.started = Workers(plan.workers), time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -225,7 +227,7 @@ class _Making:
                 manifest = self._finished()
             if manifest is None:
                 if not finish_only:
-                    self._check_space()
+                    self._check_space(len(self.build.samples))
                 with locked(self.directory):
                     put_in_place(self.directory)
                     if finish_only:  # what jobs of an array found is read under the lock, before it is removed
@@ -235,7 +237,7 @@ class _Making:
                         manifest, images = self._all(inspector, finish_only=finish_only)
                         put_in_place(self.directory)
                 self.progress(ProgressEvent("done"))
-        notes = (*self.build.notes(), *version_notes(manifest.environment))
+        notes = (*self.build.notes, *version_notes(manifest.environment))
         return Built(self.directory, manifest.digest, self.directory / CONTACT, images, self.seconds, manifest, notes)
 
     def share(self, number: int, jobs: int) -> PartBuilt:
@@ -245,7 +247,7 @@ class _Making:
         images: list[int] = []
         with self.workers:
             if finished(self.directory) is None:
-                self._check_space()
+                self._check_space(len(self.plan.selected))
                 with locked(self.directory, array=True):
                     if finished(self.directory) is None:
                         place = self.folder
@@ -258,7 +260,7 @@ class _Making:
                 self._check()
                 self._finished()
         self.progress(ProgressEvent("done"))
-        notes = self.build.notes()
+        notes = self.build.notes
         return PartBuilt(place, (number, jobs), len(share), len(images), sum(images), self.seconds, notes)
 
     def _check(self, *, shared: bool = False, share: float = 0.0) -> None:
@@ -266,7 +268,7 @@ class _Making:
 
         `shared` with the jobs of an array, from a `share` on.
         """
-        build, total, started = self.build, len(self.build.selected), time.monotonic()
+        plan, total, started = self.plan, len(self.plan.selected), time.monotonic()
 
         def seen(images: int) -> None:
             seconds = time.monotonic() - started
@@ -274,10 +276,10 @@ class _Making:
 
         seen(0)
         if shared:
-            self.build = shared_check(build, self.folder, self.workers, share=share, seen=seen)
+            self.build = shared_check(plan, self.folder, self.workers, share=share, seen=seen)
         else:
-            found = check(build.source, build.selected, workers=self.workers, judge=build.size_problem, seen=seen)
-            self.build = with_samples(build, found)
+            found = check(plan.source, plan.selected, workers=self.workers, judge=plan.size_problem, seen=seen)
+            self.build = plan.checked(found)
 
     def _finished(self) -> Manifest | None:
         """Return the manifest of the finished dataset if it has all sets that are asked for; None if there is none.
@@ -286,21 +288,20 @@ class _Making:
         """
         manifest = finished(self.directory)
         if manifest is not None:
-            refuse_other_build(self.directory, identity_of(manifest), self.build, self.build.asked)
+            refuse_other_build(self.directory, manifest.header, self.build, self.build.header_of(self.build.asked))
             if lacking := [s for s in self.build.asked if s not in {one.id for one in manifest.sets}]:
                 raise FinishedDataset(self.directory, lacking)
         return manifest
 
-    def _check_space(self) -> None:
-        """Raise `MachineError` if a build that has not begun needs more space than there is."""
+    def _check_space(self, samples: int) -> None:
+        """Raise `MachineError` if a build that has not begun, of so many samples, needs more space than there is."""
         if not is_begun(self.folder):
-            build, needed = self.build, self.build.source.other_bytes()
-            sets = set(build.asked)
+            needed, sets = self.plan.source.other_bytes(), set(self.plan.asked)
             if self.extend is not None:
                 base = load_base(self.extend)
                 sets -= {s.id for s in base.sets}
                 needed += 0 if same_disk(self.extend, self.folder) else sum(s.bytes for s in base.sets)
-            needed += len(sets) * (len(build.samples) or len(build.selected)) * build.stored_bytes
+            needed += len(sets) * samples * self.plan.stored_bytes
             check_space(self.folder, needed, "the build", SPACE_ADVICE)
 
     def _all(self, inspector: Inspector | None, *, finish_only: bool) -> tuple[Manifest, int]:
@@ -330,7 +331,7 @@ class _Making:
         from .commit.finish import finish  # a job of an array does not need the reader that it imports
 
         self.workers.end()
-        return finish(job, state, page_of(self.build)), sum(p.images for p in left)
+        return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:
         """Return all parts of a job but those of the dataset that is extended."""

@@ -29,7 +29,8 @@ from ..manifests.paths import (
 from .commit.finish import MOST_SHOWN, finish
 from .commit.state import BuildState, committed
 from .page.page_of_build import page_of
-from .plan.builds import Build
+from .plan.build_plan import BuildPlan
+from .plan.builds import CheckedBuild
 from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample
 from .plan.parts import parts, runs_of
@@ -64,31 +65,32 @@ class Estimate:
     """What cannot be used, among the images that were checked for it."""
 
 
-def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample], length: int) -> Estimate:
-    """Return what a build of sets takes, in runs of a `length`.
+def estimate(spec: BuildPlan, few: CheckedBuild, sets: Sequence[SetSpec], length: int) -> Estimate:
+    """Return what a build of sets takes, in runs of a `length`; for regions, the time alone.
 
-    Of regions, the time alone. `few` are samples that can be read.
+    `few` is the build of a few images that can be read.
     """
-    pixels = spec.image_size[0] * spec.image_size[1]
+    width, height = few.image_size
+    pixels = width * height
     chosen = spread(sets, max(1, MOST_PIXELS // (2 * pixels)))
     most = min(MOST_SAMPLES, max(1, MOST_PIXELS // (pixels * len(chosen))))
-    samples, checked = spread(few, most), Checked()
-    if spec.region_table is None:
+    seen = few.samples[:MOST_SAMPLES]
+    samples, checked = spread(seen, most), Checked()
+    if spec.pixels.cut_regions is None:
         checked = check(spec.source, spread(spec.selected, most))
         samples = [CheckedSample(*entry) for entry in checked.good] or samples
-    refuse_several_shapes(spec, [*few, *samples])
-    source = copy.copy(spec.source)
+    refuse_several_shapes(few, [*seen, *samples])
+    source = copy.copy(few.source)
     source.other_files = {}  # which are only copied
-    small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=1)
+    header = few.header.model_copy(update={"metrics_images": 1})
+    small = replace(few, header=header, source=source, asked=tuple(one.id for one in chosen))
     seconds = inf
     with TemporaryDirectory(prefix="corruptset-plan-") as folder:
         # the first time kernels are loaded, so it is the longest and seldom counts
         for number, count in enumerate((1, 1, len(samples))):
             if number == 2 and (count == 1 or count * seconds > MOST_SECONDS):
                 break
-            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None)
-            digest = {"source": {**spec.identity["source"], "digest": small.source_digest}}
-            small = replace(small, identity={**spec.identity, **digest})
+            small, state = small.with_samples(samples[:count]), BuildState(Path(folder, str(number)), None)
             job, all_runs = state.job(small), runs_of(len(small.samples), length)
             state = state.begin(job)
             began = time.perf_counter()
@@ -96,13 +98,13 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
                 process(job, part)
             seconds = min(seconds, (time.perf_counter() - began) / count * len(sets) / len(chosen))
         forget()
-        if spec.regions is not None:
+        if spec.pixels.regions is not None:
             return Estimate(seconds)
-        finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
+        finish(small, job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
         return replace(_counted(spec, small, state.directory, seconds, len(sets)), bad=checked.bad)
 
 
-def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -> Estimate:
+def _counted(spec: BuildPlan, small: CheckedBuild, root: Path, seconds: float, sets: int) -> Estimate:
     """Return what a build takes, from the files of a small one."""
     count, total = len(small.samples), len(spec.selected)
     more, shown = sets / len(small.asked), min(sets, MOST_SHOWN) / min(len(small.asked), MOST_SHOWN)

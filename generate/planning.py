@@ -13,8 +13,9 @@ from ..manifests.disk.remote import local_folder
 from ..plain_arguments import plain_arguments
 from ..quantities import folders_and_files, size
 from ..signatures import showing
-from .estimate import MOST_SAMPLES, estimate
-from .plan.builds import Build
+from .estimate import estimate
+from .plan.build_plan import BuildPlan
+from .plan.builds import groups_of
 from .plan.job import CheckedSample
 from .plan.options import BuildOptions
 from .plan.parts import BATCH_BYTES, ROWS_BYTES, runs
@@ -24,7 +25,6 @@ from .plan.source_fit import moving
 from .plan.tree import buffers, stages_applied, stages_naive
 from .recipes.recipe import Recipe
 from .recipes.set_spec import SetSpec
-from .sinks.containers import containers_of
 from .sources.source import Source
 
 FIRST_CLASSES = 5
@@ -165,44 +165,44 @@ def plan(
     return plan_of(prepare(recipe, source, BuildOptions(**options)))
 
 
-def plan_of(spec: Build) -> Plan:
-    """Return the plan of what was prepared."""
-    sets = tuple(spec.chosen(spec.asked))
-    total = len(spec.selected)
-    count = total if spec.regions is None else spec.regions.samples(total)
+def plan_of(spec: BuildPlan) -> Plan:
+    """Return what a planned build would make."""
+    sets, total, pixels = spec.sets.chosen, len(spec.selected), spec.pixels
+    maker, store = pixels.maker, pixels.regions
+    count = total if store is None else store.samples(total)
     images = count * len(sets)
-    probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
-    bad, _ = spec.accept(probed, True)
-    sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
-    width, height = spec.image_size
+    probed = probe(spec.source, spec.selected, None if store is None else spec.size_problem)
+    bad, _ = spec.accepted(probed, few=True)
+    sizes = sorted(clean_sizes(pixels.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
+    width, height = pixels.image_size
     clean = width * height * 3
     all_runs = runs(count, clean)
-    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
-    groups = spec.groups(spec.asked, all_runs)
+    few = spec.build_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    taken = estimate(spec, few, sets, all_runs[0].count)
+    groups = groups_of(maker, sets, all_runs, spec.held_bytes)
     # A group is walked by itself: what sets of two groups have in common is made twice.
-    applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
+    applied = sum(stages_applied(maker.tree(few.chosen(group))) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
-    batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    batches = (buffers(maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
-    notes, unfit = (*spec.notes(), *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
+    notes, unfit = (*spec.notes, *probed.orientation_notes), sorted({path for path, _ in (*bad, *taken.bad)})
     if unfit:
         notes += (
             f"{folders_and_files(unfit, 'file')} of the source cannot be used, of those looked at: {first_few(unfit)}. "
             "A build stops at such files; --skip-bad leaves them out.",
         )
     memory = BASE_MEMORY + spec.source.held_bytes
-    if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
-        memory += MODEL_MEMORY + spec.surrogate.memory
+    if few.surrogate is not None and any(one.needs_surrogate for one in sets):
+        memory += MODEL_MEMORY + few.surrogate.memory
     stores: dict[Store, int] = {}
-    if (store := spec.regions) is not None:
+    if store is not None:
         one = store.region_bytes if store.store == "table" else spec.stored_bytes
         as_images = store.per_image * len(spec.asked) * one
         stores = {"images": round(as_images * total), "table": round(store.table_bytes * total)}
     return Plan(
-        recipe=spec.name,
-        version=spec.version,
+        recipe=spec.sets.recipe.name,
+        version=spec.sets.recipe.version,
         source=spec.source.scheme,
         samples=count,
         sets=sets,
@@ -211,12 +211,12 @@ def plan_of(spec: Build) -> Plan:
         seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
-        storage=spec.storage,
-        encoding=spec.encoding.as_json(containers_of(spec.sinks)),
+        storage=spec.storage.container,
+        encoding=spec.storage.encoding.as_json(),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
-        calibration=spec.identity["recipe"]["calibration"],
-        seed=spec.maker.seed,
+        calibration=spec.sets.resolved.table.name,
+        seed=maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
@@ -228,6 +228,6 @@ def plan_of(spec: Build) -> Plan:
         source_images=len(spec.selected),
         store=None if store is None else store.store,
         stores=stores,
-        classes=len(spec.classes),
-        first_classes=tuple(c.name for c in spec.classes[:FIRST_CLASSES]),
+        classes=len(spec.source.classes),
+        first_classes=tuple(c.name for c in spec.source.classes[:FIRST_CLASSES]),
     )

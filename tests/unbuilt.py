@@ -50,7 +50,7 @@ def write_data_set(
             | stored
             | {"metrics": None if share is None else {"images": 2, "psnr": None, "ssim": None, "changed": share}}
         )
-    encoding = resolved.recipe.encoding.model_dump() | {"containers": ["folder"]}
+    encoding = resolved.recipe.encoding.model_dump()
     manifest = {
         "schema_version": 3,
         "name": resolved.recipe.name,

@@ -23,8 +23,7 @@ from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
 from ...manifests.paths import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...workers import Workers
-from ..plan.builds import Build
-from ..plan.final_samples import with_samples
+from ..plan.builds import CheckedBuild, UncheckedBuild
 from ..plan.job import Job
 from ..plan.parts import Part, missing, shares
 from ..sources.check import Checked, Seen, check
@@ -40,7 +39,9 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def shared_check(build: Build, directory: Path, workers: Workers, *, share: float, seen: Seen) -> Build:
+def shared_check(
+    build: UncheckedBuild, directory: Path, workers: Workers, *, share: float, seen: Seen
+) -> CheckedBuild:
     """Check the selected samples together with other jobs; return the build with its samples.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job
@@ -49,7 +50,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
 
     Parameters
     ----------
-    build : Build
+    build : UncheckedBuild
     directory : Path
         Of the build; its lock must be held, alone or with other jobs.
     workers : Workers
@@ -59,7 +60,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
         Told how many images are checked, by this job or another.
     """
     make_folder(directory, WORK_FOLDER)
-    key = sha256(canonical(build.identity))
+    key = sha256(canonical(build.header.as_json()))
     key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
     folder = directory / CHECK_FOLDER / key.hexdigest()[:32]
     blocks = [build.selected[start : start + BLOCK] for start in range(0, len(build.selected), BLOCK)]
@@ -99,7 +100,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
             time.sleep(WAIT_S)
     all_found = Checked.joined(found[number] for number in range(len(blocks)))
     try:
-        return with_samples(build, all_found)
+        return build.checked(all_found)
     except CorruptsetError:
         if not is_begun(directory):  # what was found is for people to mend
             for path in folder.glob("*.json"):  # other jobs hold the locks next to them
@@ -108,7 +109,7 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
 
 
 @contextmanager
-def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterator[tuple[BuildState, Job]]:
+def joined(directory: Path, build: CheckedBuild, extend: Path | None = None) -> Iterator[tuple[BuildState, Job]]:
     """Begin a build, or join the array jobs that work on it.
 
     The build's lock must be held, together with theirs.
@@ -125,7 +126,7 @@ def joined(directory: Path, build: Build, extend: Path | None = None) -> Iterato
                 state = read_state(directory, extend)
                 job = state.job(build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
-                    refuse_other_build(directory, state.unfinished.identity, build, list(job.sets))
+                    refuse_other_build(directory, state.unfinished.header, build, job.header)
                     break
                 with suppress(Busy):
                     wait_for_workers(directory, wait_s=LOOK_AGAIN_S)

@@ -82,9 +82,10 @@ def _fit(
     entry: Mapping[str, Any], manifest: Manifest, contents: ExportContents, shape: tuple[int, int, int], tabled: bool
 ) -> dict[str, str] | None:
     """Return further values for a loader's lines; None where it cannot take the data set."""
-    encoding, count = manifest.encoding, max((s.count for s in manifest.sets), default=0)
+    encoding, containers = manifest.encoding, manifest.storage.containers
+    count = max((s.count for s in manifest.sets), default=0)
     fits = (
-        entry.get("container", encoding["containers"][0]) in encoding["containers"]
+        entry.get("container", containers[0]) in containers
         and entry.get("format", encoding["format"]) == encoding["format"]
         and entry.get("samples", count) == count
         and (tabled or not entry.get("severities"))

@@ -27,9 +27,9 @@ class ImageEncoding(BaseModel):
         """The file name's ending, without a dot."""
         return FORMATS[self.format][1]
 
-    def as_json(self, containers: Sequence[str]) -> dict[str, Any]:
-        """Return the encoding as it stands in a manifest."""
-        return {**self.model_dump(), "containers": list(containers)}
+    def as_json(self) -> dict[str, Any]:
+        """Return the encoding as JSON values."""
+        return self.model_dump()
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
@@ -120,6 +120,5 @@ def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncodi
 
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:
     """Return the encoding of a manifest, which is known to have one (`manifests.records.models.check_encoding`)."""
-    settings = {key: value for key, value in record.items() if key != "containers"}
-    encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(settings)
+    encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(record)
     return encoding
