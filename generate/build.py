@@ -330,7 +330,7 @@ class _Making:
             inspector.parts(sorted(set(state.sidecars.values())))
         from .commit.finish import finish  # a job of an array does not need the reader that it imports
 
-        self.workers.end()
+        self.workers.close()
         return finish(self.build, job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:

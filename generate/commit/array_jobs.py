@@ -39,9 +39,7 @@ WAIT_S = 0.2
 """Between two looks at blocks that others are checking."""
 
 
-def shared_check(
-    build: UncheckedBuild, directory: Path, workers: Workers, *, share: float, seen: Seen
-) -> CheckedBuild:
+def shared_check(build: UncheckedBuild, directory: Path, workers: Workers, *, share: float, seen: Seen) -> CheckedBuild:
     """Check the selected samples together with other jobs; return the build with its samples.
 
     A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job

@@ -140,9 +140,7 @@ class BuildPlan:
         """The containers of the images."""
         recipe, storage = self.sets.recipe, self.storage
         title = f"{recipe.name} {recipe.version}"
-        return make_sinks(
-            storage.container, encoding=storage.encoding, classes=self.source.classes, title=title
-        )
+        return make_sinks(storage.container, encoding=storage.encoding, classes=self.source.classes, title=title)
 
     @property
     def stored_bytes(self) -> int:
@@ -220,9 +218,7 @@ class BuildPlan:
             page=self.options.page,
         )
 
-    def _header(
-        self, samples: Sequence[CheckedSample], excluded: Sequence[Note], unexpected: Sequence[str]
-    ) -> Header:
+    def _header(self, samples: Sequence[CheckedSample], excluded: Sequence[Note], unexpected: Sequence[str]) -> Header:
         recipe, pixels, options = self.sets.recipe, self.pixels, self.options
         preprocessing = pixels.preprocessing.as_json()
         resolved = {**self.sets.resolved.record, "preprocessing": preprocessing}

@@ -148,9 +148,7 @@ class CheckedBuild:
     def sinks(self) -> tuple[Sink, ...]:
         """The containers of the images."""
         header = self.header
-        return make_sinks(
-            header.storage.container, encoding=self.encoding, classes=header.classes, title=header.title
-        )
+        return make_sinks(header.storage.container, encoding=self.encoding, classes=header.classes, title=header.title)
 
     @property
     def stored_bytes(self) -> int:

@@ -142,7 +142,9 @@ def _notes(
     notes += validation_notes(sets.chosen)
     if not source.classes:
         notes += renamed_note([s.path for s in samples.selected if s.path], storage.encoding.format)
-        notes += notes_on_annotations(source, samples.selected, sets.chosen, recipe=sets.recipe, kind=pixels.preprocessing.kind)
+        notes += notes_on_annotations(
+            source, samples.selected, sets.chosen, recipe=sets.recipe, kind=pixels.preprocessing.kind
+        )
     if pixels.regions is not None:
         notes += pixels.regions.notes
     return (*notes, *samples.notes)

@@ -118,8 +118,12 @@ def check(
         seconds = time.perf_counter() - started
     if left := batches[TIMED:]:
         worth = workers is not None and seconds * len(left) > worth_workers_s
-        (workers if workers is not None and worth else Workers(1)).run(look, left, add)
+        (workers if workers is not None and worth else Workers(1)).run(look, left, add, describe=_described)
     return Checked.joined(found[number] for number in range(len(batches)))
+
+
+def _described(batch: tuple[int, Sequence[Sample]]) -> str:
+    return f"the images {batch[1][0].id} to {batch[1][-1].id} of the source"
 
 
 def _check_batch(source: Source, judge: Judge | None, batch: tuple[int, Sequence[Sample]]) -> Checked:
