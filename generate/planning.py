@@ -212,7 +212,7 @@ def plan_of(spec: BuildPlan) -> Plan:
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
         storage=spec.storage.container,
-        encoding=spec.storage.encoding.as_json(),
+        encoding=spec.storage.encoding.model_dump(),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
         calibration=spec.sets.resolved.table.name,

@@ -32,9 +32,8 @@ def refuse_other_build(directory: Path, recorded: Header, build: CheckedBuild, h
     """
     resources = set(RESOURCE_FIELDS.values())
     present, asked = recorded.as_json(), header.as_json()
-    problems = list(
-        differences(*({key: value for key, value in one.items() if key not in resources} for one in (present, asked)))
-    )
+    here, wanted = ({key: one[key] for key in one.keys() - resources} for one in (present, asked))
+    problems = sorted(differences(here, wanted))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build)
     for field in () if problems else resources:

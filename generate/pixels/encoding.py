@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ...errors import BuildError, MachineError
 from ...manifests.images.pictures import FORMATS, stored_format
+from ...manifests.records.fields import Jpeg, Png
 
 
 class ImageEncoding(BaseModel):
@@ -26,10 +27,6 @@ class ImageEncoding(BaseModel):
     def suffix(self) -> str:
         """The file name's ending, without a dot."""
         return FORMATS[self.format][1]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the encoding as JSON values."""
-        return self.model_dump()
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey.
@@ -116,6 +113,14 @@ def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncodi
         return PngEncoding()
     jpeg = default if isinstance(default, JpegEncoding) else JpegEncoding()
     return jpeg if match[1] is None else jpeg.model_copy(update={"quality": int(match[1])})
+
+
+def encoding_record(encoding: JpegEncoding | PngEncoding) -> Jpeg | Png:
+    """Return the encoding as a manifest records it."""
+    if isinstance(encoding, PngEncoding):
+        return Png(format="png")
+    quality, optimize, subsampling = encoding.quality, encoding.optimize, encoding.subsampling
+    return Jpeg(format="jpeg", quality=quality, optimize=optimize, subsampling=subsampling)
 
 
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:

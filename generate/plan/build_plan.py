@@ -10,7 +10,7 @@ from typing import Any
 from ...manifests.records.digests import source_digest
 from ...manifests.records.fields import Storage
 from ...manifests.records.models import SCHEMA_VERSION, ExcludedRecord, Header, SourceRecord, StorageRecord
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import Encoding, encoding_record
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.recipe import Recipe, ResolvedRecipe
@@ -241,7 +241,7 @@ class BuildPlan:
                 name=self.source.scheme, digest=source_digest(sample_rows(samples)), license=self.source.license
             ),
             preprocessing=preprocessing,
-            encoding=self.storage.encoding.as_json(),
+            encoding=encoding_record(self.storage.encoding),
             storage=StorageRecord(container=self.storage.container),
             textures=[],
             classes=list(self.source.classes),

@@ -156,8 +156,8 @@ def _refuse_source_names(samples: PlannedSamples, encoding: Encoding) -> None:
     problems += equal_names([(s.path, s.id) for s in samples.selected], encoding.format)
     if problems:
         raise BuildError(
-            f"The images of the source {samples.source.scheme} keep their names, and some names do not fit:\n{listed(problems)}"
-            "\nRename them in the source, or use a recipe that stores JPEG."
+            f"The images of the source {samples.source.scheme} keep their names, and some names do not fit:\n"
+            f"{listed(problems)}\nRename them in the source, or use a recipe that stores JPEG."
         )
 
 

@@ -111,9 +111,9 @@ class Shard:
     def column(self, name: str) -> NDArray[Any]:
         """Return a column beside the images; NotAShard where it has not one entry a row."""
         dataset = _dataset(self._file, name)
-        shape, dtype = (self.rows,), np.dtype(np.int64)
-        if name == PIXEL_DIGEST:
-            shape, dtype = (self.rows, 32), np.dtype(np.uint8)
+        digest = name == PIXEL_DIGEST
+        shape = (self.rows, 32) if digest else (self.rows,)
+        dtype = np.dtype(np.uint8 if digest else np.int64)
         if (dataset.shape, dataset.dtype) != (shape, dtype):
             raise NotAShard(
                 f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}"

@@ -80,7 +80,7 @@ class Contents:
         self.manifest = manifest
         self.sets = {s.id: s for s in manifest.sets}
         self._known = {f.path: f for f in manifest.files}
-        self.image_files = "folder" in manifest.encoding["containers"]
+        self.image_files = "folder" in manifest.storage.containers
         """Whether images are stored as files of their own."""
         self.shards: dict[str, list[FileRecord]] = {set_id: [] for set_id in sorted(self.sets)}
         """The shards of each set."""

@@ -146,6 +146,7 @@ def write_dataset(
         files=sorted(whole, key=lambda f: f.path),
         excluded=[{"path": "0_käfer/broken.jpg", "reason": "truncated"}],
         selection={"total": 6},
+        metrics_images=0,
         environment={"numpy": "2.0.0"},
     )
     write("manifest.json", manifest_bytes(manifest))

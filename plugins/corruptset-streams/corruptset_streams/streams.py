@@ -135,7 +135,7 @@ def stream(
                 "schema_version": 1,
                 "calibration": settings.table().name,
                 "preprocessing": build.identity["preprocessing"] | {"crops": table.crops},
-                "encoding": {**settings.encoding.as_json(), "containers": ["webdataset"]},
+                "encoding": {**settings.encoding.model_dump(), "containers": ["webdataset"]},
                 "stream": table.model_dump(mode="json"),
                 "textures": build.resources(spec.asked)["textures"],
                 "stages": {

@@ -8,6 +8,7 @@ import doc_pages
 
 from corruptset.generate.page.loaders import Loader, filled, fitting_loaders, loader_table
 from corruptset.manifests.reader import DataSet
+from corruptset.manifests.records.models import StorageRecord
 
 
 def loaders(directory: Path, **changes: object) -> dict[str, Loader]:
@@ -46,9 +47,9 @@ def test_what_fits_is_shown(plain: Path, levels: Path) -> None:
     assert not {"h5py-jpeg", "torchvision", "timm", "mnist-c", "robustbench"} & set(loaders(plain))
     assert not {"numpy", "datasets", "mnist-c"} & set(loaders(levels))
     # containers, formats and numbers decide
-    encoding = DataSet(plain).manifest.encoding
-    assert "h5py" not in loaders(plain, encoding=encoding | {"containers": ["folder"]})
-    jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["hdf5"]}
-    assert {"h5py-jpeg"} == {name for name in loaders(plain, encoding=jpeg) if name.startswith("h5py")}
+    assert "h5py" not in loaders(plain, storage=StorageRecord(container="folder"))
+    jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0"}
+    shards = StorageRecord(container="hdf5")
+    assert {"h5py-jpeg"} == {name for name in loaders(plain, encoding=jpeg, storage=shards) if name.startswith("h5py")}
     sets = [s.model_copy(update={"count": 10_000}) for s in DataSet(plain).manifest.sets]
     assert "robustbench" in loaders(plain, sets=sets)
