@@ -1,4 +1,4 @@
-"""Arrays (.npy) whose rows are images: their header, and reading them by row."""
+"""Read arrays (.npy) whose rows are images."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from ...files import open_regular
 
 MOST_HEADER = 10_000
-"""Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
+"""Limit on the size of a .npy header in bytes. numpy has the same limit, but applies it after reading the header."""
 
 
 _STREAMED = 16 << 20
 
 
 class NotAShard(ValueError):
-    """A file of many images that is not laid out as it should be."""
+    """A file of many images whose layout is wrong."""
 
 
 def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
@@ -35,8 +35,11 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """Map an array (.npy) into memory, and return it with the offset of its elements.
 
-    NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are
-    never loaded.
+    Raises
+    ------
+    NotAShard
+        The header is damaged or too long, the file is truncated, or the elements are Python objects, which are never
+        loaded.
     """
     with open_regular(path) as file:
         magic = file.read(12)
@@ -48,25 +51,25 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    # the header is Python text: on a bad one Python's tokenizer and parser raise many kinds, MemoryError too
+    # the header is Python text, for which Python's tokenizer and parser raise many kinds of errors
     except Exception as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
     return array, int(array.offset)
 
 
 class Rows:
-    """An open file of many images: rows of pixels, or of encoded images."""
+    """An open file whose rows are images, as pixels or encoded."""
 
     encoded = False
     images: Any
     rows: int
 
     def block(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows as they are stored: pixels, or arrays of encoded bytes."""
+        """Return consecutive rows in their stored form: pixels, or arrays of encoded bytes."""
         return np.array(self.images[start:stop])
 
     def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
+        """Yield rows in their stored form, reading blocks of at most 16 MB or one row."""
         step = 64
         if not self.encoded:
             step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
@@ -77,7 +80,10 @@ class Rows:
 class ArrayFile(Rows):
     """An (N, H, W, C) array of uint8 on disk, mapped into memory.
 
-    NotAShard: it is an array of another shape or type, or pickled objects (which are never loaded).
+    Raises
+    ------
+    NotAShard
+        The array has another shape or type, or contains pickled objects, which are never loaded.
     """
 
     def __init__(self, path: Path) -> None:
@@ -92,5 +98,5 @@ class ArrayFile(Rows):
         self.rows = int(images.shape[0])
 
     def close(self) -> None:
-        """Free the file."""
+        """Close the file."""
         self.images = np.empty((0, 0, 0, 1), np.uint8)

@@ -23,7 +23,7 @@ def test_what_is_written_is_read_and_a_bad_line_is_named(tmp_path):
         path.write_bytes(data)
         assert list(read_jsonl(path, SampleRecord)) == records
     changes = [
-        (whole[:-1], "line 2: does not end"),
+        (whole[:-1], "line 2: is truncated"),
         (whole + b"\n", "line 3"),
         (whole.replace(b'"index": 1', b'"index": "1"'), "line 2: index: Input should be a valid integer"),
         (whole.replace(b'"label": 0', b'"label": -1'), "line 1: label"),
