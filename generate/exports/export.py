@@ -102,11 +102,11 @@ def export(
         The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
     chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
-    out = local_folder(out, "exports are written to")
+    target = local_folder(out, "exports are written to")
     data = DataSet(directory)
-    if Path(directory).resolve() in (out.resolve(), *out.resolve().parents):
+    if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
         raise BuildError(
-            f"{out} is inside the dataset, which must not contain other files. Choose another --out outside of it."
+            f"{target} is inside the dataset, which must not contain other files. Choose another --out outside of it."
         )
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
@@ -121,15 +121,15 @@ def export(
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
         placement.notes.append(problem.partition(" Of the images looked at:")[0])
-    with finished_at_once(out) as part:
+    with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))
         record = _record(placement, options, written).as_json()
         text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         write_large(part / EXPORT_RECORD, [text.encode()])
     return Exported(
-        out,
-        out / placement.top,
+        target,
+        target / placement.top,
         layout,
         data.digest,
         sum(len(images.samples) for images in placement.slices),

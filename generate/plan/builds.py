@@ -174,7 +174,7 @@ class Build:
     @cached_property
     def sinks(self) -> tuple[Sink, ...]:
         """The containers of the images."""
-        return make_sinks(self.format, encoding=self.encoding, classes=self.classes, title=self.title)
+        return make_sinks(self.storage, encoding=self.encoding, classes=self.classes, title=self.title)
 
     @property
     def stored_bytes(self) -> int:

@@ -48,7 +48,7 @@ def handed(run, monkeypatch):
     return call
 
 
-OWN = {"as_json", "list_sets", "part", "finish", "abandon", "plugins", "layout"}
+OWN = {"as_json", "list_sets", "part", "finish", "abandon", "plugins"}
 """Options of which the command line makes something else."""
 VALUES = {
     **{name: Path(f"{name}.x") for name in "directory manifest out labels ids frost_textures surrogate model".split()},
@@ -58,7 +58,8 @@ VALUES = {
     **dict.fromkeys("allow_missing_classes manifest_only parquet any_data".split(), True),
     "page": False, "plots": False,
     "jobs": 3, "seed": 7, "samples": 5, "first": 6, "per_class": 2, "surrogate_batch": 64, "connections": 9, "batch": 8,
-    "storage": "hdf5", "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
+    "storage": "hdf5", "encoding": "jpeg:90", "layout": "plain",
+    "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
     "digests": "sets", "level": "sizes", "kind": "top", "digest": "sha256:1",
     "metrics": "all", "rederive": 4, "max_bytes": 2048, "sets": ["fog/*", "snow/1"], "hold_out": ["group=a, b"],
     "disjoint_from": [Path("a"), Path("b")], "creators": ["Doe, J"], "scores": [Path("s")], "archives": [Path("t")],
@@ -66,7 +67,7 @@ VALUES = {
 TYPED = {"max_bytes": "2KiB", "sets": "fog/*, snow/1"}
 OTHER = {
     "verify": {"export": Path("v")},
-    "export": {"images": Path("list"), "severities": Path("s")},
+    "export": {"layout": "a layout", "images": Path("list"), "severities": Path("s")},
 }
 
 
