@@ -117,7 +117,7 @@ def test_it_is_verified_made_again_and_repaired(built, coco, tmp_path):
 
 
 def test_pack_unpack_export_rebuild_and_virtual(built, coco, tmp_path):
-    corruptset.pack(built, tmp_path / "packed")
+    corruptset.pack(built, tmp_path / "packed", by="family")
     card = (tmp_path / "packed/README.md").read_text("utf-8")
     assert "| `contrast/1`, `contrast/3`, `elastic_transform/1`, `elastic_transform/3` |" in card
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked")
