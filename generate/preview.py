@@ -18,7 +18,7 @@ from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
 from ..manifests.disk.atomic import write_atomic
-from ..pages.sheets.style import LARGEST
+from ..pages.contact_sheet import LARGEST
 from ..pixels import pixel_digest
 from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress

@@ -17,35 +17,23 @@ from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..pages.charts import legend_mark
 from ..pages.document import render
-from ..pages.drawing import MARKERS
-from ..pages.jpeg import Pixels
+from ..pages.svg_file import MARKERS
 from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .comparison.entries import Entry
 from .comparison.statistics import differences
 from .outcomes import CLEAN, Predictions
 from .records import Scores
+from .results_page.example_images import Failures, ImagePlace, stored_images, threshold_panels
 from .results_page.inputs import GivenPredictions, checked_inputs
-from .results_page.pictures import (
-    WRAPPER,
-    Failures,
-    PicturePlace,
-    StoredPicture,
-    empty,
-    encoded,
-    panel_rows,
-    read_picture,
-)
 from .results_page.sections import sections
 from .scores_file import scores_bytes
-from .tables import MOST_CELLS, Table, columns
+from .tables import Table, columns
 
-MOST_BYTES = 3_000_000
-"""Of a page, where its words leave room for pictures."""
-WORDS = 1_800_000
-"""Bytes of a page without its pictures; tables are cut until they fit."""
-CUTS = (MOST_CELLS, 8_000, 3_000, 1_000)
-"""Cells of a table at most, from the longest tables on."""
+MAX_CELLS = 10_000
+"""The largest number of cells in a table of the page."""
+IMAGE_BYTES = 1_200_000
+"""The number of bytes for all images of the page."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +47,7 @@ class Report:
     """Of the data set."""
     sections: tuple[str, ...]
     """The headings of those that the scores had something for; what the page says beside them is not listed."""
-    pictures: int
+    images: int
     bytes: int
 
 
@@ -118,50 +106,40 @@ def report(
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
     failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data)
-    failed_sets, has_clean = failures.shown(data), CLEAN in data
-    index = int(np.argmax(failures.right_when_clean())) if sample is None else _index_of(data, sample)
-    panels = panel_rows(entries, data, index)
-    places = [picture.place for row in panels.values() for panel in row for picture in panel.pictures if picture.place]
+    failed_sets, has_clean = failures.examples(data), CLEAN in data
+    index = int(np.argmax(failures.correct_when_clean())) if sample is None else _index_of(data, sample)
+    panels = threshold_panels(entries, data, index)
+    places = [image.place for row in panels.values() for panel in row for image in panel.images if image.place]
     for failed in chain.from_iterable(failed_sets.values()):
-        places += [PicturePlace(CLEAN, failed.place.sample)] * has_clean + [failed.place]
-    images = dict[PicturePlace, Pixels]()
-    for number, place in enumerate(places, 1):
-        if place not in images:
-            images[place] = read_picture(data, place)
-        tell("reading pictures", number, len(places))
-
-    def page(pictures: Mapping[PicturePlace, StoredPicture]) -> bytes:
-        return render(
-            "report.html",
-            f"{__package__}.results_page",
-            m=data.manifest,
-            title=data.manifest.recipe.get("title") or "",
-            models=[e.label for e in entries],
-            looks=legend_mark,
-            markers=MARKERS,
-            sections=shown,
-            panel_rows=panels,
-            sample=data.samples[index],
-            pictures=pictures,
-            failures=failures.table().on_page(cells) if failures.labels else None,
-            failed_sets=failed_sets,
-            failure_notes=_failure_notes(entries, failures, predicted),
-            has_clean=has_clean,
-            clean_id=CLEAN,
-            notes=_notes(entries, unpaired),
-            made=_made(entries).on_page(cells),
-        )
-
-    for cells in CUTS:
-        shown = sections(entries, found, cells)
-        words = len(page(empty(images)))
-        if words <= WORDS:
-            break
-    written = page(encoded(images, MOST_BYTES - words - WRAPPER * len(images)))
+        places += [ImagePlace(CLEAN, failed.place.sample)] * has_clean + [failed.place]
+    tell("reading images", 0, len(places))
+    images = stored_images(data, places, IMAGE_BYTES)
+    tell("reading images", len(places), len(places))
+    shown = sections(entries, found, MAX_CELLS)
+    page = render(
+        "report.html",
+        f"{__package__}.results_page",
+        m=data.manifest,
+        title=data.manifest.recipe.get("title") or "",
+        models=[e.label for e in entries],
+        legend_mark=legend_mark,
+        markers=MARKERS,
+        sections=shown,
+        panels_by_threshold=panels,
+        sample=data.samples[index],
+        images=images,
+        failures=failures.table().on_page(MAX_CELLS) if failures.labels else None,
+        failed_sets=failed_sets,
+        failure_notes=_failure_notes(entries, failures, predicted),
+        has_clean=has_clean,
+        clean_id=CLEAN,
+        notes=_notes(entries, unpaired),
+        made=_made(entries).on_page(MAX_CELLS),
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(file, written)
+    write_atomic(file, page)
     headings = tuple(section.heading for section in shown)
-    return Report(file, tuple(e.label for e in entries), data.digest, headings, len(images), len(written))
+    return Report(file, tuple(e.label for e in entries), data.digest, headings, len(images), len(page))
 
 
 def _index_of(data: DataSet, sample: str) -> int:

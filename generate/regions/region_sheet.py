@@ -12,8 +12,7 @@ from PIL import Image, ImageDraw
 from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import Crops, CutCrops
-from ...pages.sheets.sheet import BLANK, Cell, SheetLine, sheet
-from ...pages.sheets.style import LARGEST
+from ...pages.contact_sheet import BLANK, LARGEST, Cell, SheetRow, draw_sheet
 from ..recipes.recipe import Recipe
 from .block_draws import region_rows
 
@@ -60,11 +59,11 @@ def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id:
     if (problem := table.problem(width, height)) is not None:
         raise SourceError(f"The picture {sample_id} {problem}.")
     crops = CutCrops(image, list(region_rows(table, seed, sample_id, width, height)), None)
-    lines: list[SheetLine] = []
+    lines: list[SheetRow] = []
     for anchor, neighbours, shrunk in neighbourhoods(crops):
         cropped = table.kind == "crop"
         what = f"; shrunk {anchor.side - 2}" if cropped else ""
-        lines.append(SheetLine(f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}{what}"))
+        lines.append(SheetRow(f"{anchor.group}: side {anchor.side} at y {anchor.y}, x {anchor.x}{what}"))
         cells = _cells(crops, neighbours, "y{:+d} x{:+d}", -1)
         cells[4] = "the region", cells[4][1]
         smaller = _cells(crops, shrunk, "shrunk y{:+d} x{:+d}", 0)
@@ -72,8 +71,8 @@ def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id:
         for row in range(3):
             some = slice(3 * row, 3 * row + 3)
             whole: Cell = ("in its image", marked) if row == 1 else ("", BLANK)
-            lines.append(SheetLine("", [whole, *cells[some], *smaller[some]] if cropped else cells[some]))
-    return sheet(lines, title=f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}", side=side)
+            lines.append(SheetRow("", [whole, *cells[some], *smaller[some]] if cropped else cells[some]))
+    return draw_sheet(lines, title=f"{sample_id}, {recipe.name} {recipe.version}, seed {seed}", side=side)
 
 
 def _cells(crops: Crops, numbers: Numbers, name: str, first: int) -> list[Cell]:

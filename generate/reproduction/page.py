@@ -23,7 +23,7 @@ from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from ..page.build_page import build_page
 from ..page.page_of_build import add_page
-from ..page.pictures import CleanOf
+from ..page.thumbnails import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source

@@ -1,4 +1,4 @@
-"""Panels and failures: which image stands where, and which predictions go with which scores."""
+"""The example images of the page of results: panels, failures, and the predictions that belong to scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def captions(part):
 def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
     page, predicted = flips
     failures = section(page, "failures")
-    rows = {row[0]: row[1:] for row in tables(failures)["Images that flip, by set"][1]}
+    rows = {row[0]: row[1:] for row in tables(failures)["Failures by set"][1]}
     assert set(rows) == set(data.set_ids) - {"clean"}
     times = {name: np.zeros(len(data.samples), int) for name in rows}
     for name, row in rows.items():
@@ -48,7 +48,7 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
         for one in predicted:
             guess = data.classes[one.outcomes[name].predicted[sample.index]].name
             right = one.outcomes[name].correct[sample.index]
-            assert f"{one.model}: {'right' if right else guess}" in figure.one("figcaption").text
+            assert f"{one.model}: {'correct' if right else guess}" in figure.one("figcaption").text
     for name, counts in shown.items():
         assert counts == sorted(times[name], reverse=True)[: len(counts)]
         assert counts[-1] > 0
@@ -68,7 +68,7 @@ def test_without_predictions_or_clean_images_it_says_so(everything, data, shared
     assert "Scores files do not say" not in text
     bright = build(shared, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
     shown = failures(bright, *scored(bright, "net", clean=True))
-    assert "The data set has no clean images, so that none stand beside the others." in shown.text
+    assert "The dataset has no clean images, so none are shown." in shown.text
     ids = [node.attributes["id"] for node in shown.all("figure")]
     assert ids
     assert not [id for id in ids if id.endswith("-clean")]
@@ -123,7 +123,7 @@ def test_the_sample_of_the_panels(data, tmp_path):
     panels = section(reported(tmp_path / "d", scores, out), "panels")
     shown = {text.partition(",")[0]: bool(list(node.all("use"))) for text, node in captions(panels).items()}
     assert (shown["black_lines"], shown["fade_black"]) == (True, False)
-    assert "The data set does not have this image." in panels.text
+    assert "The dataset does not contain this image." in panels.text
 
 
 def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
@@ -163,7 +163,7 @@ def test_predictions_beside_the_scores_are_found(data, tmp_path, monkeypatch):
 
     def made(one, **options):
         done = corruptset.report(data, [one], tmp_path / "r.html", **options)
-        return done.pictures, done.file.read_bytes()
+        return done.images, done.file.read_bytes()
 
     given = made(apart, predictions=[beside])
     assert made(beside) == made(beside / "scores.json") == given
