@@ -15,7 +15,7 @@ from .loaders import fitting_loaders
 from .similarity import (
     METRICS,
     aimed_rows,
-    is_stronger_first,
+    elastic_note,
     max_psnr,
     measurement_notes,
     metric_charts,
@@ -107,9 +107,11 @@ class _Page:
         for kind in dict.fromkeys(block.kind for block in self.blocks):
             blocks = [block for block in self.blocks if block.kind == kind]
             numbers = sorted({number_of(s) for b in blocks if b.is_ladder for s in b.sets if s in self.shown})
-            columns = numbers if len(numbers) <= _COLUMNS else []
+            is_single = all(len(block.sets) == 1 for block in blocks)
+            columns = numbers if len(numbers) <= _COLUMNS and not is_single else []
+            layout = "headed" if columns else "" if not numbers else "cards" if is_single else "rows"
             shown = [self.block(block, columns) for block in blocks]
-            groups.append({"kind": kind, "columns": columns, "unit": _SINGULAR.get(kind, ""), "blocks": shown})
+            groups.append({"columns": columns, "unit": _SINGULAR.get(kind, ""), "layout": layout, "blocks": shown})
         return groups
 
     def corruptions(self, block: Block) -> list[str]:
@@ -147,7 +149,7 @@ class _Page:
             "charts": charts,
             "sparkline": sparkline,
             "rises": rises_sentence(sparkline) if sparkline is not None else "",
-            "is_stronger_first": block.kind == "severities" and is_stronger_first(records),
+            "strength": elastic_note(records) if block.kind == "severities" else "",
             "headings": headings,
             "rows": rows,
             "role": ", ".join(dict.fromkeys(s.role for s in records)),

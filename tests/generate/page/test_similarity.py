@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.generate.page.corruption_notes import corruption_notes
 from corruptset.generate.page.similarity import (
     METRICS,
     aimed_rows,
-    is_stronger_first,
+    elastic_note,
     max_psnr,
     measurement_notes,
     metric_charts,
@@ -66,7 +67,8 @@ def test_a_curve_that_rises_and_why_metrics_are_missing_is_told(plain: Path, two
     ):
         assert rises_sentence(metric_chart("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5, (0, 1))) == words
     assert "MS-SSIM was measured on the first 16 of them" in measurement_notes(manifest_with(plain, **MULTISCALE))[1]
-    assert "MS-SSIM needs images whose sides have at least 176 pixels" in measurement_notes(manifest_with(plain, spread=SPREAD))[1]
+    small = measurement_notes(manifest_with(plain, spread=SPREAD))[1]
+    assert "MS-SSIM needs images whose sides have at least 176 pixels" in small
     assert measurement_notes(DataSet(two_orders).manifest) == ["No metrics were measured (--metrics 0)."]
 
 
@@ -79,3 +81,19 @@ def test_what_is_known_of_every_corruption() -> None:
         assert "`" not in known.summary + "".join(known.notes)
     assert any("drifts" in note for note in corruption_notes("glass_blur").notes)
     assert corruption_notes("unheard_of").family == "other"
+
+
+def test_the_page_says_which_severities_of_elastic_transform_are_strong(plain: Path) -> None:
+    """The published tables are not in the order of strength."""
+    record = DataSet(plain).manifest.sets[1]
+    notes = {}
+    for calibration in ("imagenet", "inception", "tiny", "cifar"):
+        parameters = dict(get_calibration(calibration).row("elastic_transform", 1).parameters)
+        stage = record.stages[0].model_copy(
+            update={"corruption": "elastic_transform", "severity": 1, "parameters": parameters}
+        )
+        notes[calibration] = elastic_note([record.model_copy(update={"stages": [stage]})])
+    assert notes["imagenet"] == notes["inception"] != notes["tiny"] == notes["cifar"]
+    assert notes["imagenet"].startswith("Severities 1 and 2 are stronger than 3 to 5.")
+    assert notes["cifar"].startswith("Severities 1 to 3 are stronger than 4 and 5.")
+    assert elastic_note([record]) == ""
