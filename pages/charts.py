@@ -1,7 +1,7 @@
 """Charts as SVG: values of models against a severity or level, two scores as points, and metrics with a band.
 
 Pages and the plots of `compare` share these charts. The position of a model among all models decides its colour, marker
-and dashes, so charts are readable in print and by people who cannot tell colours apart. Colours come from the style
+and dashes, so charts do not depend on colours alone. Colours come from the style
 sheet of the page or of the SVG file. Every chart of a page also has a table with the same numbers.
 """
 

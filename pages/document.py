@@ -60,10 +60,10 @@ def visible(value: object) -> object:
 
 
 def breakable(name: str) -> Markup:
-    """Return a name as HTML that may be broken after ``_``, ``+`` and ``/``, but not within a word."""
+    """Return a name as HTML that may be broken after ``_``, ``+``, ``/`` and ``.``, but not within a word."""
     from markupsafe import Markup
 
-    return Markup(re.sub(r"([_+/])(?=.)", r"\1<wbr>", escape(str(visible(name)))))
+    return Markup(re.sub(r"([_+/]|\.(?=[a-z]))(?=.)", r"\1<wbr>", escape(str(visible(name)))))
 
 
 def source_hash(text: str) -> str:

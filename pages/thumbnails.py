@@ -16,7 +16,7 @@ SMALL = 64
 """Images whose sides have at most this number of pixels are small. The browser enlarges them, with each pixel as a
 square, so they are stored in higher quality.
 """
-ROOM = 2_150_000
+MAX_BYTES = 2_150_000
 """The number of bytes for the thumbnails of a page. Base64 adds a third, so a page has about 3 MB."""
 _LARGEST, _SMALLEST, _BLOCK = 320, 48, 16
 """The limits of a thumbnail's side, and the size of a JPEG block with reduced colours, in pixels."""
@@ -25,8 +25,8 @@ _BYTES_PER_PIXEL = {False: 0.27, True: 1.3}
 _GREY = 128
 
 
-def thumbnail_side(images: int, *, small: bool, room: float = ROOM) -> int:
-    """Return the side of thumbnails, in pixels, with which a page has room for all images.
+def thumbnail_side(images: int, *, small: bool, max_bytes: float = MAX_BYTES) -> int:
+    """Return the side in pixels with which all thumbnails of a page have about `max_bytes` bytes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def thumbnail_side(images: int, *, small: bool, room: float = ROOM) -> int:
         The number of images.
     small : bool
         Whether the images have at most 64 pixels.
-    room : float
+    max_bytes : float
         The number of bytes for all images.
 
     Examples
@@ -42,7 +42,7 @@ def thumbnail_side(images: int, *, small: bool, room: float = ROOM) -> int:
     >>> thumbnail_side(304, small=False), thumbnail_side(304, small=True), thumbnail_side(10_000, small=False)
     (160, 64, 48)
     """
-    side = math.sqrt(max(room, 0) / _BYTES_PER_PIXEL[small] / max(images, 1))
+    side = math.sqrt(max_bytes / _BYTES_PER_PIXEL[small] / max(images, 1))
     return min(SMALL if small else _LARGEST, max(_SMALLEST, int(side) // _BLOCK * _BLOCK))
 
 

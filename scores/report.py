@@ -1,4 +1,4 @@
-"""`report`: models side by side on one data set, as one HTML file."""
+"""Write a results page, which compares models on one dataset in one HTML file."""
 
 from __future__ import annotations
 
@@ -38,15 +38,25 @@ IMAGE_BYTES = 1_200_000
 
 @dataclass(frozen=True)
 class Report:
-    """A page of results."""
+    """A results page that was written.
+
+    Attributes
+    ----------
+    file : Path
+    models : tuple of str
+        The labels of the models, in the given order.
+    digest : str
+        The digest of the dataset.
+    sections : tuple of str
+        The headings of the sections with scores.
+    images, bytes : int
+        The number of images on the page, and the size of the file.
+    """
 
     file: Path
     models: tuple[str, ...]
-    """What they are called in it, in the order given."""
     digest: str
-    """Of the data set."""
     sections: tuple[str, ...]
-    """The headings of those that the scores had something for; what the page says beside them is not listed."""
     images: int
     bytes: int
 
@@ -62,26 +72,26 @@ def report(
     sample: str | None = None,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Report:
-    """Write a page of results: models side by side on one data set.
+    """Write a results page, which compares models on one dataset.
 
     Parameters
     ----------
     directory : str, Path or DataSet
-        The data set that the scores are of: pictures come from it.
+        The dataset that the scores belong to. The page shows some of its images.
     scores : sequence of path or Scores
-        Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each.
+        Scores files, the folders that contain them, or values of `corruptset.score`, one per model.
     out : path
-        The HTML file, which is replaced where it is there. It stands alone: nothing is fetched, and it can be read
-        without a script.
+        The HTML file, which is overwritten if it exists. It works offline and without JavaScript.
     predictions : sequence of path or Predictions, or mapping of str to them
-        Of some of the models, by which the page shows the images that flip. A mapping names the models, and so does a
-        str ``NAME=PATH``; else the predictions do. Those that lie in the folder of a model's scores file are found
-        without it.
+        The predictions of some of the models, with which the page shows failures. Their model is named by the key of
+        the mapping, by ``NAME=PATH``, or by the predictions themselves. Predictions in the folder of a scores file are
+        found automatically.
     sample : str, optional
-        The id of the sample that stands under every degradation; by default the first that all models whose predictions
-        are known have right when it is clean, or the first.
+        The id of the sample that is shown under every degradation. By default it is the first that all models with
+        predictions classify correctly when clean, or the first sample.
     progress : callable or bool, optional
-        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
+        Callback that takes the name of the step, the number of finished items and the total. By default, a progress bar
+        is shown in terminals and notebooks. False disables it.
 
     Returns
     -------
@@ -90,16 +100,16 @@ def report(
     Raises
     ------
     ScoreError
-        Lists every file that is no scores file, scores of another data set, models that are there twice, and
-        predictions that are not those of a model.
+        If scores files cannot be read, belong to other datasets or repeat a model, or if predictions do not belong to
+        the scores. The message lists all problems.
     ParameterError
-        There is no sample `sample`; `out` lies in a data set, or does not end in .html.
+        If `sample` does not exist, or if `out` is inside a dataset or does not end in .html.
     IncompleteBuild, VerificationError
-        The data set is not finished, or damaged.
+        If the dataset is not finished, or damaged.
 
     Notes
     -----
-    The same data set, scores and predictions give the same bytes, with the same release of corruptset and Pillow.
+    Equal inputs give equal bytes with the same releases of corruptset and Pillow.
     """
     file, tell = result_path(out, is_page=True), progress_function(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
@@ -153,28 +163,27 @@ def _index_of(data: DataSet, sample: str) -> int:
 
 def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapping[str, Predictions]) -> list[str]:
     notes = [
-        f"The predictions of {label} have no clean images, without which nobody knows which images flip."
+        f"The predictions of {label} have no clean images, so its failures are unknown."
         for label in predicted
         if label not in failures.labels
     ]
     if missing := [e.label for e in entries if e.label not in predicted]:
         notes.append(
-            "Scores files do not say which images a model has right, so that nothing is shown here of "
-            f"{', '.join(missing)}: give corruptset report the predictions too, --predictions PATH (or NAME=PATH) for "
-            "each model."
+            f"The failures of {', '.join(missing)} are not shown, because scores files do not contain predictions. To "
+            "show them, pass --predictions PATH (or NAME=PATH) for each model to corruptset report."
         )
     return notes
 
 
 def _notes(entries: Sequence[Entry], unpaired: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-    """Return the notes of each model, those that all have once."""
+    """Return the notes of each model, and those that all models share."""
     shared = [note for note in entries[0].scores.notes if all(note in e.scores.notes for e in entries)]
     own = [(e.label, [note for note in e.scores.notes if note not in shared]) for e in entries]
     return [(heading, lines) for heading, lines in [("All models", [*shared, *unpaired]), *own] if lines]
 
 
 def _made(entries: Sequence[Entry]) -> Table:
-    """Return how each model's scores came about."""
+    """Return a table of the conditions under which the scores were computed."""
     heads = [*columns("text", "model"), *columns("whole", "images"), *columns("text", "which images count")]
     heads += columns("text", "baseline of CE") + columns("whole", "resamples", "seed", "sets")
     rows = []

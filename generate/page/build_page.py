@@ -194,7 +194,7 @@ def stage_text(stage: StageRecord) -> str:
 
 
 def _listed(ids: Iterable[str]) -> list[str]:
-    """Return at most 100 set ids as one line, or no line if there are none."""
+    """Return one line with at most 100 set ids, or an empty list without ids."""
     every = list(ids)
     more = f" and {len(every) - _MAX_IDS} more" if len(every) > _MAX_IDS else ""
     return [", ".join(every[:_MAX_IDS]) + more] if every else []

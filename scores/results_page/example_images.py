@@ -193,13 +193,13 @@ class StoredImage:
     small: bool = False
 
 
-def stored_images(data: DataSet, places: Sequence[ImagePlace], room: float) -> dict[ImagePlace, StoredImage]:
-    """Return images of a dataset, reduced so that all together have about `room` bytes."""
+def stored_images(data: DataSet, places: Sequence[ImagePlace], max_bytes: float) -> dict[ImagePlace, StoredImage]:
+    """Return images of a dataset, reduced so that all together have about `max_bytes` bytes."""
     found: dict[ImagePlace, StoredImage] = {}
     for place in dict.fromkeys(places):
         image: Pixels = data[place.set_id].single(place.sample)
         small = max(image.shape[:2]) <= SMALL
-        side = thumbnail_side(len(set(places)), small=small, room=room)
+        side = thumbnail_side(len(set(places)), small=small, max_bytes=max_bytes)
         reduced = shrunk(image, side, side)
         uri = data_uri(reduced, small=small)
         found[place] = StoredImage(image_id(place), uri, reduced.width, reduced.height, small)

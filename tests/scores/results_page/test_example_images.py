@@ -55,7 +55,7 @@ def test_flips_are_counted_and_those_of_most_models_shown(flips, data):
 
 
 def test_without_predictions_or_clean_images_it_says_so(everything, data, shared, tmp_path):
-    missing = "nothing is shown here of net-a, net-b, net-c: give corruptset report the predictions too"
+    missing = "The failures of net-a, net-b, net-c are not shown, because scores files do not contain predictions."
     assert missing in section(everything[0], "failures").text
 
     def failures(of, scores, predicted):
@@ -64,8 +64,8 @@ def test_without_predictions_or_clean_images_it_says_so(everything, data, shared
     scores, (one, other) = scored(data, "net-a", "net-b")
     without = Predictions("net-b", data.digest, {name: o for name, o in other.outcomes.items() if name != "clean"})
     text = failures(data, scores, {"net-a": one, "net-b": without}).text
-    assert "The predictions of net-b have no clean images" in text
-    assert "Scores files do not say" not in text
+    assert "The predictions of net-b have no clean images, so its failures are unknown." in text
+    assert "scores files do not contain predictions" not in text
     bright = build(shared, name="bright", more='[[sets]]\ncorruptions = ["brightness"]\n')
     shown = failures(bright, *scored(bright, "net", clean=True))
     assert "The dataset has no clean images, so none are shown." in shown.text
@@ -137,14 +137,14 @@ def test_all_that_does_not_belong_together_is_told_at_once(data, tmp_path):
     for part in (
         "bad.json is no scores file",
         f"'net-a' is there 2 times ({files[0]}, {files[3]})",
-        f"{files[2]} has scores of another data set, small-c 1.0.0",
-        "the predictions of 'net-b' are not those that were scored: their accuracy on",
-        "the predictions are of 'net-z', which is none of the models (net-a, net-b, other, net-a): name it, as ",
-        "there are predictions of 'none', which is none of the models",
+        f"{files[2]} has scores of the dataset small-c 1.0.0",
+        "The predictions of 'net-b' do not belong to the scores, because the accuracy differs in",
+        "The predictions are of 'net-z', but the models are net-a, net-b, other, net-a. Name the model with",
+        "There are predictions of 'none', but the models are",
     ):
         assert part in str(caught.value)
     assert not (tmp_path / "r.html").exists()
-    for own, twice, says in ((scores, [predicted[0]] * 2, "are there twice"), ([], (), "no scores were given")):
+    for own, twice, says in ((scores, [predicted[0]] * 2, "are given twice"), ([], (), "no scores were given")):
         with pytest.raises(ScoreError, match=says):
             corruptset.report(data, own, tmp_path / "r.html", predictions=twice)
 
