@@ -19,7 +19,7 @@ from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
 from ..page.build_page import build_page
-from ..page.pictures import CleanOf
+from ..page.thumbnails import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
