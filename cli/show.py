@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from ..errors import first_few
 from ..quantities import size
 from . import completion
-from .command import runs
-from .options import AsJson, Plugins, argument, option
+from .options import SETS, AsJson, Plugins
 from .output import put, put_json
 from .records import put_record, put_records
 
@@ -20,9 +21,10 @@ METRICS = ("psnr", "ssim", "ms_ssim", "changed")
 
 
 def list_(
-    what: Literal["corruptions", "recipes", "sources", "calibrations"] = argument(
-        "WHAT", "What to list: corruptions, recipes, sources or calibrations.", "corruptions"
-    ),
+    what: Annotated[
+        Literal["corruptions", "recipes", "sources", "calibrations"],
+        typer.Argument(metavar="WHAT", help="What to list: corruptions, recipes, sources or calibrations."),
+    ] = "corruptions",
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
@@ -119,27 +121,33 @@ def _measured(one: Mapping[str, Any]) -> dict[str, Any]:
     return {field: one[field] for field in ("id", "role", "aliases", "count", "bytes")} | metrics
 
 
-def _record(shown: Shown) -> dict[str, Any]:
-    return dict(shown.record)
-
-
-@runs(json=_record, put=_put_shown, watched=False)
 def show(
-    name: str = argument(
-        "NAME",
-        "A corruption, recipe (or recipe file), calibration, or the directory of a build.",
-        autocompletion=completion.shown,
-    ),
-    ladder: Literal["evaluated", "text"] | None = option(
-        "--ladder",
-        "Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
-        "or of its text; by default evaluated.",
-        None,
-    ),
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.shown,
+            help="A corruption, recipe (or recipe file), calibration, or the directory of a dataset.",
+        ),
+    ],
+    ladder: Annotated[
+        Literal["evaluated", "text"] | None,
+        typer.Option(
+            rich_help_panel=SETS,
+            help="For a gradual degradation: show the effect of its levels with the parameters of the results of "
+            "Swingler 2022 (evaluated, the default) or of its text.",
+        ),
+    ] = None,
     plugins: Plugins = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Show a corruption, a recipe, a calibration or a finished build in full.
+    """Show a corruption, a recipe, a calibration or a finished dataset in full.
 
-    Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured
-    now.
+    For a gradual degradation, the effect of each level on the sample photographs is measured now.
     """
+    from .. import show as run
+
+    shown = run(name, ladder=ladder, plugins=plugins)
+    if as_json:
+        return put_json(shown.record)
+    _put_shown(shown)

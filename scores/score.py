@@ -10,11 +10,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ..corruptions.gradual import describe_level
 from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
-from ..manifests.reader import open as open_data_set
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
 from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
@@ -25,7 +24,7 @@ from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, Predictions
 from .over_sets import families, styles, two_factor, worst_cases
 from .prediction_files.reading import read_predictions
-from .profiles import DescribeLevel, ProfileOver, degradation_profiles
+from .profiles import ProfileOver, degradation_profiles
 from .published import ALEXNET
 from .records import SCORES_VERSION, SPREADS, Resamples, Scores
 from .scores_file import write_scores
@@ -35,7 +34,6 @@ Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
 
 
-@plain_arguments
 @shows_progress("score")
 def score(
     directory: str | Path | DataSet,
@@ -48,7 +46,6 @@ def score(
     seed: int = 0,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
-    describe_level: DescribeLevel | None = None,
 ) -> Scores:
     """Score a model's predictions of a data set by the measures of the papers.
 
@@ -75,8 +72,6 @@ def score(
         A folder that gets ``scores.json`` and ``sets.csv``.
     progress : callable or bool, optional
         Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
-    describe_level : callable, optional
-        Says in words what a level of a gradual degradation does; `corruptset.score` supplies it.
 
     Returns
     -------
@@ -96,7 +91,7 @@ def score(
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
     tell = progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
     counted, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]))

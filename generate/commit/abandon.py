@@ -13,13 +13,11 @@ from ...errors import BuildError
 from ...manifests.disk.remote import local_folder
 from ...manifests.paths import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_places
 from ...manifests.unfinished import SetFiles, read_unfinished, set_files
-from ...plain_arguments import plain_arguments
 from .interruption import resumable
 from .last_files import settle
 from .locks import extended, finished, locked, wait_for_workers
 
 
-@plain_arguments
 def abandon(directory: str | Path) -> tuple[str, ...]:
     """Remove an unfinished extension of a finished build, or a build that was never finished.
 

@@ -71,7 +71,7 @@ class View:
         if contents.manifest is not None and holds_region_table(contents.manifest):
             raise BuildError(
                 f"{contents.name} holds its regions as a table: a view would be of its whole images. Build it with its "
-                "images: RECIPE?store=images."
+                "images with --store images."
             )
         if any(sample.region is not None for sample in samples):
             refuse_regions(layout)

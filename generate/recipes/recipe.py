@@ -20,7 +20,7 @@ from ...corruptions.plugins import load_plugin
 from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest, unread_settings
+from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import LONGEST_NAME
 from ..pixels.encoding import Encoding
@@ -260,7 +260,7 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
                 f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
             )
         hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
-        raise RecipeError(f"There is no recipe {recipe!r}.{unread_settings(recipe) or where_to_get(recipe) or hint}")
+        raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
     return _shipped(name)
 
 

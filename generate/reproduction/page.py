@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, VerificationError
@@ -16,9 +15,7 @@ from ...manifests.paths import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
-from ...signatures import showing
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from ..page.build_page import build_page
@@ -44,16 +41,16 @@ class PageMade:
     """Whether it shows clean images."""
 
 
-@plain_arguments
-@showing(RemakeOptions)
 @shows_progress("page")
 def page(
     directory: str | Path,
     source: str | Source | None = None,
     *,
     out: str | Path | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    groups: str | Path | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 
@@ -68,12 +65,11 @@ def page(
         Where clean images come from, if they are not stored; not needed for a build of ``sample``.
     out : path, optional
         A file to write instead; the data set is then left as it is.
+    labels, images, groups : optional
+        What the build was given to read its source.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
-    **options
-        What else the source needs: the fields labels, images and groups of
-        `corruptset.generate.reproduction.inputs.RemakeOptions`.
 
     Returns
     -------
@@ -103,7 +99,7 @@ def page(
     root = data.path
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
-    clean_of = clean_images(data, RemakeOptions(source=source, **options))
+    clean_of = clean_images(data, RemakeOptions(source=source, labels=labels, images=images, groups=groups))
     progress_function(progress)("drawing", 0, 0)
     has_clean = clean_of is not None or "clean" in data
     if file is not None:

@@ -23,7 +23,6 @@ from corruptset.errors import (
 from corruptset.generate.catalogue import catalogue
 from corruptset.manifests.set_choice import matching_sets
 from corruptset.progress import ProgressDisplay
-from corruptset.signatures import sentences
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +39,6 @@ def test_names_and_what_is_known_of_them(built):
     for named in ("fog", "mnist", "flageval", str(built)):
         shown = corruptset.show(named)
         assert (shown.kind in repr(shown), len(repr(shown)) < 400) == (True, True)
-
-
-def test_without_docstrings_as_in_optimised_python_sentences_are_empty():
-    assert sentences(type("Options", (), {}))["seed"] == ""
 
 
 @pytest.mark.parametrize(

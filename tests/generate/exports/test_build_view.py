@@ -101,7 +101,7 @@ def test_an_image_of_imagefolder_under_the_number_of_another_is_found(
     assert layouts.files_of(directory / directory.name) == layouts.files_of(named_views("imagefolder") / directory.name)
     assert corruptset.open(directory).digest == corruptset.open(named).digest
     assert verify_directory(directory).problems == []
-    release = pack(directory, tmp_path / "packed", family_of=lambda name: name)
+    release = pack(directory, tmp_path / "packed")
     table = json.loads((release.path / "croissant-samples.json").read_bytes())
     assert table["file"] == [f"{i:05d}.JPEG" for i in range(14)]
     rows = directory / "sets/clean.jsonl"
