@@ -295,13 +295,22 @@ Seed = Annotated[int, typer.Option(metavar="N", rich_help_panel=SETS, help="The 
 
 # How the dataset is written.
 
-Format = Annotated[
+Storage = Annotated[
     Literal["folder", "hdf5", "both"] | None,
     typer.Option(
         metavar="NAME",
         rich_help_panel=OUTPUT,
-        help="Write image folders (folder), HDF5 shards (hdf5) or both. By default the size decides; `corruptset plan` "
-        "says how.",
+        help="Store images as files in folders (folder), in HDF5 shards (hdf5) or in both. The default is that of the "
+        "recipe.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=OUTPUT,
+        help="Encode images as png, jpeg or jpeg:QUALITY, such as jpeg:95. The default is that of the recipe; jpeg "
+        "keeps its JPEG settings, or uses quality 85 if it stores PNG.",
     ),
 ]
 Optimize = Annotated[

@@ -17,9 +17,9 @@ from .options import (
     Calibration,
     Coupling,
     Device,
+    Encoding,
     First,
     FirstStages,
-    Format,
     FrostTextures,
     Groups,
     HoldOut,
@@ -44,6 +44,7 @@ from .options import (
     SkipBad,
     Source,
     Split,
+    Storage,
     Store,
     Surrogate,
     SurrogateBatch,
@@ -103,7 +104,8 @@ def plan(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", rich_help_panel=OUTPUT, help="Output directory."),
     ] = None,
-    format: Format = None,
+    storage: Storage = None,
+    encoding: Encoding = None,
     optimize: Optimize = False,
     view: View = None,
     store: Store = None,
@@ -145,7 +147,8 @@ def plan(
         per_class=per_class,
         ids=ids,
         per_super_category=per_super_category,
-        format=format,
+        storage=storage,
+        encoding=encoding,
         optimize=optimize,
         skip_bad=skip_bad,
         calibration=calibration,
@@ -192,7 +195,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     whole = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
-    stored = f"{CONTAINERS[planned.format]} of {planned.encoding['format']}"
+    stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
     # an estimate that only some of the samples were made for
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
@@ -220,7 +223,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
 
 def stored_twice(alone: Mapping[str, int]) -> str:
     """Return that every image is stored twice, and what either form alone takes."""
-    forms = ", ".join(f"--format {form} alone takes about {size(count)}" for form, count in alone.items())
+    forms = ", ".join(f"--storage {form} alone takes about {size(count)}" for form, count in alone.items())
     return f"Every image is stored twice, in a folder and in a shard: {forms}."
 
 

@@ -42,7 +42,7 @@ from .work.worker import PartDone
 if TYPE_CHECKING:
     from distributed import Client
 
-SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
+SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 
 
 Progress = Callable[[ProgressEvent], None]
@@ -123,9 +123,12 @@ def build(
     per_super_category : path or str, optional
         Take the first images of each group of classes, as many as a file (.toml) says. ``fragile-imagenet`` comes with
         corruptset.
-    format : {"folder", "hdf5", "both"}, optional
-        Write image folders, HDF5 shards or both. By default both if the whole recipe is under 2 GB; otherwise folders
-        for photographs and images of several sizes without loss, and HDF5 below 64 pixels.
+    storage : {"folder", "hdf5", "both"}, optional
+        Store images as files in folders, in HDF5 shards, or in both. The default is that of the recipe. Lossless images
+        of several sizes cannot be stored in HDF5 shards.
+    encoding : str, optional
+        Encode images as ``png``, ``jpeg`` or ``jpeg:QUALITY``, such as ``jpeg:95``. The default is that of the recipe.
+        ``jpeg`` keeps the JPEG settings of the recipe, or uses quality 85 if the recipe stores PNG.
     optimize : bool
         Write smaller JPEG files with the same pixels (optimised Huffman tables), which takes longer.
     skip_bad : bool

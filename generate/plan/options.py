@@ -14,7 +14,7 @@ from ...processes import workers_at_most
 if TYPE_CHECKING:  # the command line takes its options from here, and shows its help without these
     from ...corruptions.calibrations import Calibration
     from ...corruptions.stages import Coupling, Scale
-    from ..sinks.containers import Format
+    from ...manifests.records.fields import Storage
 
 Split = Literal["test", "train", "all"]
 
@@ -30,7 +30,8 @@ class BuildKeywords(TypedDict, total=False):
     per_class: int | None
     ids: str | Path | Sequence[str] | None
     per_super_category: str | Path | None
-    format: Format | None
+    storage: Storage | None
+    encoding: str | None
     optimize: bool
     skip_bad: bool
     calibration: str | Path | Calibration | None
@@ -68,7 +69,8 @@ class BuildOptions:
     per_class: int | None = None
     ids: str | Path | Sequence[str] | None = None
     per_super_category: str | Path | None = None
-    format: Format | None = None
+    storage: Storage | None = None
+    encoding: str | None = None
     optimize: bool = False
     skip_bad: bool = False
     calibration: str | Path | Calibration | None = None
@@ -109,7 +111,7 @@ class BuildOptions:
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
                 problems.append(f"{name} is {number!r}; expected a whole number, at least {least}")
         for name, value, known in (
-            ("format", self.format, (None, "folder", "hdf5", "both")),
+            ("storage", self.storage, (None, "folder", "hdf5", "both")),
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
             ("store", self.store, (None, "images", "table")),
@@ -120,9 +122,9 @@ class BuildOptions:
                 )
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
-        if self.view is not None and self.format is not None:
+        if self.view is not None and self.storage is not None:
             problems.append(
-                f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other"
+                f"storage is {self.storage!r} and view {self.view!r}; a build's images stand in one or the other"
             )
         if problems:
             raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")

@@ -36,9 +36,7 @@ _ZERO = re.compile(r"[a-z0-9_]+/00?")
 """A corruption at severity or level 0: the clean images."""
 
 
-def choose_sets(
-    sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe: Recipe | None = None
-) -> list[SetSpec]:
+def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe: Recipe | None = None) -> list[SetSpec]:
     """Return the sets whose id or alias matches a pattern, in the recipe's order.
 
     Parameters

@@ -94,6 +94,7 @@ def pairs(
         "expects": base.expects,
         "preprocessing": base.preprocessing,
         "encoding": base.encoding,
+        "storage": base.storage,
         "stages": stages,
         "pairs": [entry],
     }

@@ -65,8 +65,7 @@ MISTAKES = {
     "build imagenet-c /data/x": "corruptset build imagenet-c --source folder:/data/x",
     "plan folder:photos --samples 3": "corruptset plan imagenet-c --samples 3 --source folder:photos",
     "build ./photos": "corruptset build imagenet-c --source folder:./photos",
-    "build imagenet-c --sets speckle_noise/1":
-        "'speckle_noise/1' is not a set of imagenet-c. It is a set of imagenet-c-all and imagenet-c-extra.",
+    "build imagenet-c --sets speckle_noise/1": "It is a set of imagenet-c-all and imagenet-c-extra.",
     "build --workers 4": "No such option: --workers. Worker processes are --jobs N.",
     "build --recipe imagenet-c": "The recipe is the first argument",
     "build --severity 3": "--sets '*/3'",

@@ -16,7 +16,7 @@ ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 @pytest.fixture
 def build(shared, tmp_path):
     """A data set of one's own, in the folder that `build --out .` would find it in."""
-    whole = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], format="both")
+    whole = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
     return Path(shutil.copytree(whole, tmp_path / whole.name))
 
 
@@ -26,7 +26,7 @@ def source(shared):
 
 
 def test_a_build_of_another_schema(run, recipe, build, source):
-    edit_manifest(build, lambda m: m.update(schema_version=3, something="new"), reseal=True)
+    edit_manifest(build, lambda m: m.update(schema_version=4, something="new"), reseal=True)
     for words in (
         ["verify", build],
         ["verify --repair", build, *source],
@@ -36,7 +36,7 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
-        said = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
+        said = "schema_version is 4, and this release reads 3: use the release of corruptset that wrote it"
         done = run.refused(said, *words, code=1)
         assert "Extra inputs" not in done.out + done.err
 
