@@ -67,8 +67,7 @@ def severity_number(severity: Any) -> int | float | None:
     >>> [severity_number(s) for s in (3, 2.0, 2.25, 0.1 + 0.2, 2.125)]
     [3, 2, 2.25, 0.3, None]
     """
-    number = hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")
-    if isinstance(severity, bool) or not number or not abs(severity) < 1e6:
+    if isinstance(severity, bool) or not isinstance(severity, Real) or not abs(severity) < 1e6:
         return None
     hundredths = round(float(severity) * 100)
     if abs(float(severity) * 100 - hundredths) > 1e-4:

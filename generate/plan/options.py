@@ -95,6 +95,12 @@ class BuildOptions:
     disjoint_from: str | Path | Sequence[str | Path] = ()
     scheduler: Any = None
 
+    def __post_init__(self) -> None:
+        for name in ("seed", "jobs", "samples", "first", "per_class", "metrics", "surrogate_batch"):
+            value = getattr(self, name)
+            if hasattr(value, "__index__") and not isinstance(value, bool):  # a number of NumPy
+                object.__setattr__(self, name, value.__index__())
+
     def check(self) -> None:
         """Raise for every option that is not what it can be."""
         from ...corruptions.keys import check_seed
@@ -105,6 +111,9 @@ class BuildOptions:
         problems = []
         for name, number, least in (
             ("jobs", self.jobs, 1),
+            ("samples", self.samples, 1),
+            ("first", self.first, 1),
+            ("per_class", self.per_class, 1),
             ("metrics", None if self.metrics == "all" else self.metrics, 0),
             ("surrogate_batch", self.surrogate_batch, 1),
         ):

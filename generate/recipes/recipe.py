@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ...corruptions.plugins import load_plugin
 from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest
+from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, quoted, suggest
 from ...files import parse_toml, read_text, reason
 from ...manifests.records.fields import LONGEST_NAME, Storage
 from ..pixels.encoding import Encoding
@@ -253,7 +254,9 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     """
     if isinstance(recipe, Recipe):
         return recipe
-    if isinstance(recipe, Path) or recipe.endswith(".toml"):
+    if not isinstance(recipe, str | os.PathLike):
+        raise RecipeError(f"recipe is {quoted(recipe)}; expected the name of a recipe, or the path of a file (.toml).")
+    if isinstance(recipe, os.PathLike) or recipe.endswith(".toml"):
         path = Path(recipe)
         try:
             text = read_text(path)

@@ -126,10 +126,10 @@ def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared):
     ("call", "given", "said"),
     [
         ("verify", {"level": "x"}, "level is 'x'; expected one of structure"),
-        ("verify", {"jobs": 0}, "jobs is 0; expected a number, at least 1"),
+        ("verify", {"jobs": 0}, "jobs is 0; expected a whole number, at least 1"),
         ("verify", {"jobs": "x"}, "jobs is 'x'; expected a whole number"),
         ("fetch", {"out": "o", "level": "x"}, "level is 'x'; expected one of structure"),
-        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a number, at least 1"),
+        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a whole number, at least 1"),
         ("pack", {"out": "o", "by": "x"}, "by is 'x'; expected one of family, corruption, set"),
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],
