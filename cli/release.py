@@ -68,10 +68,10 @@ def pack(
     by: Annotated[
         Literal["family", "corruption", "set"],
         typer.Option(
-            help="Write an archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), "
-            "corruption or set."
+            help="Write one archive per corruption, per set, or per family as ImageNet-C does (noise, blur, weather, "
+            "digital, extra)."
         ),
-    ] = "family",
+    ] = "corruption",
     max_bytes: Annotated[
         int,
         typer.Option(

@@ -138,6 +138,12 @@ def show(
             "Swingler 2022 (evaluated, the default) or of its text.",
         ),
     ] = None,
+    toml: Annotated[
+        bool,
+        typer.Option(
+            "--toml", help="For a recipe: print its TOML file. Save it under another name to change the recipe."
+        ),
+    ] = False,
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
@@ -145,9 +151,13 @@ def show(
 
     For a gradual degradation, the effect of each level on the sample photographs is measured now.
     """
+    if toml:
+        from ..generate.recipes.recipe_files import read_recipe
+
+        return put(read_recipe(name)[0].rstrip("\n"))
     from .. import show as run
 
     shown = run(name, ladder=ladder, plugins=plugins)
     if as_json:
-        return put_json(shown.record)
+        return put_json(dict(shown.record))
     _put_shown(shown)

@@ -14,7 +14,8 @@ from ..corruptions.registry import Corruption, corruption_names, get_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
 from .plan.recipe_build import own_sizes
-from .recipes.recipe import Recipe, load_recipe, recipe_names
+from .recipes.recipe import Recipe, load_recipe
+from .recipes.recipe_files import recipe_names
 from .sinks.sink import stored_bytes
 from .sources.source import SCHEMES
 

@@ -27,7 +27,8 @@ from ..manifests.manifest_file import load_manifest
 from ..manifests.paths import PARTIAL
 from .level_effects import change_table
 from .plan.source_fit import moving
-from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
+from .recipes.recipe import load_recipe
+from .recipes.recipe_files import recipe_aliases, recipe_names
 
 PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 

@@ -39,7 +39,7 @@ ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 
 def packed(root, out, **options):
-    return pack(root, out, **options)
+    return pack(root, out, **{"by": "family", **options})
 
 
 def archive_paths(bag):

@@ -79,7 +79,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None, *, recipe:
 
 def _elsewhere(pattern: str, recipe: Recipe) -> str:
     """Return a sentence that names the other recipes for the same images that have a set, or an empty string."""
-    from .recipe import load_recipe, recipe_names
+    from .recipe import load_recipe
+    from .recipe_files import recipe_names
 
     others = [load_recipe(name) for name in recipe_names() if name != recipe.name]
     alike = [

@@ -52,7 +52,7 @@ def pack(
     directory: Path | str,
     out: Path | str,
     *,
-    by: Division = "family",
+    by: Division = "corruption",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     digests: Digests = "images",

@@ -77,7 +77,7 @@ def test_one_image_takes_numpy_s_numbers():
         ("plan", {"jobs": True}, "jobs is True; expected a whole number"),
         ("plan", {"sets": 3}, "sets is 3; name some"),
         ("plan", {"recipe": 3}, "recipe is 3; expected the name of a recipe"),
-        ("plan", {"source": 3}, "source is of type int; expected a line such as"),
+        ("plan", {"source": 3}, "source is of type int; expected"),
         ("plan", {"coupling": ["a"]}, r"coupling is \['a'\]; expected one of"),
         ("build", {"out": 3}, "The path is 3; expected"),
         ("preview", {"seed": "a"}, "seed is 'a'; expected"),

@@ -49,7 +49,7 @@ def handed(run, monkeypatch):
 
 
 PAIR_OPTIONS = {"first_stages", "second_stages", "severities", "levels", "orders"}
-OWN = {"as_json", "list_sets", "part", "finish", "abandon", "plugins", "layout"}
+OWN = {"as_json", "toml", "list_sets", "part", "finish", "abandon", "plugins", "layout"}
 """Options of which the command line makes something else."""
 VALUES = {
     **{name: Path(f"{name}.x") for name in "directory manifest out labels ids frost_textures surrogate model".split()},

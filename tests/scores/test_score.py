@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -14,7 +15,8 @@ import unbuilt
 from plain_scores import FIFTEEN, accuracy, mean
 
 import corruptset
-from corruptset.errors import ParameterError, PredictionError, ScoreError, UnknownCorruption
+from corruptset.cli.score import put_scores
+from corruptset.errors import ParameterError, PredictionError, ScoreError, UnknownCorruption, VerificationError
 from corruptset.scores.outcomes import Outcome, Predictions
 
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
@@ -160,6 +162,52 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     assert has_note(best, f"no relative CE of {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
     flawless = corruptset.score(data, constant, baseline=perfect)
     assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
+
+
+def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predictions, capsys):
+    rng = np.random.default_rng(0)
+    clean = rng.random(40) < 0.5
+    outcomes = dict.fromkeys(data.set_ids, Outcome(clean))
+    for name in FIFTEEN:  # This baseline loses one image, which a third of the resamples do not contain.
+        outcomes[f"{name}/5"] = Outcome(clean & (np.arange(40) != np.argmax(clean)))
+    other = Predictions("other", data.digest, outcomes)
+    scores = corruptset.score(data, predictions, baseline=other)
+    for row in (scores["relative_mce"], scores["relative_ce.fog"]):
+        assert (row.interval, row.reason) == (None, "no interval, because some resamples divide by almost 0")
+    right = right_of(predictions)
+    wanted = mean(plain_scores.relative_ce(right, right_of(other), name) for name in FIFTEEN)
+    assert scores.get("relative_mce") == pytest.approx(wanted)
+    assert scores.interval("mce") is not None
+    put_scores(scores)
+    row = f"relative mCE %    {100 * wanted:.2f} (no interval, because some resamples divide by almost 0)"
+    assert any(line.strip() == row for line in capsys.readouterr().out.splitlines())
+
+
+def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
+    for classes, is_shown in ((5, False), (6, True)):
+        few = unbuilt.data_set(tmp_path / str(classes), "cifar10-c", classes=classes, only="fog/1".__eq__)
+        scores = corruptset.score(few, unbuilt.made_up(few))
+        assert (scores.sets["fog/1"].top5 is not None) == is_shown
+        assert not has_note(scores, "top5")
+
+
+def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
+    folder = unbuilt.write_data_set(tmp_path, "cifar10-c")
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    del manifest["recipe"]["sets"][3]["stages"]
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    data = corruptset.open(folder)
+    with pytest.raises(VerificationError, match=r"manifest\.json: recipe\.sets\[3\] has no 'stages'"):
+        corruptset.score(data, unbuilt.made_up(data))
+
+
+def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_path):
+    data = unbuilt.data_set(tmp_path, "image-degrade-30")
+    made = unbuilt.made_up(data)
+    assert not has_note(corruptset.score(data, made), "Not applicable")
+    (note,) = (n for n in corruptset.score(data, made, sets=["clean"]).notes if "Not applicable" in n)
+    assert "degradation profiles" in note
+    assert "two-factor" not in note
 
 
 def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
