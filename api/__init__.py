@@ -20,7 +20,6 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
-    "abandon": "generate.commit.abandon",
     "build": "generate.build",
     "check_corruption": "generate.contract",
     "compare": "scores.compare",

@@ -8,7 +8,6 @@ from .corruptions.transforms import Corrupt as Corrupt
 from .generate.build import build as build
 from .generate.catalogue import names as names
 from .generate.catalogue import recipes as recipes
-from .generate.commit.abandon import abandon as abandon
 from .generate.contract import check_corruption as check_corruption
 from .generate.exports.export import export as export
 from .generate.planning import plan as plan

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import first_few
 from ..quantities import folders_and_files
 from .options import (
     MACHINE,
@@ -53,16 +52,14 @@ from .options import (
     Surrogate,
     SurrogateBatch,
     Train,
-    View,
 )
-from .output import progress_of, put, put_json, put_notes
+from .output import progress_of, put_json, put_notes
 from .plan import MOST_CLASSES, classes_line, stored_twice
 from .recipe_choice import SAMPLE, RecipeName, chosen_recipe, source_notes
 from .records import fields_of, put_record, put_result
 
 if TYPE_CHECKING:
     from ..generate.built import Built
-    from ..generate.recipes.recipe import Recipe
 
 
 def build(
@@ -104,10 +101,18 @@ def build(
             help="The dataset is written to DIR/<recipe>-<version>.",
         ),
     ] = Path("corruptset-out"),
+    extend: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATASET",
+            rich_help_panel=OUTPUT,
+            help="A finished dataset of the same recipe, source and options. The new dataset also has its sets, whose "
+            "files are linked, and only the other sets are made.",
+        ),
+    ] = None,
     storage: Storage = None,
     encoding: Encoding = None,
     optimize: Optimize = False,
-    view: View = None,
     store: Store = None,
     metrics: Metrics = None,
     page: Page = True,
@@ -133,25 +138,15 @@ def build(
             help="Make no part. Write the manifest from the parts that --part made, or list the missing ones.",
         ),
     ] = False,
-    abandon: Annotated[
-        bool,
-        typer.Option(
-            "--abandon",
-            rich_help_panel=MACHINE,
-            help="Make nothing: take back the unfinished extension of this build, or the build itself if none of it "
-            "is finished.",
-        ),
-    ] = False,
 ) -> None:
     """Build a corrupted dataset: images, manifest, checksums, page and contact sheet.
 
-    To resume a build that was stopped, run the same command again. To extend a finished one, run it with more --sets.
+    The dataset is built in DIR/<recipe>-<version>.partial, which is renamed when it is finished. To resume a build that
+    was interrupted, run the same command again. To discard an unfinished build, delete its folder.
     """
-    ways = [way for way, on in (("--part", part is not None), ("--finish", finish), ("--abandon", abandon)) if on]
-    if len(ways) > 1:
+    if part is not None and finish:
         raise typer.BadParameter(
-            f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish; --abandon alone.",
-            param_hint=ways[0],
+            "--part and --finish exclude each other: first jobs with --part, then --finish.", param_hint="--part"
         )
     chosen, notes = chosen_recipe(
         recipe,
@@ -164,8 +159,6 @@ def build(
         calibration=calibration,
         plugins=plugins,
     )
-    if abandon:
-        return _abandon(chosen, out, as_json=as_json)
     from .. import build as run
     from ..generate.plan.options import BuildKeywords
 
@@ -198,7 +191,6 @@ def build(
         hold_out=hold_out,
         train=train,
         images=images,
-        view=view,
         any_shape=any_shape,
         store=store,
         page=page,
@@ -208,9 +200,9 @@ def build(
     notes += source_notes(source)
     with progress_of("build") as progress:
         if part is not None:
-            share = run(chosen, given, out, part=_share(part), progress=progress, **options)
+            share = run(chosen, given, out, extend=extend, part=_share(part), progress=progress, **options)
         else:
-            built = run(chosen, given, out, finish=finish, progress=progress, **options)
+            built = run(chosen, given, out, extend=extend, finish=finish, progress=progress, **options)
     if part is not None:
         then = [] if as_json else ["When all parts are made, run the same command with --finish in place of --part."]
         return put_result(fields_of(share) | {"notes": [*share.notes, *notes, *then]}, as_json=as_json)
@@ -227,26 +219,10 @@ def _share(text: str) -> tuple[int, int]:
     return check_share((int(job), int(jobs)))
 
 
-def _abandon(recipe: str | Recipe, out: Path, *, as_json: bool) -> None:
-    """Take back what is unfinished."""
-    from ..generate.commit.abandon import abandon
-    from ..generate.recipes.recipe import load_recipe
-
-    named = load_recipe(recipe)
-    directory = out / f"{named.name}-{named.version}"
-    sets = abandon(directory)
-    if as_json:
-        put_json({"directory": str(directory), "abandoned": list(sets)})
-    elif sets:
-        put(f"{directory}: {len(sets)} unfinished sets were taken back ({first_few(list(sets))}).")
-    else:
-        put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
-
-
 def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
     """Say what a build has made, and where it is."""
     from ..manifests.disk_size import disk_size
-    from ..manifests.paths import CONTACT, PAGE, WORK_FOLDER
+    from ..manifests.paths import CONTACT, PAGE
 
     manifest, directory = built.manifest, built.directory
     disk = disk_size(directory, manifest)
@@ -272,10 +248,6 @@ def _put_build(built: Built, notes: Sequence[str], *, as_json: bool) -> None:
         put_notes([stored_twice(disk.alone)])
     if manifest.excluded:
         put_notes([_left_out([one.path for one in manifest.excluded])])
-    if (directory / WORK_FOLDER).is_dir():
-        put_notes(
-            ["An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back."]
-        )
     classes = classes_line(len(manifest.classes), [c.name for c in manifest.classes[:MOST_CLASSES]])
     shown = {"ok": True, "sets": record["sets"], "images": f"{written}, {new}", "classes": classes}
     put_record(shown | {key: record[key] for key in record if key not in (*shown, "excluded")})

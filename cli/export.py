@@ -24,20 +24,16 @@ from .records import fields_of, put_result
 
 
 def export(
-    view: Annotated[
+    layout: Annotated[
         str,
         typer.Argument(
-            metavar="VIEW",
-            autocompletion=completion.views,
+            metavar="LAYOUT",
+            autocompletion=completion.layouts,
             help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, "
-            "flageval, source-tree or croissant. Left out with --layout.",
+            "flageval, source-tree or croissant.",
         ),
     ],
-    directory: Annotated[
-        Path | None,
-        typer.Argument(metavar="DIR", help="The directory of a finished dataset, which contains manifest.json."),
-    ] = None,
-    *,
+    directory: FinishedBuild,
     out: Annotated[
         Path,
         typer.Option(
@@ -45,12 +41,9 @@ def export(
             "-o",
             metavar="PATH",
             rich_help_panel=OUTPUT,
-            help="A new or empty folder for the loader's top folder and VIEW.json.",
+            help="A new or empty folder for the layout's top folder and VIEW.json.",
         ),
     ],
-    layout: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A layout of your own in place of VIEW: a TOML file.")
-    ] = None,
     sets: Sets = None,
     severities: Annotated[
         Path | None,
@@ -73,21 +66,16 @@ def export(
     any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export a finished dataset in the exact layout that a loader opens: image folders, arrays, tars or lists.
+    """Write a finished dataset in the exact layout that a loader expects: image folders, arrays, archives or lists.
 
-    Image files are hard links to those of the dataset where possible. Pixels are the same everywhere.
+    Image files are hard links to those of the dataset if possible, and always have the same pixels.
     """
     from .. import export as run
 
-    # with --layout, the only argument is the directory
-    chosen, build = (view, directory) if layout is None else (layout, Path(view))
-    if build is None or (layout is not None and directory is not None):
-        first = "VIEW" if layout is None else "--layout FILE"
-        raise typer.BadParameter(f"expected {first}, and then one DIR, the directory of a finished build.")
     with progress_of("export") as progress:
         done = run(
-            chosen,
-            build,
+            layout,
+            directory,
             out,
             sets=sets,
             severities=severities,
@@ -112,15 +100,15 @@ def page(
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write the page there, and leave the dataset as it is.",
+            help="The file of the page, outside of datasets. The default is <dataset>.html next to the dataset.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the page of a finished dataset, index.html: every set with images and curves.
+    """Write the page of a finished dataset, with images and curves of every set, into an HTML file next to it.
 
-    It says what the dataset is, and how to load it. A build has one already, unless it was made with --no-page. The
-    digest of the dataset does not change.
+    The page says what the dataset is and how to load it. A build already has one, index.html, unless it was made with
+    --no-page. The dataset is not changed.
     """
     from .. import page as run
 

@@ -321,16 +321,6 @@ Optimize = Annotated[
         help="Write smaller JPEG files with the same pixels (optimised Huffman tables), which takes longer.",
     ),
 ]
-View = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VIEW",
-        rich_help_panel=OUTPUT,
-        autocompletion=completion.views,
-        help="Write the images in the layout of a loader: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, "
-        "openood, flageval or source-tree.",
-    ),
-]
 Store = Annotated[
     Literal["images", "table"] | None,
     typer.Option(

@@ -49,7 +49,6 @@ from .options import (
     Surrogate,
     SurrogateBatch,
     Train,
-    View,
 )
 from .output import put, put_json, put_notes
 from .recipe_choice import SAMPLE, RecipeName, chosen_recipe, source_notes
@@ -65,7 +64,6 @@ MOST_NAMED = 24
 """The number of corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {
-    "view": "a view",
     "folder": "image folders",
     "hdf5": "HDF5 shards",
     "both": "image folders and HDF5 shards",
@@ -107,7 +105,6 @@ def plan(
     storage: Storage = None,
     encoding: Encoding = None,
     optimize: Optimize = False,
-    view: View = None,
     store: Store = None,
     metrics: Metrics = None,
     page: Page = True,
@@ -165,7 +162,6 @@ def plan(
         hold_out=hold_out,
         train=train,
         images=images,
-        view=view,
         any_shape=any_shape,
         store=store,
         page=page,

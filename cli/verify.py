@@ -42,10 +42,11 @@ def verify(
         Path,
         typer.Argument(metavar="DIR", help="The directory of a dataset (manifest.json) or of an export (VIEW.json)."),
     ],
-    view: Annotated[
+    export: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH", help="Check the export at PATH, image by image, against the digests of this dataset."
+            metavar="PATH",
+            help="Check the export at PATH, which was made from this dataset, image by image against the dataset.",
         ),
     ] = None,
     rederive: Annotated[
@@ -82,7 +83,7 @@ def verify(
 ) -> None:
     """Check a dataset against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
-    An export is checked by its own VIEW.json, or with --view against the dataset that it came from.
+    An export is checked by its own VIEW.json, or with --export against the dataset that it was made from.
     """
     from .. import verify as run
 
@@ -94,7 +95,7 @@ def verify(
     with progress_of("verify") as progress:
         report = run(
             directory,
-            view=view,
+            export=export,
             rederive=rederive,
             repair=repair,
             source=source,
@@ -112,7 +113,7 @@ def verify(
     if as_json:
         put_json(report.as_json())
     else:
-        _put_report(report, view or directory)
+        _put_report(report, export or directory)
     raise typer.Exit(0 if report.ok else 1)
 
 

@@ -48,7 +48,6 @@ class BuildKeywords(TypedDict, total=False):
     hold_out: str | Sequence[str] | None
     train: bool
     images: str | None
-    view: str | None
     any_shape: bool
     store: Literal["images", "table"] | None
     page: bool
@@ -87,7 +86,6 @@ class BuildOptions:
     hold_out: str | Sequence[str] | None = None
     train: bool = False
     images: str | None = None
-    view: str | None = None
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
     page: bool = True
@@ -131,10 +129,6 @@ class BuildOptions:
                 )
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
-        if self.view is not None and self.storage is not None:
-            problems.append(
-                f"storage is {self.storage!r} and view {self.view!r}; a build's images stand in one or the other"
-            )
         if problems:
             raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")
 

@@ -44,7 +44,6 @@ corruptset.pairs(["fog"], ["snow"], severities=[1]).name
 corruptset.names("recipes", family=None)
 corruptset.recipes()[0].sets
 corruptset.show("fog", ladder=None).kind
-corruptset.abandon("d")
 corruptset.load_surrogate("m.toml", batch=2)
 corruptset.load_plugin("mine.py")
 corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), "fog", severity=3, seed=1)
