@@ -16,7 +16,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
 from ..page.build_page import build_page
-from ..page.pictures import CleanOf
+from ..page.thumbnails import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
