@@ -16,7 +16,7 @@ from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import MEANS, alexnet_curves, error_curves, severity_curves
+from .error_curves import MEANS, NO_CLEAN, alexnet_curves, error_curves, severity_curves
 from .evaluation import Evaluation, condition_of
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, FIRST, Predictions
@@ -128,7 +128,7 @@ def score(
     ):
         # The means over the fifteen test corruptions do not apply to a recipe without them.
         measures = {name: one for name, one in measures.items() if name not in (*MEANS.values(), "relative_maude")}
-    clean = {} if evaluation.clean is None else {"clean_accuracy": Measured(evaluation.clean)}
+    clean = {"clean_accuracy": Measured(evaluation.clean, NO_CLEAN)}
     profiles, mean_profile, profile_notes = degradation_profiles(data, evaluation, describe_level, profile_over)
     fragile = _fragile(data, evaluation, condition, seed)
     means = means_over_tests(evaluation) if any(recipe_stages) else {}
