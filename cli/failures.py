@@ -17,7 +17,7 @@ from typing import Any
 import typer
 
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed, require_utf8_names
-from ..interruption import interruption
+from ..interruption import cause_of
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
@@ -34,23 +34,20 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
-        with interruption() as signals:
-            try:
-                with warnings.catch_warnings():
-                    warnings.showwarning = functools.partial(_show, warnings.showwarning)
-                    require_utf8_names()
-                    command(*args, **kwargs)
-            except BrokenPipeError:
-                silence(sys.stdout)
-            except CorruptsetError as e:
-                sys.exit(fail(e, as_json=as_json))
-            except BaseException as e:
-                # A signal that comes while a module is imported, or while Python holds a lock, may end in any error.
-                if signals.came is not None or isinstance(e, KeyboardInterrupt):
-                    sys.exit(stop(as_json=as_json))
-                if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
-                    raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
-                sys.exit(fail(e, as_json=as_json))
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                require_utf8_names()
+                command(*args, **kwargs)
+        except BrokenPipeError:
+            silence(sys.stdout)
+        except CorruptsetError as e:
+            sys.exit(fail(e, as_json=as_json))
+        except BaseException as e:
+            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
+                raise  # typer's own (usage, Exit) carry an exit code and are shown by typer
+            cause = cause_of(e)
+            sys.exit(stop(as_json=as_json) if isinstance(cause, KeyboardInterrupt) else fail(cause, as_json=as_json))
 
     return run
 
@@ -76,7 +73,7 @@ def fail(error: BaseException, *, as_json: bool = False) -> int:
 
 def stop(*, as_json: bool = False) -> int:
     """Write to an interrupted person how to resume, and return the exit code."""
-    resume = " What was committed stands; the same command resumes it:" if _resume() else ""
+    resume = " What was committed is kept. Run the same command again to resume:" if _resume() else ""
     return fail(Interrupted(f"Interrupted.{resume}"), as_json=as_json)
 
 

@@ -289,7 +289,7 @@ class _Making:
             inspector.parts(sorted(set(state.sidecars.values())))
         from .commit.finish import finish  # the reader is needed by nobody before
 
-        self.workers.end()
+        self.workers.close()
         return finish(job, state, page_of(self.build)), sum(p.images for p in left)
 
     def _parts(self, state: BuildState, job: Job) -> list[Part]:

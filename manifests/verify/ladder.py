@@ -46,7 +46,7 @@ from ..records.parsing import record_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
 from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
-from .sets import SetCheck, read_rows, run_checks
+from .sets import Findings, SetCheck, read_rows, run_checks
 
 Rederive = Callable[[DataSet], Iterable[Problem]]
 """Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
@@ -193,12 +193,18 @@ class _Ladder:
     def check_sets(self, jobs: int, progress: Progress) -> None:
         """Check every set that is there."""
         checks = self._set_checks()
+        slices = Counter[str]()
         done = 0
-        for check, (problems, checked) in run_checks(checks, jobs):
-            self.report.add(problems, checked)
-            if check.part == check.parts - 1:
+
+        def on_result(check: SetCheck, findings: Findings) -> None:
+            nonlocal done
+            self.report.add(*findings)
+            slices[check.record.id] += 1
+            if slices[check.record.id] == check.parts:
                 done += 1
                 progress("sets", done, len(checks))
+
+        run_checks(checks, jobs, on_result)
         self.report.add([], Counter(sets=len(checks)))
 
     def _set_checks(self) -> list[SetCheck]:

@@ -6,18 +6,14 @@ Real kills are those of tests/faults.
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from joblib.externals.loky import ProcessPoolExecutor
 from layouts import files_of
 
 from corruptset.errors import BuildError, Interrupted, MachineError
-from corruptset.generate import build as building
 from corruptset.generate.work import worker
-from corruptset.workers import Workers
 
 
 def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tmp_path, whole, monkeypatch):
@@ -56,47 +52,6 @@ def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
     assert files_of(make(sets=["brightness/*"]).directory) == whole()
 
 
-def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(make, monkeypatch, capfd):
-    """Loky's own thread then finds a task that it has just forgotten."""
-    real = ProcessPoolExecutor.shutdown
-
-    def shutdown(pool, *arguments, **options):
-        pool._work_ids.put(10**6)
-        real(pool, *arguments, **options)
-
-    def stop(event):
-        if event.phase == "building" and event.parts_done == 2:
-            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
-            raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted):
-        make(jobs=2, progress=stop)
-    said = capfd.readouterr()
-    assert "Traceback" not in said.out + said.err
-
-
-def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make, monkeypatch):
-    tried = []
-
-    def start(workers, wanted, *_):
-        workers.count = min(workers.most, wanted)
-        return workers.count
-
-    def broken(workers, *_):
-        tried.append(workers.count)
-        raise BrokenProcessPool
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workers, "start", start)
-        patch.setattr(Workers, "_hand_out", broken)
-        patch.setattr(building, "warm_up", lambda *_, **__: None)
-        said = r"killed 4 times without finishing a part(.|\n)*4 parts are left(.|\n)*contrast/1(.|\n)*resume"
-        with pytest.raises(MachineError, match=said):
-            make(jobs=4, sets=["contrast/1", "contrast/2"])
-    assert tried == [4, 2, 1, 1]
-    assert make(sets=["contrast/1", "contrast/2"]).images == 20
-
-
 class Released(ThreadPoolExecutor):
     """What was seen of Ctrl-C while a thread was started: the exception came between a lock's release and its
     owner's.
@@ -105,10 +60,11 @@ class Released(ThreadPoolExecutor):
     signal = True
 
     def submit(self, *arguments: Any, **more: Any) -> Any:
-        if self.signal:
-            with suppress(KeyboardInterrupt):
+        try:
+            if self.signal:
                 signal.raise_signal(signal.SIGINT)
-        raise RuntimeError("release unlocked lock")
+        finally:
+            raise RuntimeError("release unlocked lock")
 
 
 @pytest.mark.parametrize(
@@ -117,11 +73,10 @@ class Released(ThreadPoolExecutor):
         ("terminal", signal.SIGINT, True),
         ("lock of Python's", signal.SIGINT, True),
         ("background", signal.SIGINT, False),
-        ("background", signal.SIGTERM, True),
     ],
 )
 def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
-    """A background job ignores Ctrl-C, and so does a build there; SIGTERM stops it all the same."""
+    """A background job ignores Ctrl-C, and so does a build there."""
     handler = signal.SIG_IGN if where == "background" else signal.default_int_handler
     before = signal.signal(signal.SIGINT, handler)
 
@@ -138,6 +93,21 @@ def test_signals_of_a_build(make, whole, monkeypatch, where, number, stops):
     finally:
         signal.signal(signal.SIGINT, before)
     assert files_of(make().directory) == whole()
+
+
+def test_a_signal_that_comes_while_an_error_is_handled_does_not_hide_the_error(make):
+    def progress(event):
+        try:
+            raise MachineError("The disk fails.")
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(MachineError, match=r"The disk fails\."):
+            make(progress=progress)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
