@@ -121,7 +121,7 @@ def score(
     tell("resampling", 0, 0)
 
     curves = error_curves(evaluation)
-    measures: Measures = curves.scores(reference)
+    measures = curves.scores(reference)
     recipe_stages = [spec["stages"] for spec in recipe_sets(data.manifest)]
     if not any(
         s["corruption"] in FIFTEEN and s.get("severity") in SEVERITIES for stages in recipe_stages for s in stages
@@ -135,7 +135,7 @@ def score(
     measures = clean | means | measures | two_factor(evaluation) | group_scores(evaluation) | styles(evaluation)
     measures |= fragile.measures
     groups, units = {name.partition(".")[0] for name in measures}, images.bootstrap.units
-    sets = evaluation.set_scores()
+    set_scores = evaluation.set_scores()
     baseline_model = None if reference is None else reference.model
     scores = Scores(
         schema_version=SCORES_VERSION,
@@ -146,7 +146,7 @@ def score(
         condition=condition,
         baseline=baseline_model,
         scores=[score_value(name, one, units) for name, one in measures.items()],
-        sets=sets,
+        sets=set_scores,
         profiles=profiles,
         mean_profile=mean_profile,
         order_effects=order_effects(evaluation),
@@ -156,7 +156,7 @@ def score(
             *_not_applicable(data, measures, profiles),
             *profile_notes,
             *fragile.notes,
-            *comparability_notes(data, sets, condition, baseline_model if "ce" in groups else None),
+            *comparability_notes(data, set_scores, condition, baseline_model if "ce" in groups else None),
         ],
     )
     if out is not None:

@@ -70,11 +70,13 @@ def read_predictions(
     if head.get("digest") in (None, data.digest):
         ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
         wanted = {*required, CLEAN}
-        given: Mapping[str, Path | Arrays]
+        given = dict[str, Path | Arrays]()
         if whole is None:
-            given, found = _files(path, ids, required, wanted)
+            files, found = _files(path, ids, required, wanted)
+            given |= files
         else:
-            given, found = _split(whole, data, ids, required, wanted)
+            parts, found = _split(whole, data, ids, required, wanted)
+            given |= parts
         problems |= {problem: [] for problem in found}
         rows, count = _Rows(data), len(data.samples)
         for number, (name, one) in enumerate(sorted(given.items()), 1):
@@ -191,7 +193,7 @@ def _split(
     set_ids = [ids.get(name) for name in names.tolist()]
     unknown = [name for name, set_id in zip(names.tolist(), set_ids, strict=True) if set_id is None]
     problems = [f"has rows of {plural(len(unknown), 'set')} that the dataset does not have: {first_few(unknown, FEW)}"]
-    parts = {}
+    parts = dict[str, Arrays]()
     for set_id in sorted(wanted & {one for one in set_ids if one is not None}):
         rows = np.flatnonzero(np.isin(inverse, [n for n, one in enumerate(set_ids) if one == set_id]))
         kept = (name for name in TYPES if name in arrays and name != "set_id")
