@@ -16,7 +16,15 @@ from typing import Any
 
 import typer
 
-from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts, not_installed, require_utf8_names
+from ..errors import (
+    CorruptsetError,
+    CorruptsetWarning,
+    FinishedDataset,
+    Interrupted,
+    MissingParts,
+    not_installed,
+    require_utf8_names,
+)
 from ..interruption import cause_of
 from .output import put_json, say, silence
 
@@ -86,6 +94,9 @@ def describe(error: BaseException) -> tuple[str, int]:
         return error.with_calls(
             [shlex.join(["corruptset", *a]) for a in calls], shlex.join(["corruptset", *sys.argv[1:]])
         ), error.exit_code
+    if isinstance(error, FinishedDataset):
+        given = [f"--{name}={value}" for name, value in error.options.items()]
+        return error.with_call(shlex.join(["corruptset", *_without_out(sys.argv[1:]), *given])), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
     next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."
@@ -111,6 +122,18 @@ def describe(error: BaseException) -> tuple[str, int]:
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
         MACHINE_FAILED,
     )
+
+
+def _without_out(arguments: list[str]) -> list[str]:
+    """Return the arguments of a command without its --out."""
+    kept: list[str] = []
+    values = iter(arguments)
+    for argument in values:
+        if argument in ("--out", "-o"):
+            next(values, None)
+        elif not argument.startswith(("--out=", "-o")):
+            kept.append(argument)
+    return kept
 
 
 def _resume() -> str:

@@ -29,9 +29,9 @@ OPTIONS = {
 
 PANELS = {
     "Selection": "samples first per-class ids skip-bad any-shape disjoint-from",
-    "Sets and tables": "calibration metrics view page frost-textures plugin",
+    "Sets and tables": "calibration metrics page frost-textures plugin",
     "Model": "surrogate",
-    "Machines": "scheduler part finish abandon",
+    "Machines": "scheduler extend part finish",
 }
 """Heading in the help of a command with many options -> names of options; all others stand under Options."""
 SETTINGS = {

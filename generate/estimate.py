@@ -86,7 +86,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
         for number, count in enumerate((1, 1, len(samples))):
             if number == 2 and (count == 1 or count * seconds > MOST_SECONDS):
                 break
-            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None, None)
+            small, state = replace(small, samples=samples[:count]), BuildState(Path(folder, str(number)), None)
             digest = {"source": {**spec.identity["source"], "digest": small.source_digest}}
             small = replace(small, identity={**spec.identity, **digest})
             job, all_runs = state.job(small), runs_of(len(small.samples), length)
@@ -124,7 +124,7 @@ def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -
                 records["folder" if file["row"] is None else "hdf5"] += record
     whole = sum(files.values()) + spec.source.other_bytes()
     alone = {}
-    if len(small.asked_sinks) > 1:
+    if len(small.sinks) > 1:
         for form, folder, other in (("folder", SHARDS, "hdf5"), ("hdf5", IMAGES, "folder")):
             less = sum(size for path, size in files.items() if path.startswith(folder))
             alone[form] = round(whole - less - records[other] * of_images)

@@ -28,11 +28,12 @@ IMAGES = "images/"
 SHARDS = "hdf5/"
 SETS = "sets/"
 
+UNFINISHED = ".partial"
+"""The suffix of the folder in which a dataset is built, until it is finished and renamed."""
+
 WORK_FOLDER = ".corruptset"
 BUILD = f"{WORK_FOLDER}/build.json"
 PARTS_FOLDER = f"{WORK_FOLDER}/parts"
-LOCK = f"{WORK_FOLDER}/lock"
-"""Of the build that works in the directory."""
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 """Shared by the workers of a build."""
 BEGIN_LOCK = f"{WORK_FOLDER}/begin"
@@ -45,17 +46,15 @@ LEASES = ".lease-*.part"
 """In the work folder: what Dask workers find for as long as their build wants them."""
 SOURCE = f"{WORK_FOLDER}/source.json"
 """The samples that a build is made of: if the source changes, the error names the samples that have."""
+BASE = f"{WORK_FOLDER}/base.json"
+"""The manifest of the dataset that a build extends."""
 SCRATCH = f"{WORK_FOLDER}/repair"
 """Where a repair makes files again."""
-NEXT = f"{WORK_FOLDER}/next"
-"""The last files of a build, before they take their places."""
-FINISH = f"{WORK_FOLDER}/finish.json"
-"""Stands while they do."""
 UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """Stands while archives are unpacked."""
 
 _OWN = {
-    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL, "VIEW.json"),
+    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL),
     *(IMAGES[:-1], SHARDS[:-1], SETS[:-1], "archives"),
 }
 _OWN_FOLDED = {name.casefold() for name in _OWN}
@@ -91,20 +90,22 @@ def set_of_shard(path: str) -> str | None:
     return None if match is None else match[1]
 
 
+def unfinished_folder(directory: Path) -> Path:
+    """Return the folder in which the dataset of a directory is built: ``<name>-<version>.partial``, next to it."""
+    return directory.with_name(directory.name + UNFINISHED)
+
+
+def lock_file(directory: Path) -> Path:
+    """Return the file whose lock is held by the command that writes a dataset, finished or not.
+
+    The file is next to the dataset, because the folder of an unfinished dataset is renamed and may be deleted.
+    """
+    return directory.with_name(f".{directory.name.removesuffix(UNFINISHED)}.lock")
+
+
 def is_begun(directory: Path) -> bool:
     """Return whether a build was started in a directory; an empty `.corruptset/` does not count."""
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
-
-
-def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are, by the view that the build wrote.
-
-    That is the folder of its single images, or the arrays (.npy) that hold rows of it.
-    """
-    places = {s.id: [image_folder(s.id)] for s in manifest.sets}
-    for view in manifest.views[:1]:
-        places |= {set_id: paths for set_id, paths in view.get("sets", {}).items() if set_id in places}
-    return places
 
 
 def is_own(path: str) -> bool:
@@ -117,15 +118,15 @@ def holds_region_table(manifest: Manifest) -> bool:
     return any(file.path == REGIONS for file in manifest.files)
 
 
-def own_names(manifest: Manifest) -> bool:
-    """Return whether the images keep the paths that they have in their source."""
-    return any(view.get("own_names") for view in manifest.views)
+def keeps_source_names(manifest: Manifest) -> bool:
+    """Return whether the images have the paths that they have in their source, as those without classes do."""
+    return not manifest.classes
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content that annotations may locate."""
-    used = {stage.corruption for s in manifest.sets for stage in s.stages}
-    return sorted(used.intersection(name for view in manifest.views for name in view.get("moves_content", ())))
+    """Return the corruptions of the sets that move content, if the images may have annotations that locate it."""
+    used, moving = {stage.corruption for s in manifest.sets for stage in s.stages}, manifest.recipe.get("moves_content")
+    return sorted(name for name in used if isinstance(moving, list) and name in moving)
 
 
 def is_path(path: str) -> bool:

@@ -86,8 +86,7 @@ def compare(
         Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each. Or a paper's
         table of two-factor scores: a CSV with the columns model, cv, mean and clean, in per cent, a line a model.
     out : path, optional
-        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg`` and
-        ``.png``.
+        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg``.
     any_data : bool
         Take scores of different data sets too: models are named with their data set, and their differences have no
         intervals.
@@ -148,5 +147,5 @@ def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str],
     if notes:
         blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
     blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]
-    blocks += [f"![{file.stem.replace('_', ' ')}]({PLOTS}/{file.name})" for file in plots if file.suffix == ".svg"]
+    blocks += [f"![{file.stem.replace('_', ' ')}]({PLOTS}/{file.name})" for file in plots]
     return "\n\n".join(blocks) + "\n"

@@ -33,7 +33,6 @@ IDENTITY = (
     "classes",
     "excluded",
     "selection",
-    "views",
 )
 
 
@@ -55,8 +54,8 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Buil
             problems += differences({field: present}, {field: records})
     if problems:
         raise BuildError(
-            f"{directory} holds another build than the one asked for; only sets can be added to it. What "
-            f"differs:\n{listed(problems, 20)}\n"
+            f"{directory} holds another build than the one asked for. What differs:\n"
+            f"{listed(problems, 20)}\n"
             "Choose another --out, or delete that directory."
         )
 
@@ -86,8 +85,7 @@ def identity_of(manifest: Manifest) -> dict[str, Any]:
     """Return what the build of a manifest is."""
     record = manifest.as_json()
     images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
-    views = [{key: value for key, value in view.items() if key != "sets"} for view in record["views"]]
-    return {key: record.get(key, []) for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
+    return {key: record.get(key, []) for key in IDENTITY} | {"metrics": max(images, default=0)}
 
 
 def differences(present: Any, asked: Any, where: str = "") -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from ...corruptions.registry import corruption_names
-from ...pages.sheets.sheet import BLANK, Cell, Picture, SheetLine, sheet
+from ...pages.contact_sheet import BLANK, Cell, Pixels, SheetRow, draw_sheet
 from ..sources.selection import spread
 
 K = TypeVar("K", bound=Hashable)
@@ -160,27 +160,27 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
 
 
 def contact_sheet(
-    pictures: Mapping[str, Picture], *, clean: Picture | None = None, title: str = "", side: int = SIDE
+    pictures: Mapping[str, Pixels], *, clean: Pixels | None = None, title: str = "", side: int = SIDE
 ) -> bytes:
     """Return the matrix of sets' images as a PNG sheet, `clean` first in every row.
 
     No picture's longer side has more than `side` pixels.
     """
-    return sheet(sheet_lines(pictures, clean), title=title, side=side)
+    return draw_sheet(sheet_rows(pictures, clean), title=title, side=side)
 
 
-def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -> list[SheetLine]:
+def sheet_rows(pictures: Mapping[str, Pixels], clean: Pixels | None = None) -> list[SheetRow]:
     """Return sets' images as the lines of a sheet, with columns named where they change."""
     first: list[Cell] = [] if clean is None else [("", clean)]
-    blocks, lines, above = blocks_of(pictures), list[SheetLine](), list[str]()
+    blocks, lines, above = blocks_of(pictures), list[SheetRow](), list[str]()
     if first and not any(block.is_ladder for block in blocks):
-        lines.append(SheetLine("clean", first))
+        lines.append(SheetRow("clean", first))
     for block in blocks:
         if block.kind == "grid":
             grid = [
                 [("", None if name is None else pictures[name]) for name in row.values()] for row in block.rows.values()
             ]
-            lines += [SheetLine(ORDER), *map(SheetLine, block.rows, grid, [block.columns, *[()] * len(grid)])]
+            lines += [SheetRow(ORDER), *map(SheetRow, block.rows, grid, [block.columns, *[()] * len(grid)])]
             continue
         wide = LEVELS_A_LINE if block.is_ladder else OTHERS_A_LINE
         for at in range(0, len(block.sets), wide):
@@ -191,7 +191,7 @@ def sheet_lines(pictures: Mapping[str, Picture], clean: Picture | None = None) -
                 cells = [*(first if at == 0 else [("", BLANK)] * len(first)), *cells]
                 heads = ["clean" if at == 0 else ""] * len(first) + [f"{number_of(name):g}" for name in shown]
             lines.append(
-                SheetLine(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
+                SheetRow(block.name if block.is_ladder and at == 0 else "", cells, heads if heads != above else ())
             )
             above = heads
     return lines

@@ -31,7 +31,7 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
     monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
         make()
-    directory = tmp_path / "out/small-c-1.0.0"
+    directory = tmp_path / "out/small-c-1.0.0.partial"
     done = {p.stem for p in directory.glob(".corruptset/parts/*.json")}
     assert done == set(calls[:3])
     # what a kill can leave: a half-written image, temporary files
@@ -40,11 +40,11 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(make, tm
         (directory / name).write_bytes(b"half")
     calls[:] = ["", "", "", ""]
     told = []
-    make(progress=told.append)
+    finished = make(progress=told.append).directory
     built = [event for event in told if event.phase == "building"]
     assert 0 < built[0].images_done < built[-1].images_done == built[-1].images_total
     assert not done & set(calls)
-    assert files_of(directory) == whole()
+    assert files_of(finished) == whole()
 
 
 def test_a_resume_with_other_sets_ends_with_both(make, stopped, whole):
@@ -120,7 +120,7 @@ def test_an_error_without_a_signal_stays_what_it_is(make, monkeypatch):
 @pytest.mark.parametrize("folder", ["images", "hdf5", ".corruptset", ".corruptset/parts", "sets", "images/contrast"])
 def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make, stopped, tmp_path, folder):
     stopped(1)
-    linked, outside = tmp_path / "out/small-c-1.0.0" / folder, tmp_path / "outside"
+    linked, outside = tmp_path / "out/small-c-1.0.0.partial" / folder, tmp_path / "outside"
     if linked.exists():
         linked.rename(outside)
     else:
@@ -134,7 +134,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_directory(make,
 
 def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole):
     stopped(1)
-    directory, outside = tmp_path / "out/small-c-1.0.0", tmp_path / "outside"
+    directory, outside = tmp_path / "out/small-c-1.0.0.partial", tmp_path / "outside"
     outside.write_bytes(b"mine")
     (directory / "sets/contrast").mkdir(parents=True)
     for path in ("README.md", "sets/contrast/.1.jsonl.part", "hdf5/contrast/1-00000.h5"):
@@ -145,6 +145,7 @@ def test_links_in_the_place_of_files_are_replaced(make, stopped, tmp_path, whole
         path.unlink()
         path.symlink_to(outside)
     shutil.rmtree(directory / ".corruptset/parts")
-    assert files_of(make().directory) == whole()
+    finished = make().directory
+    assert files_of(finished) == whole()
     assert outside.read_bytes() == b"mine"
-    assert not any(path.is_symlink() for path in directory.rglob("*"))
+    assert not any(path.is_symlink() for path in finished.rglob("*"))
