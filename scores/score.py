@@ -15,7 +15,7 @@ from ..manifests.reader import DataSet
 from ..progress import progress_function, shows_progress
 from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import MEANS, alexnet_curves, error_curves, severity_curves
+from .error_curves import MEANS, NO_CLEAN, alexnet_curves, error_curves, severity_curves
 from .evaluation import Evaluation, condition_of
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, FIRST, Predictions
@@ -116,21 +116,21 @@ def score(
     tell("resampling", 0, 0)
 
     curves = error_curves(evaluation)
-    measures: Measures = curves.scores(reference)
+    measures = curves.scores(reference)
     recipe_stages = [spec["stages"] for spec in recipe_sets(data.manifest)]
     if not any(
         s["corruption"] in FIFTEEN and s.get("severity") in SEVERITIES for stages in recipe_stages for s in stages
     ):
         # The means over the fifteen test corruptions do not apply to a recipe without them.
         measures = {name: one for name, one in measures.items() if name not in (*MEANS.values(), "relative_maude")}
-    clean = {} if evaluation.clean is None else {"clean_accuracy": Measured(evaluation.clean)}
+    clean = {"clean_accuracy": Measured(evaluation.clean, NO_CLEAN)}
     profiles, mean_profile, profile_notes = degradation_profiles(data, evaluation, describe_level, profile_over)
     fragile = _fragile(data, evaluation, condition, seed)
     means = means_over_tests(evaluation) if any(recipe_stages) else {}
     measures = clean | means | measures | two_factor(evaluation) | group_scores(evaluation) | styles(evaluation)
     measures |= fragile.measures
     groups, units = {name.partition(".")[0] for name in measures}, images.bootstrap.units
-    sets = evaluation.set_scores()
+    set_scores = evaluation.set_scores()
     baseline_model = None if reference is None else reference.model
     scores = Scores(
         schema_version=SCORES_VERSION,
@@ -141,7 +141,7 @@ def score(
         condition=condition,
         baseline=baseline_model,
         scores=[score_value(name, one, units) for name, one in measures.items()],
-        sets=sets,
+        sets=set_scores,
         profiles=profiles,
         mean_profile=mean_profile,
         order_effects=order_effects(evaluation),
@@ -151,7 +151,7 @@ def score(
             *_not_applicable(data, measures, profiles),
             *profile_notes,
             *fragile.notes,
-            *comparability_notes(data, sets, condition, baseline_model if "ce" in groups else None),
+            *comparability_notes(data, set_scores, condition, baseline_model if "ce" in groups else None),
         ],
     )
     if out is not None:
