@@ -202,15 +202,6 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?{also}" if near else ""
 
 
-def unread_settings(text: str) -> str:
-    """Return a sentence on settings that are still in a text, or an empty string."""
-    said = (
-        " What stands behind '?' was not read: `corruptset build --help` names the settings, which '&' separates; in "
-        "Python they are arguments."
-    )
-    return said if "?" in text else ""
-
-
 def _plain(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
