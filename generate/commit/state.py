@@ -132,7 +132,7 @@ def committed(
 def remove_strays(folder: Path) -> None:
     """Remove temporary files that a killed build or worker left. Nothing else may be writing to the folder.
 
-    Single images have no temporary files.
+    Single images have no temporary files. Those of records and shards are in their folders.
     """
     roots = [folder / SHARDS, folder / SETS, folder / WORK_FOLDER]
     for path in [*folder.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:

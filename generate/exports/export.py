@@ -16,7 +16,6 @@ from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
@@ -49,7 +48,6 @@ class Exported:
         return f"<Exported {self.layout} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
 
-@plain_arguments
 @shows_progress("export")
 def export(
     layout: str,
@@ -102,11 +100,11 @@ def export(
         The dataset cannot be exported in this layout, or `out` is not empty. Nothing was written.
     """
     chosen = get_layout(layout)  # an unknown layout is named before the dataset is opened
-    out = local_folder(out, "exports are written to")
+    target = local_folder(out, "exports are written to")
     data = DataSet(directory)
-    if Path(directory).resolve() in (out.resolve(), *out.resolve().parents):
+    if Path(directory).resolve() in (target.resolve(), *target.resolve().parents):
         raise BuildError(
-            f"{out} is inside the dataset, which must not contain other files. Choose another --out outside of it."
+            f"{target} is inside the dataset, which must not contain other files. Choose another --out outside of it."
         )
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
@@ -121,15 +119,15 @@ def export(
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
         placement.notes.append(problem.partition(" Of the images looked at:")[0])
-    with finished_at_once(out) as part:
+    with finished_at_once(target) as part:
         written = Writer(part)
         written.write(placement, data, progress_function(progress))
         record = _record(placement, options, written).as_json()
         text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         write_large(part / EXPORT_RECORD, [text.encode()])
     return Exported(
-        out,
-        out / placement.top,
+        target,
+        target / placement.top,
         layout,
         data.digest,
         sum(len(images.samples) for images in placement.slices),

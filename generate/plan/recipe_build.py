@@ -58,7 +58,7 @@ def plan_sets(recipe: Recipe, options: BuildOptions) -> PlannedSets:
     has_clean = any("clean" in s.names for s in resolved.sets)
     # clean can be built from any recipe, but only if the user names it
     sets = resolved.sets if has_clean else (clean, *resolved.sets)
-    return PlannedSets(resolved, sets, tuple(choose_sets(resolved.sets, options.sets)))
+    return PlannedSets(resolved, sets, tuple(choose_sets(resolved.sets, options.sets, recipe=recipe)))
 
 
 def plan_samples(source: str | Source, sets: PlannedSets, options: BuildOptions) -> PlannedSamples:
