@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,10 +120,7 @@ def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncodi
 
 def encoding_record(encoding: JpegEncoding | PngEncoding) -> Jpeg | Png:
     """Return the encoding as a manifest records it."""
-    if isinstance(encoding, PngEncoding):
-        return Png(format="png")
-    quality, optimize, subsampling = encoding.quality, encoding.optimize, encoding.subsampling
-    return Jpeg(format="jpeg", quality=quality, optimize=optimize, subsampling=subsampling)
+    return cast("Jpeg | Png", encoding.model_dump())
 
 
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:
