@@ -139,7 +139,7 @@ def build(
     MachineError
         The disk, the memory or the workers failed; what was committed stands, the same call resumes.
     Interrupted
-        Ctrl-C or SIGTERM; the same call resumes.
+        Ctrl-C was pressed. The same call resumes the build.
     """
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
