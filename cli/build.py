@@ -49,7 +49,6 @@ MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {
-    "view": "a view",
     "folder": "image folders",
     "hdf5": "HDF5 shards",
     "both": "image folders and HDF5 shards",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from . import completion
 from .command import json_of, runs
 from .options import REMAKE_OPTIONS, AnyShape, AsJson, FinishedBuild, Sets, argument, option
@@ -18,18 +16,15 @@ if TYPE_CHECKING:
 
 
 def export(
-    view: str = argument(
-        "VIEW",
+    layout: str = argument(
+        "LAYOUT",
         "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, "
-        "source-tree or croissant. Left out with --layout.",
-        autocompletion=completion.views,
+        "source-tree or croissant.",
+        autocompletion=completion.layouts,
     ),
-    directory: Path | None = argument(
-        "DIR", "The directory of a finished build (the one that holds manifest.json).", None
-    ),
+    directory: Path = argument("DIR", "The directory of a finished dataset, which contains manifest.json."),
     *,
-    out: Path = option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty."),
-    layout: Path | None = option("--layout FILE", "A layout of one's own in place of VIEW: a TOML file.", None),
+    out: Path = option("--out -o PATH", "A new or empty folder, which gets the layout's top folder and VIEW.json."),
     sets: Sets = None,
     severities: Path | None = option(
         "--severities FILE",
@@ -45,22 +40,17 @@ def export(
     any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a finished data set in the exact layout that a loader opens.
+    """Write a finished dataset in the exact layout that a loader expects.
 
-    Layouts are image folders, arrays, tars and lists.
+    Layouts consist of image folders, arrays, archives and lists.
 
-    Images are hard links to the build's files where that can be, and decode to the very same pixels everywhere.
+    Image files are hard links to those of the dataset if possible, and always have the same pixels.
     """
-    # with --layout, the only argument is the directory
-    chosen, build = (view, directory) if layout is None else (layout, Path(view))
-    if build is None or (layout is not None and directory is not None):
-        first = "VIEW" if layout is None else "--layout FILE"
-        raise typer.BadParameter(f"expected {first}, and then one DIR, the directory of a finished build.")
     given: dict[str, Any] = {"sets": sets, "severities": severities, "images": images, "any_shape": any_shape}
     with progress_of("export") as progress:
         from ..generate.exports.export import export as run
 
-        done = run(chosen, build, out, allow_missing_classes=allow_missing_classes, progress=progress, **given)
+        done = run(layout, directory, out, allow_missing_classes=allow_missing_classes, progress=progress, **given)
     (put_json if as_json else put_record)(json_of(done))
 
 

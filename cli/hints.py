@@ -29,7 +29,7 @@ OPTIONS = {
 
 PANELS = {
     "Selection": "samples first per-class ids skip-bad any-shape disjoint-from",
-    "Sets and tables": "calibration metrics view page frost-textures plugin",
+    "Sets and tables": "calibration metrics page frost-textures plugin",
     "Model": "surrogate",
     "Machines": "scheduler extend part finish",
 }

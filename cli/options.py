@@ -161,7 +161,6 @@ class _Build:
     surrogate: Annotated[Path | None, option("--surrogate FILE")]
     device: Annotated[str | None, option("--device DEVICE")]
     surrogate_batch: Annotated[int | None, option("--surrogate-batch N", min=1)]
-    view: Annotated[str | None, option("--view VIEW", autocompletion=completion.views)]
     any_shape: AnyShape
     store: Annotated[Literal["images", "table"] | None, option("--store")]
     page: Annotated[bool, option("--page/--no-page")]

@@ -26,10 +26,10 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Path = argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json)."),
-    view: Path | None = option(
-        "--view PATH",
-        "Check the view that was exported from this build to PATH, image by image, against the build's digests.",
+    directory: Path = argument("DIR", "The directory of a build (manifest.json) or of an export (VIEW.json)."),
+    export: Path | None = option(
+        "--export PATH",
+        "Check the export at PATH, which was made from this dataset, image by image against the dataset.",
         None,
     ),
     rederive: str | None = option(
@@ -51,9 +51,9 @@ def verify(
 ) -> None:
     """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
-    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
+    An export is checked by its own VIEW.json, or with --export against the dataset that it was made from.
     """
-    given |= {"rederive": rederive, "repair": repair, "view": view}
+    given |= {"rederive": rederive, "repair": repair, "export": export}
     with progress_of("verify") as progress:
         from ..corruptions.calibrations import get_calibration
         from ..generate.reproduction.verify import verify as run
@@ -63,7 +63,7 @@ def verify(
     if as_json:
         put_json(report.as_json())
     else:
-        _put_report(report, view or directory)
+        _put_report(report, export or directory)
     raise typer.Exit(0 if report.ok else 1)
 
 

@@ -123,7 +123,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids,
         storage, encoding, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
-        surrogate_batch, labels, split, groups, hold_out, train, images, view, any_shape, store, page, disjoint_from,
+        surrogate_batch, labels, split, groups, hold_out, train, images, any_shape, store, page, disjoint_from,
         scheduler.
 
     Returns

@@ -57,7 +57,7 @@ class Plan:
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
     storage: str
-    """``folder``, ``hdf5``, ``both`` or ``view``."""
+    """``folder``, ``hdf5`` or ``both``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
     """Width and height of an image that is there; where they differ, of the middle one by area among those looked at.
@@ -80,7 +80,7 @@ class Plan:
     moves_content: tuple[str, ...] = ()
     """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
-    """What a user should know of the source, and of the view and the textures that were asked for."""
+    """Notes for the user."""
     store: str | None = None
     """Of a recipe with regions: ``images`` or ``table``."""
     source_images: int = 0
@@ -211,8 +211,8 @@ def plan_of(spec: Build) -> Plan:
         seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
-        storage=spec.storage or "view",
-        encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
+        storage=spec.storage,
+        encoding=spec.encoding.as_json(containers_of(spec.sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
         calibration=spec.identity["recipe"]["calibration"],

@@ -54,7 +54,7 @@ UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """Stands while archives are unpacked."""
 
 _OWN = {
-    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL, "VIEW.json"),
+    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL),
     *(IMAGES[:-1], SHARDS[:-1], SETS[:-1], "archives"),
 }
 _OWN_FOLDED = {name.casefold() for name in _OWN}
@@ -108,17 +108,6 @@ def is_begun(directory: Path) -> bool:
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
 
 
-def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are, by the view that the build wrote.
-
-    That is the folder of its single images, or the arrays (.npy) that hold rows of it.
-    """
-    places = {s.id: [image_folder(s.id)] for s in manifest.sets}
-    for view in manifest.views[:1]:
-        places |= {set_id: paths for set_id, paths in view.get("sets", {}).items() if set_id in places}
-    return places
-
-
 def is_own(path: str) -> bool:
     """Return whether a path is one of a data set's own; capitals aside."""
     return path.partition("/")[0].casefold() in _OWN_FOLDED
@@ -129,15 +118,15 @@ def holds_region_table(manifest: Manifest) -> bool:
     return any(file.path == REGIONS for file in manifest.files)
 
 
-def own_names(manifest: Manifest) -> bool:
-    """Return whether the images keep the paths that they have in their source."""
-    return any(view.get("own_names") for view in manifest.views)
+def keeps_source_names(manifest: Manifest) -> bool:
+    """Return whether the images have the paths that they have in their source, as those without classes do."""
+    return not manifest.classes
 
 
 def moved_content(manifest: Manifest) -> list[str]:
-    """Return which corruptions of its sets move content that annotations may locate."""
-    used = {stage.corruption for s in manifest.sets for stage in s.stages}
-    return sorted(used.intersection(name for view in manifest.views for name in view.get("moves_content", ())))
+    """Return the corruptions of the sets that move content, if the images may have annotations that locate it."""
+    used, moving = {stage.corruption for s in manifest.sets for stage in s.stages}, manifest.recipe.get("moves_content")
+    return sorted(name for name in used if isinstance(moving, list) and name in moving)
 
 
 def is_path(path: str) -> bool:

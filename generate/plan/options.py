@@ -92,11 +92,8 @@ class BuildOptions:
     images : str, optional
         For hdf5 the dataset of images, by default images; for tree which files are images: ``val2017/*.jpg``. All
         other files are copied as they are.
-    view : str, optional
-        Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder,
-        openood, flageval, source-tree.
     any_shape : bool
-        Take images of any size and channels, also where the recipe or the view is made for others.
+        Take images of any size and channels, also where the recipe is made for others.
     store : {"images", "table"}, optional
         Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what
         plan says.
@@ -139,7 +136,6 @@ class BuildOptions:
     hold_out: str | Sequence[str] | None = None
     train: bool = False
     images: str | None = None
-    view: str | None = None
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
     page: bool = True
@@ -174,10 +170,6 @@ class BuildOptions:
                 )
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
-        if self.view is not None and self.storage is not None:
-            problems.append(
-                f"storage is {self.storage!r} and view {self.view!r}; a build's images stand in one or the other"
-            )
         if problems:
             raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")
 

@@ -18,7 +18,8 @@ from ...manifests.verify.ladder import verify_directory
 from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ...signatures import showing
-from ..exports.export_check import check_view, is_view, verify_view
+from ..exports.export_check import check_export, verify_export
+from ..exports.export_record import is_export
 from ..sources.source import Source
 from .inputs import RemakeOptions
 
@@ -37,7 +38,7 @@ def verify(
     repair: bool = False,
     source: str | Source | None = None,
     calibration_side: int | None = None,
-    view: str | Path | None = None,
+    export: str | Path | None = None,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> VerificationReport:
@@ -46,7 +47,7 @@ def verify(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or a view, with VIEW.json.
+        The one that holds manifest.json; or that of an export, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb.
     rederive : int or "all", optional
@@ -60,8 +61,8 @@ def verify(
         Where the samples came from; not needed for a build of ``sample``.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
-    view : path, optional
-        Check the view that was exported from this data set to there, image by image, against the data set's digests.
+    export : path, optional
+        Check the export in this folder, which was made from this dataset, image by image against the dataset.
     progress : callable or bool, optional
         Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook;
         False shows none.
@@ -82,7 +83,7 @@ def verify(
         Corruptions have other revisions here than in the data set.
     ParameterError
         `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, one of
-        them for a view, or a source for neither.
+        them for an export, or a source for neither.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
@@ -98,14 +99,14 @@ def verify(
             "Python rederive or repair), or leave it out."
         )
     report_progress, directory = progress_function(progress), data_folder(directory)
-    if view is not None or is_view(directory):
+    if export is not None or is_export(directory):
         if repair:
-            raise ParameterError("A build is repaired, not a view; export the view again.")
+            raise ParameterError("Exports cannot be repaired. Export the dataset again.")
         if rederive is not None:
-            raise ParameterError("Samples are made again from the source for a build, not for a view.")
-        if view is None:
-            return verify_view(directory, progress=report_progress)
-        return check_view(directory, view, progress=report_progress)
+            raise ParameterError("Samples of an export cannot be rederived. Rederive those of its dataset.")
+        if export is None:
+            return verify_export(directory, progress=report_progress)
+        return check_export(directory, export, progress=report_progress)
     if repair or rederive is not None:
         require_build()
     remake = RemakeOptions(source=source, **options)

@@ -16,7 +16,7 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ...files import open_regular
 from ..disk.atomic import inside
-from .arrays import ArrayFile, NotAShard, Rows
+from .arrays import NotAShard
 
 SHARD_SCHEMA = 2
 """The version of the layout of shards, which differs from the version of the manifest."""
@@ -40,6 +40,7 @@ PIXEL_DIGEST = "pixel_digest"
 MAX_OPEN_SHARDS = 32
 """Files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
 
+_STREAMED = 16 << 20
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the
 parent.
@@ -49,17 +50,6 @@ parent.
 def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | int]:
     """Return the attributes of a shard of a build, ``<name> <version>``; `encoding` may be ``raw``."""
     return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
-
-
-def _attribute_problems(where: str, attributes: Any, expected: Mapping[str, Any]) -> Iterator[str]:
-    for name in sorted({*attributes, *expected}):
-        if name not in expected:
-            yield f"{where} has the attribute {name!r}, which no shard has"
-        elif name not in attributes:
-            yield f"{where} has no attribute {name!r}; expected is {expected[name]!r}"
-        elif not isinstance(value := attributes[name], (str, np.integer)) or value != expected[name]:
-            stored = repr(value if isinstance(value, str) else str(value))
-            yield f"its attribute {name!r} is {stored[:80]}; expected is {expected[name]!r}"
 
 
 def _dataset(file: Any, name: str) -> Any:
@@ -79,7 +69,7 @@ def _dataset(file: Any, name: str) -> Any:
     return dataset
 
 
-class Shard(Rows):
+class Shard:
     """An open shard, or NotAShard where the file is none."""
 
     def __init__(self, path: Path) -> None:
@@ -106,18 +96,17 @@ class Shard(Rows):
         """Close the file."""
         self._file.close()
 
-    def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write: further data, links and attributes."""
-        stored = ENCODED if self.encoded else RAW
-        names = {stored, LABELS, INDEX, PIXEL_DIGEST}
-        for name in sorted(set(self._file) - names):
-            yield f"holds {name!r}, which no shard has"
-        yield from _attribute_problems("it", self._file.attrs, expected)
-        for name in sorted(names & set(self._file)):
-            dataset = _dataset(self._file, name)
-            yield from _attribute_problems(
-                repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {}
-            )
+    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows as they are stored, as pixels or as arrays of encoded bytes."""
+        return np.array(self.images[start:stop])
+
+    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield rows as they are stored, read in blocks of 16 MB or one row."""
+        step = 64
+        if not self.encoded:
+            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
+        for first in range(start, stop, step):
+            yield from self.block(first, min(first + step, stop))
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column beside the images; NotAShard where it has not one entry a row."""
@@ -132,11 +121,6 @@ class Shard(Rows):
         return np.asarray(dataset[()])
 
 
-def open_rows(path: Path) -> Shard | ArrayFile:
-    """Return an open file of many images: an array (.npy), else an HDF5 shard."""
-    return ArrayFile(path) if path.suffix == ".npy" else Shard(path)
-
-
 class _OpenShards:
     """The open shards of a process, of which the least recently used are closed.
 
@@ -146,7 +130,7 @@ class _OpenShards:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.shards: OrderedDict[tuple[int, str], Shard | ArrayFile] = OrderedDict()
+        self.shards: OrderedDict[tuple[int, str], Shard] = OrderedDict()
         # a cache may be collected, and close its shards, in a thread that holds the lock
         self.lock = threading.RLock()
 
@@ -174,7 +158,7 @@ class ShardCache:
         return ShardCache, (self._directory,)
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[Shard | ArrayFile]:
+    def opened(self, path: str) -> Iterator[Shard]:
         """Yield the open shard at `path`, to one thread at a time."""
         global _open
         if _open.pid != os.getpid():
@@ -183,7 +167,7 @@ class ShardCache:
             _open = _OpenShards()
         with _open.lock:
             key = self._number, path
-            shard = _open.shards.pop(key, None) or open_rows(inside(self._directory, path))
+            shard = _open.shards.pop(key, None) or Shard(inside(self._directory, path))
             _open.shards[key] = shard
             while len(_open.shards) > MAX_OPEN_SHARDS:
                 _open.shards.popitem(last=False)[1].close()

@@ -31,10 +31,10 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
 from ..records.report import Progress, printable
-from ..verify.rules import manifest_witness
+from ..verify.rules import contradicts_manifest
 from .archives import END_COST, member_header, new_archive
 from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
-from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
+from .contents import ArchiveRecord, Contents, PackedSet, top_folder
 from .croissant import packed_croissant
 from .division import DIVISIONS, MEAN_OVERHEAD, METADATA, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
@@ -128,13 +128,13 @@ def pack(
     contents, small = Contents(manifest), _small_files(root, manifest)
     options = [by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
     identity = digits(canonical_sha256([small[MANIFEST].sha256, *options]))[:12]
-    divided: dict[str, list[UnitRecord]] = {}
+    divided: dict[str, list[PackedSet]] = {}
     if not manifest_only:
         family = family_of or (lambda name: "other")
         divided = divide(root, contents, small, by=by, family=family, max_bytes=max_bytes)
     # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
     records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, lacks)
-    images = [] if manifest_only else [contents.total(unit) for unit in contents.containers]
+    images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]
     needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
     needed += sum(END_COST + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
     needed -= _standing(out, {record.archive for record in records})
@@ -161,7 +161,7 @@ def pack(
                 sha256 = _write(file, root, contents, record, count)
                 write_atomic(note, sha256.encode())
             size = file.stat().st_size
-            sets = tuple(sorted({set_id for unit in record.units for set_id in unit.sets}))
+            sets = tuple(sorted({one.set for one in record.sets}))
             archives.append(IndexedArchive(path=path, bytes=size, sha256=sha256, sets=sets))
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{identity}", show)
@@ -193,7 +193,7 @@ def _small_files(root: Path, manifest: Manifest) -> dict[str, FileRecord]:
                 f"{place} has {place.stat().st_size:,} bytes, more than any such file has. {VERIFY}"
             )
         files[path] = FileRecord(path=path, bytes=place.stat().st_size, sha256=sha256_file(place))
-    if manifest_witness(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()) != "agrees":
+    if contradicts_manifest(files[MANIFEST].sha256, (root / SHA256SUMS).read_bytes()):
         raise VerificationError(
             f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. {VERIFY}"
         )
@@ -208,16 +208,13 @@ def _archive_records(
     start: str,
     manifest: Manifest,
     small: dict[str, FileRecord],
-    divided: dict[str, list[UnitRecord]],
+    divided: dict[str, list[PackedSet]],
     lacks: Lacks,
 ) -> list[ArchiveRecord]:
     """Return what is in each archive, that of all records last."""
     common = common_files(manifest)
     pages = [page for page in (CONTACT, PAGE) if page in small and lacks == "nothing"]
-    parts = {
-        end: (common, sorted({set_id for unit in units for set_id in unit.sets}), units)
-        for end, units in divided.items()
-    }
+    parts = {end: (common, sorted({one.set for one in packed}), packed) for end, packed in divided.items()}
     parts[METADATA] = (sorted([*common, *pages]), [] if lacks == "rows" else [s.id for s in manifest.sets], [])
     return [
         ArchiveRecord(
@@ -227,9 +224,9 @@ def _archive_records(
             version=manifest.version,
             digest=manifest.digest,
             files=[small[path] for path in (MANIFEST, *paths, *map(set_path, sets))],
-            units=units,
+            sets=packed,
         )
-        for end, (paths, sets, units) in parts.items()
+        for end, (paths, sets, packed) in parts.items()
     ]
 
 

@@ -36,7 +36,7 @@ from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
 from .bag import INDEX, INDEX_CAP, PAYLOAD, parse_index
-from .contents import UnitRecord, expected_member, read_heads, top_folder
+from .contents import PackedSet, expected_member, read_heads, top_folder
 
 LOCK = f"{WORK_FOLDER}/unpack.lock"
 """Stands where an unpack is at work."""
@@ -140,8 +140,8 @@ def unpack(
                 show("bytes", min(done, total), total)
             if (extra := next(members, None)) is not None:
                 raise BadArchive(archive, "is not what the records name here: the end comes next", extra.name)
-            for unit in record.units:
-                present = _grown(present, unit)
+            for packed in record.sets:
+                present = _grown(present, packed)
             write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
             raise VerificationError(
@@ -194,14 +194,14 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     return noted or Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
 
 
-def _grown(present: Partial, unit: UnitRecord) -> Partial:
-    """Return what is there with a run of files more."""
+def _grown(present: Partial, packed: PackedSet) -> Partial:
+    """Return what is present after some files of a set were unpacked."""
     sets, pieces = {*present.sets}, dict(present.pieces)
-    spans = joined([*pieces.pop(unit.sets[0], []), Span(first=unit.first, count=unit.count)])
-    if sum(span.count for span in spans) == unit.total:
-        sets |= {*unit.sets}
-    elif not sets >= {*unit.sets}:
-        pieces[unit.sets[0]] = spans
+    spans = joined([*pieces.pop(packed.set, []), Span(first=packed.first, count=packed.count)])
+    if sum(span.count for span in spans) == packed.total:
+        sets.add(packed.set)
+    elif packed.set not in sets:
+        pieces[packed.set] = spans
     return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 

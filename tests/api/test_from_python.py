@@ -61,15 +61,15 @@ def test_names_that_there_are_not(call, given, error, said):
 
 
 def test_a_view_is_checked_by_itself_and_against_its_build(built, tmp_path):
-    exported = corruptset.export("imagefolder", built, tmp_path / "view")
+    exported = corruptset.export("imagefolder", built, tmp_path / "export")
     numbers = f"{exported.images} images, {exported.linked} of them hard links"
     assert repr(exported) == f"<Exported imagefolder in {exported.top}: {numbers}>"
     image = next(path for path in exported.top.rglob("*") if path.suffix in (".JPEG", ".png"))
     image.unlink()
     image.write_bytes(b"no image")
-    # against its build, a view's image is named; by itself, its folder
+    # against its dataset, an exported image is named; alone, its folder
     for report, wrong in (
-        (corruptset.verify(built, view=exported.path), image),
+        (corruptset.verify(built, export=exported.path), image),
         (corruptset.verify(exported.path), image.parent),
     ):
         assert {problem.path for problem in report.problems} == {wrong.relative_to(exported.path).as_posix()}
@@ -105,8 +105,7 @@ def test_no_sets_are_refused_and_a_pattern_may_stand_alone(built, shared, tmp_pa
 def test_what_a_list_is_expected_of_may_be_one_item(built, shared, tmp_path):
     recipe, source = shared.recipe(), f"folder:{shared.crops(classes=2)}"
     options = {"any_shape": True, "jobs": 1}
-    view = corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1")
-    assert view.images == 4
+    assert corruptset.export("imagefolder", built, tmp_path / "e", sets="contrast/1").images == 4
     one, listed = corruptset.pairs("fog", "snow", severities=3), corruptset.pairs(["fog"], ["snow"], severities=[3])
     assert one == listed
     for path in ("mine.py", Path("mine.py")):

@@ -48,25 +48,26 @@ def handed(run, monkeypatch):
     return call
 
 
-OWN = {"as_json", "list_sets", "part", "finish", "extend", "plugins", "layout"}
+OWN = {"as_json", "list_sets", "part", "finish", "extend", "plugins"}
 """Options of which the command line makes something else."""
 VALUES = {
     **{name: Path(f"{name}.x") for name in "directory manifest out labels ids frost_textures surrogate model".split()},
-    **{name: f"a {name}" for name in "recipe source image address groups images device view sample reference".split()},
+    **{name: f"a {name}" for name in "recipe source image address groups images device sample reference".split()},
     **{name: f"a {name}" for name in "per_super_category calibration scheduler to license url date key".split()},
     **dict.fromkeys("optimize skip_bad train any_shape repair force regions go replace private packed".split(), True),
     **dict.fromkeys("allow_missing_classes manifest_only parquet any_data".split(), True),
     "page": False, "plots": False,
     "jobs": 3, "seed": 7, "samples": 5, "first": 6, "per_class": 2, "surrogate_batch": 64, "connections": 9, "batch": 8,
-    "storage": "hdf5", "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
+    "storage": "hdf5", "encoding": "jpeg:90", "layout": "plain",
+    "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
     "digests": "sets", "level": "sizes", "kind": "top", "digest": "sha256:1",
     "metrics": "all", "rederive": 4, "max_bytes": 2048, "sets": ["fog/*", "snow/1"], "hold_out": ["group=a, b"],
     "disjoint_from": [Path("a"), Path("b")], "creators": ["Doe, J"], "scores": [Path("s")], "archives": [Path("t")],
 }  # fmt: skip
 TYPED = {"max_bytes": "2KiB", "sets": "fog/*, snow/1"}
 OTHER = {
-    "verify": {"view": Path("v")},
-    "export": {"images": Path("list"), "severities": Path("s")},
+    "verify": {"export": Path("v")},
+    "export": {"layout": "a layout", "images": Path("list"), "severities": Path("s")},
 }
 
 
@@ -105,10 +106,6 @@ def test_options_of_which_a_command_makes_something_else(handed):
     assert handed("verify d --calibration tiny --rederive all")[1].items() >= {
         "calibration_side": 64, "rederive": "all"
     }.items()  # fmt: skip
-    assert (
-        handed("export d --layout a.toml --out o")[1].items()
-        >= {"view": Path("a.toml"), "directory": Path("d")}.items()
-    )
 
 
 def report_of(*problems, mended=None):

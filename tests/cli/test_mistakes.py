@@ -43,7 +43,7 @@ MISTAKES = {
     "plan -j0": "'--jobs' / '-j': '0'; expected a number from 1 upwards.",
     "corrupt sample:astronaut fog -s hard": "'--severity' / '-s': 'hard'; expected a number.",
     "build imagenet-c --sets ''": "'--sets': '' names nothing.",
-    "build imagenet-c --view ''": "'' is not a view. Known views:",
+    "export '' data --out o": "'' is not a layout. Known layouts:",
     "build imagenet-c --scheduler ''": "scheduler is ''; expected an address such as tcp://host:8786",
     "plan imagenet-c --device cuda": "device is 'cuda', where a model computes, and there is none here.",
     "build imagenet-c --out /proc/x": "/proc/x cannot be made: No such file or directory. Nothing was written;",

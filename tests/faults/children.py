@@ -40,8 +40,6 @@ corruptions = ["contrast", "brightness", "gaussian_noise"]
 """
 SINKS: dict[str, dict[str, Any]] = {
     **{name: {"storage": name} for name in ("folder", "hdf5", "both")},
-    "view": {"view": "cifar-c"},
-    "files": {"view": "imagefolder"},
 }
 
 

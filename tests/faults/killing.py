@@ -36,7 +36,7 @@ WAYS = {
 """SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the
 group; and the exit codes that may follow.
 """
-SINKS = ("folder", "hdf5", "view")
+SINKS = ("folder", "hdf5")
 WITH_WORKERS = 0.08
 """Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
 BY_TIME = 0.25

@@ -105,7 +105,7 @@ def test_a_disk_that_becomes_full(make, whole, disk, sink, jobs):
     assert files_of(out) == whole(sink)
 
 
-@pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11), ("view", 20)])
+@pytest.mark.parametrize(("sink", "call"), [("folder", 3), ("hdf5", 11)])
 def test_an_error_injected_where_files_are_written(
     make,
     whole,

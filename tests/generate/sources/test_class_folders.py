@@ -220,7 +220,7 @@ def test_stored_folders_of_numbers_sort_as_text(tmp_path):
     built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in built.notes)
     assert verify_directory(built.directory).ok
-    exported = export("tiny-imagenet-c", built.directory, tmp_path / "view")
+    exported = export("tiny-imagenet-c", built.directory, tmp_path / "exported")
     assert any("zero-padded names: class 0 is in folder 00." in note for note in exported.notes)
     for folder in (built.directory / "images/contrast/1", exported.top / "contrast/1"):
         # torchvision's ImageFolder numbers the sorted names of folders
