@@ -1,4 +1,4 @@
-"""The size of a data set on disk, the same in all commands."""
+"""The size of a dataset on disk, as all commands state it."""
 
 from __future__ import annotations
 

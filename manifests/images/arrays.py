@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...files import open_regular
 
 MOST_HEADER = 10_000
-"""Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
+"""Limit on the size of a .npy header in bytes. numpy has the same limit, but applies it after reading the header."""
 
 
 class NotAShard(ValueError):
@@ -44,7 +44,7 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
         array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    # the header is Python text: on a bad one Python's tokenizer and parser raise many kinds, MemoryError too
+    # the header is Python text, for which Python's tokenizer and parser raise many kinds of errors
     except Exception as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
     return array, int(array.offset)
