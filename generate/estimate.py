@@ -41,10 +41,10 @@ SHARD_ROW_BYTES = 48
 """The label, the index and the digest of an image in a shard."""
 
 # Costs that do not depend on the number of images, as measured on builds of the shipped recipes.
-MANIFEST_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_400, 320
-"""The records of a dataset, of each set and of each listed file, in manifest.json and SHA256SUMS."""
-SHEET_SIDE, SHEET_BYTES = 128, 3_000_000
-"""The side of an image on the contact sheet, and the largest size of the sheet or of the page."""
+TEXT_BYTES, SET_BYTES, FILE_BYTES = 5_000, 1_000, 320
+"""README.md and LICENSE, the record of a set, and the records of a file in manifest.json and SHA256SUMS."""
+SHEET_SIDE, SHEET_BYTES, PAGE_BYTES = 128, 3_000_000, 2_400_000
+"""The side of an image on the contact sheet, and the largest sizes of the sheet and of the page."""
 START_SECONDS = 2.0
 """Processor time to start a worker."""
 SHOWN_SECONDS = 0.02
@@ -270,9 +270,10 @@ class _Images:
         """Return the bytes of files whose size does not depend on the number of images."""
         height, width, _ = self.clean[0].shape
         shown = 1_500 + 2.2 * min(height, SHEET_SIDE) * min(width, SHEET_SIDE)
-        sheet = min(SHEET_BYTES, min(self.sets, MOST_SHOWN) * shown)
-        classes = sum(len(json.dumps(c.as_json())) for c in self.spec.classes)
-        return MANIFEST_BYTES + classes + self.sets * (SET_BYTES + FILE_BYTES) + sheet * (1 + self.spec.page)
+        sheet = min(SHEET_BYTES, 30_000 + (min(self.sets, MOST_SHOWN) + 1) * shown)
+        page = min(PAGE_BYTES, 60_000 + 1.1 * sheet) if self.spec.page else 0
+        records = len(json.dumps(self.spec.identity, indent=2)) + self.sets * (SET_BYTES + FILE_BYTES)
+        return TEXT_BYTES + records + sheet + page
 
     def _deviation(self) -> float:
         """Return the possible relative error of the bytes, from the sizes of the clean images.
