@@ -152,6 +152,11 @@ class BuildPlan:
         """The estimated bytes of one image in memory until its part is written."""
         return max(sink.held_bytes(self.pixels.image_size) for sink in self.sinks)
 
+    def metrics_images(self, count: int) -> int:
+        """Return the number of images, of `count` samples, that metrics are measured on."""
+        wanted = DEFAULT_IMAGES if self.options.metrics is None else self.options.metrics
+        return count if wanted == "all" else min(wanted, count)
+
     def checked(self, found: Checked) -> CheckedBuild:
         """Return the build of the images that were checked.
 
@@ -228,7 +233,6 @@ class BuildPlan:
             resolved["regions"] = pixels.regions.record
         if unexpected:
             resolved["unexpected"] = list(unexpected)
-        wanted = DEFAULT_IMAGES if options.metrics is None else options.metrics
         return Header(
             schema_version=SCHEMA_VERSION,
             name=recipe.name,
@@ -247,7 +251,7 @@ class BuildPlan:
             classes=list(self.source.classes),
             excluded=[ExcludedRecord(path=path, reason=reason) for path, reason in excluded],
             selection=self.samples.record,
-            metrics_images=len(samples) if wanted == "all" else min(wanted, len(samples)),
+            metrics_images=self.metrics_images(len(samples)),
         )
 
 

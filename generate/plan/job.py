@@ -95,6 +95,8 @@ class Job:
     """Those of them that MS-SSIM is measured on."""
     token: str
     """Tells one call of `build` from another in the same process."""
+    in_memory: bool = False
+    """Whether parts are made without writing files, to estimate a build."""
     file: Path | None = None
     """The file that workers read the job from. It exists while they are to work. The next build removes the file of a
     build that was killed.
