@@ -95,7 +95,7 @@ def rebuild(
     sets : sequence of str, optional
         Patterns of set ids and aliases, by default all sets of the manifest.
     labels, images, groups : optional
-        What the build was given to read its source.
+        The options with which the build read its source.
     frost_textures : path, optional
         The folder of frost textures that the dataset was built with.
     plugins : sequence of str or path, optional
