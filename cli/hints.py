@@ -57,7 +57,7 @@ class HintedCommand(TyperCommand):
 
 
 def is_source(word: str) -> bool:
-    """Return whether an argument looks like a source of images: ``folder:PATH``, or a path that is not a recipe file."""
+    """Return whether an argument looks like a source: ``folder:PATH``, or a path that is not a recipe file."""
     from ..generate.sources.source import SCHEMES
 
     if word.startswith("-") or word.endswith(".toml"):

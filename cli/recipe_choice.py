@@ -69,7 +69,7 @@ def chosen_recipe(
 
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
         text = (
-            "No recipe was named. One of these, `pairs`, or the path of a recipe file (.toml) comes after the command:"
+            "No recipe was named. Give one of these, `pairs`, or the path of a recipe file (.toml) after the command:"
         )
         raise RecipeError("\n".join([text, *rows]))
     if recipe == PAIRS:
