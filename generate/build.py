@@ -207,7 +207,7 @@ def build(
     MachineError
         The disk, the memory or the workers failed. To resume, make the same call again.
     Interrupted
-        Ctrl-C or SIGTERM. To resume, make the same call again.
+        Ctrl-C. To resume, make the same call again.
     """
     out = local_folder(out, "builds are written to")
     with resumable(out) as place, connected(options.get("scheduler")) as client:
