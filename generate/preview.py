@@ -20,7 +20,6 @@ from ..corruptions.weather.textures import load_textures
 from ..manifests.disk.atomic import write_atomic
 from ..pages.contact_sheet import LARGEST
 from ..pixels import pixel_digest
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .pixels.matrix import contact_sheet
 from .pixels.picture_file import check_output, load
@@ -76,7 +75,6 @@ class Preview:
         return f'<img alt="{escape(repr(self))}" src="data:image/png;base64,{base64.b64encode(self.png).decode()}">'
 
 
-@plain_arguments
 @shows_progress("preview")
 def preview(
     image: str | Path | Images = "sample:astronaut",

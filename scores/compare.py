@@ -11,7 +11,6 @@ from ..errors import first_few
 from ..manifests.disk.atomic import make_folder, write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.records.markdown import markdown_text
-from ..plain_arguments import plain_arguments
 from .comparison.entries import PRINTED, Entry, gather, reference_point
 from .comparison.figures import write_plots
 from .comparison.paper_tables import tables
@@ -69,7 +68,6 @@ class Comparison:
         }
 
 
-@plain_arguments
 def compare(
     scores: Sequence[str | Path | Scores],
     out: str | Path | None = None,

@@ -14,11 +14,9 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.manifest_file import result_path
 from ..manifests.reader import DataSet
-from ..manifests.reader import open as open_data_set
 from ..pages.charts import legend_mark
 from ..pages.document import render
 from ..pages.svg_file import MARKERS
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .comparison.entries import Entry
 from .comparison.statistics import differences
@@ -61,7 +59,6 @@ class Report:
     bytes: int
 
 
-@plain_arguments
 @shows_progress("report")
 def report(
     directory: str | Path | DataSet,
@@ -112,7 +109,7 @@ def report(
     Equal inputs give equal bytes with the same releases of corruptset and Pillow.
     """
     file, tell = result_path(out, is_page=True), progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     found, unpaired = differences(entries)
     failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data)

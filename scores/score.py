@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from ..corruptions.gradual import describe_level
 from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
-from ..manifests.reader import open as open_data_set
-from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
 from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
@@ -22,7 +21,7 @@ from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, FIRST, Predictions
 from .over_sets import group_scores, means_over_tests, order_effects, styles, two_factor
 from .prediction_files.reading import read_predictions
-from .profiles import DescribeLevel, ProfileOver, degradation_profiles
+from .profiles import ProfileOver, degradation_profiles
 from .published import ALEXNET, FIFTEEN, SEVERITIES, recipe_sets
 from .records import SCORES_VERSION, Profile, Scores
 from .score_values import Measured, Measures, resamples_of, score_value
@@ -33,7 +32,6 @@ Progress = Callable[[str, int, int], None]
 """A function that is called with (phase, done, total)."""
 
 
-@plain_arguments
 @shows_progress("score")
 def score(
     directory: str | Path | DataSet,
@@ -46,7 +44,6 @@ def score(
     seed: int = 0,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
-    describe_level: DescribeLevel | None = None,
 ) -> Scores:
     """Compute the scores of the papers from a model's predictions for a dataset.
 
@@ -75,8 +72,6 @@ def score(
     progress : callable or bool, optional
         A function that is called with (phase, done, total). By default a progress bar is shown in terminals and
         notebooks, and False disables it.
-    describe_level : callable, optional
-        A function that describes a level of a gradual degradation. `corruptset.score` provides it.
 
     Returns
     -------
@@ -96,7 +91,7 @@ def score(
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
     tell = progress_function(progress)
-    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    data = directory if isinstance(directory, DataSet) else DataSet(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)
     counted, condition = condition_of(condition, predicted, partial(read, sets=[CLEAN]))

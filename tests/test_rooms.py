@@ -18,7 +18,7 @@ ALLOWED = {
     "api": set(),
     "pages": {"api"},
     "corruptions": {"api"},
-    "manifests": {"api"},
+    "manifests": {"api", "corruptions"},
     "generate": {"api", "pages", "corruptions", "manifests"},
     "scores": {"api", "corruptions", "pages", "manifests"},
     "cli": {"api", "corruptions", "manifests", "generate", "scores"},

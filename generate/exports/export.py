@@ -16,7 +16,6 @@ from ...manifests.disk.atomic import write_large
 from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
@@ -49,7 +48,6 @@ class Exported:
         return f"<Exported {self.layout} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
 
-@plain_arguments
 @shows_progress("export")
 def export(
     layout: str,

@@ -51,7 +51,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     has_clean = any("clean" in s.names for s in resolved.sets)
     # clean can be built from any recipe, but only where the user names it
     sets = resolved.sets if has_clean else (clean, *resolved.sets)
-    chosen = choose_sets(resolved.sets, options.sets)
+    chosen = choose_sets(resolved.sets, options.sets, recipe=recipe)
     # the source: its samples, and which of them are selected
     hold_out = _hold_out(recipe, options)
     source = _open(source, options, recipe)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...digests import digits
-from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra
+from ...errors import MachineError, ParameterError, ReleaseError, StoreError, install_extra, quoted
 from ...files import NUL
 from .atomic import write_large
 
@@ -61,6 +61,8 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     >>> url_of("s3://bucket/sets/"), url_of(Path("gs:/bucket/sets")), url_of("sets/c")
     ('s3://bucket/sets', 'gs://bucket/sets', None)
     """
+    if not isinstance(text, str | os.PathLike):
+        raise ParameterError(f"The path is {quoted(text)}; expected a text or a path.")
     if "\0" in os.fspath(text):
         raise ParameterError(f"The path {os.fspath(text)!r} cannot be used: {NUL}.")
     match = _URL.fullmatch(os.fspath(text))

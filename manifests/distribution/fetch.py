@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
 
-from ...arguments import check_number, check_word
+from ...arguments import check_word, whole_number
 from ...errors import BuildError, ReleaseError, VerificationError, first_few
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import make_folder, write_atomic
@@ -70,7 +69,6 @@ class Fetched:
         return f"<Fetched {self.path}: {what}, {self.digest}>"
 
 
-@plain_arguments
 @shows_progress("fetch")
 def fetch(
     address: str,
@@ -130,8 +128,7 @@ def fetch(
         The server cannot be reached, or there is too little space; the same call goes on.
     """
     check_word("level", level, LEVELS)
-    check_number("connections", connections)
-    check_number("jobs", jobs)
+    connections, jobs = whole_number("connections", connections), whole_number("jobs", jobs)
     out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:

@@ -12,11 +12,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
-from ...arguments import check_number, check_word
+from ...arguments import check_word, whole_number
 from ...canonical import canonical_sha256
+from ...corruptions.registry import family_of
 from ...digests import digest_of, digits
 from ...errors import BuildError, VerificationError, first_few, quoted
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import SUMS_CAP, is_file_as
 from ..disk.atomic import LargeFile, make_folder, replacing, write_atomic
@@ -47,13 +47,11 @@ LOCK = f"{WORK_FOLDER}/pack.lock"
 Digests = Literal["images", "sets"]
 
 
-@plain_arguments
 @shows_progress("pack")
 def pack(
     directory: Path | str,
     out: Path | str,
     *,
-    family_of: Callable[[str], str] | None = None,
     by: Division = "corruption",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
@@ -72,8 +70,6 @@ def pack(
         The one that holds manifest.json.
     out : path
         Receives everything; new, empty, or left by the same pack when it was interrupted.
-    family_of : callable, optional
-        Says which family a corruption is of; `corruptset.pack` supplies it.
     by : {"family", "corruption", "set"}
         An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.
     max_bytes : int
@@ -106,7 +102,7 @@ def pack(
         There is too little free space for the archives that are still to be made.
     """
     check_word("by", by, DIVISIONS)
-    check_number("max_bytes", max_bytes)
+    max_bytes = whole_number("max_bytes", max_bytes)
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where "
@@ -130,8 +126,7 @@ def pack(
     identity = digits(canonical_sha256([small[MANIFEST].sha256, *options]))[:12]
     divided: dict[str, list[PackedSet]] = {}
     if not manifest_only:
-        family = family_of or (lambda name: "other")
-        divided = divide(root, contents, small, by=by, family=family, max_bytes=max_bytes)
+        divided = divide(root, contents, small, by=by, family=family_of, max_bytes=max_bytes)
     # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
     records = _archive_records(f"{top_folder(manifest)}-{identity}", manifest, small, divided, lacks)
     images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]

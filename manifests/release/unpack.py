@@ -19,7 +19,6 @@ from ...arguments import as_list
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...files import read_regular
-from ...plain_arguments import plain_arguments
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
@@ -72,7 +71,6 @@ class Unpacked:
         return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
 
 
-@plain_arguments
 @shows_progress("unpack")
 def unpack(
     archives: Path | str | Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...arguments import as_list
-from ...errors import CorruptsetError, PredictionError, ScoreError, listed
+from ...errors import CorruptsetError, ParameterError, PredictionError, ScoreError, listed, quoted
 from ...manifests.reader import DataSet
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
@@ -76,6 +76,8 @@ def checked_inputs(
 
 def _named(given: Given, entries: Sequence[Entry]) -> tuple[str | None, Given]:
     """Return the name and the path in ``NAME=PATH``. A name may contain an equals sign."""
+    if not isinstance(given, str | os.PathLike | Predictions):
+        raise ParameterError(f"predictions is {quoted(given)}; expected paths, or a mapping of models to paths.")
     if not isinstance(given, str) or os.path.exists(given) or "=" not in given:
         return None, given
     names = [name for e in entries for name in (e.label, e.scores.model) if given.startswith(f"{name}=")]

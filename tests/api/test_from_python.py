@@ -23,7 +23,6 @@ from corruptset.errors import (
 from corruptset.generate.catalogue import catalogue
 from corruptset.manifests.set_choice import matching_sets
 from corruptset.progress import ProgressDisplay
-from corruptset.signatures import sentences
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +39,6 @@ def test_names_and_what_is_known_of_them(built):
     for named in ("fog", "mnist", "flageval", str(built)):
         shown = corruptset.show(named)
         assert (shown.kind in repr(shown), len(repr(shown)) < 400) == (True, True)
-
-
-def test_without_docstrings_as_in_optimised_python_sentences_are_empty():
-    assert sentences(type("Options", (), {}))["seed"] == ""
 
 
 @pytest.mark.parametrize(
@@ -130,10 +125,10 @@ def test_a_source_may_be_a_path_and_nothing_else_than_a_line(built, shared):
     ("call", "given", "said"),
     [
         ("verify", {"level": "x"}, "level is 'x'; expected one of structure"),
-        ("verify", {"jobs": 0}, "jobs is 0; expected a number, at least 1"),
+        ("verify", {"jobs": 0}, "jobs is 0; expected a whole number, at least 1"),
         ("verify", {"jobs": "x"}, "jobs is 'x'; expected a whole number"),
         ("fetch", {"out": "o", "level": "x"}, "level is 'x'; expected one of structure"),
-        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a number, at least 1"),
+        ("fetch", {"out": "o", "connections": 0}, "connections is 0; expected a whole number, at least 1"),
         ("pack", {"out": "o", "by": "x"}, "by is 'x'; expected one of family, corruption, set"),
         ("pack", {"out": "o", "max_bytes": "x"}, "max_bytes is 'x'; expected a whole number"),
     ],

@@ -58,7 +58,7 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(run, so
         err = run.refused(f"The recipe {recipe} is made for ", command, recipe, "--source", sources[source]).err
         for words in [*said, "--any-shape", "Nothing was written."]:
             assert words in err.replace("\n", " ")
-    pair = ["plan", "pairs?first-stages=contrast-1&second-stages=brightness-1", "--source", sources["crops"]]
+    pair = ["plan", *"pairs --first-stages contrast-1 --second-stages brightness-1 --source".split(), sources["crops"]]
     run.refused("Pairs that fit: --calibration cifar.", *pair)
     run.ok(*pair, "--calibration", "cifar")
     for recipe, source in (

@@ -204,18 +204,18 @@ def test_images_with_an_orientation_are_counted(recipe, tmp_path):
         file["labels"] = [0, 0, 1]
     said = "Images with an EXIF orientation: 1 of {} that were checked ({})."
     for source, count, name in (
-        (f"tree:{root}?images=*.jpg", 3, "a/phone.jpg"),
+        (f"tree:{root}", 3, "a/phone.jpg"),
         (f"folder:{root}", 4, "a/phone.jpg"),
         (f"hdf5:{tmp_path / 'x.h5'}", 3, "data/0"),
     ):
-        line, _, images = source.partition("?images=")
-        options = {"sets": ["clean"], "images": images or None, "jobs": 1, "page": False}
-        planned = corruptset.plan(recipe, line, **options)
-        out = tmp_path / "out" / line.partition(":")[0]
-        job = corruptset.build(recipe, line, out, part=(0, 1), **options)
-        done = corruptset.build(recipe, line, out, finish=True, **options)
+        images = "*.jpg" if source.startswith("tree:") else None
+        options = {"sets": ["clean"], "images": images, "jobs": 1, "page": False}
+        planned = corruptset.plan(recipe, source, **options)
+        out = tmp_path / "out" / source.partition(":")[0]
+        job = corruptset.build(recipe, source, out, part=(0, 1), **options)
+        done = corruptset.build(recipe, source, out, finish=True, **options)
         for notes in (planned.notes, job.notes, done.notes):
-            assert [note for note in notes if note.startswith(said.format(count, name))], (line, notes)
+            assert [note for note in notes if note.startswith(said.format(count, name))], (source, notes)
 
 
 def test_pngs_alone_are_a_lossless_data_set(recipe, tmp_path):

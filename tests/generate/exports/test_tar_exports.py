@@ -95,7 +95,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     for name, (recipe, source, more) in builds.items():
         directory = layouts.make(recipe, source, tmp_path / name, **more)
         folders = [export("croissant", directory, tmp_path / f"export-{name}").top]
-        folders += [pack(directory, tmp_path / f"{name}-{o}", family_of=lambda name: name, **o).path for o in packs]
+        folders += [pack(directory, tmp_path / f"{name}-{o}", **o).path for o in packs]
         for number, folder in enumerate(folders):
             objects = [o for o in record_of(folder)["distribution"] if o["encodingFormat"] == "application/x-tar"]
             urls[f"{name} {number}"] = {o["contentUrl"] for o in objects}
@@ -112,7 +112,7 @@ def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> No
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")
     built = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
-    packed = pack(built, tmp_path / "packed", family_of=lambda name: name).path
+    packed = pack(built, tmp_path / "packed").path
     samples = next(r for r in record_of(packed)["recordSet"] if r["@id"] == "samples")
     table = json.loads((packed / "croissant-samples.json").read_bytes())
     assert {f["source"]["extract"]["jsonPath"] for f in samples["field"]} == {f"$.{name}[*]" for name in table}

@@ -249,7 +249,7 @@ def test_the_source_is_only_asked_for_where_it_is_needed(small_recipe: Path, tmp
 
 
 def test_of_a_part_of_a_data_set_only_what_is_there_is_mended(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = pack(whole.directory, tmp_path / "release", family_of=lambda name: name, by="set")
+    release = pack(whole.directory, tmp_path / "release", by="set")
     archives = {release.path / a.path: a.sets for a in release.archives}
     some = [path for path, sets in archives.items() if any(s.startswith("contrast/") for s in sets)]
     assert 0 < len(some) < len(archives)
