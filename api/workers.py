@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -151,7 +153,7 @@ class Workers:
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
         with _starting_processes():
             self._pool = ProcessPoolExecutor(
-                max_workers=count, initializer=_end_with_parent, initargs=(os.getpid(),), env=ONE_THREAD
+                max_workers=count, initializer=_prepare_worker, initargs=(os.getpid(),), env=ONE_THREAD
             )
         self.count = count
 
@@ -212,16 +214,19 @@ def complete(
 
 @contextmanager
 def _starting_processes() -> Iterator[None]:
-    """Keep Ctrl-C from the processes that start in the block, because a terminal sends it to them as well.
+    """Keep the signals of a terminal from the processes that start in the block.
 
-    A process inherits blocked signals. The parent kills its workers itself.
+    A terminal sends them to all processes, but the main process stops the others itself. Processes inherit blocked
+    signals.
     """
     posix = sys.platform != "win32"
     if posix:
         from multiprocessing import resource_tracker
 
-        resource_tracker.ensure_running()  # it would be started in the block, and unblock the signal
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        terminal = {signal.SIGINT, signal.SIGHUP}
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
+        resource_tracker.ensure_running()  # a helper process of multiprocessing, which unblocks SIGINT here
+        signal.pthread_sigmask(signal.SIG_BLOCK, terminal)
     try:
         yield
     except OSError as e:
@@ -234,14 +239,15 @@ def _starting_processes() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _end_with_parent(parent: int) -> None:
-    """End this worker soon after its parent has ended, because it would wait for tasks forever."""
+def _prepare_worker(parent: int) -> None:
+    """Let this worker end quickly, and soon after its parent has ended, because it would wait for tasks forever."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(PARENT_POLL_S)
         os._exit(1)
 
+    atexit.register(gc.freeze)  # Python's last garbage collection takes 0.2 s
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 

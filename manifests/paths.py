@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -90,17 +91,24 @@ def set_of_shard(path: str) -> str | None:
     return None if match is None else match[1]
 
 
+def with_a_name(directory: Path) -> Path:
+    """Return a path whose last part is the name of a folder, which that of ``.`` is not."""
+    return directory if directory.name not in ("", "..") else Path(os.path.abspath(directory))
+
+
 def unfinished_folder(directory: Path) -> Path:
     """Return the folder in which the dataset of a directory is built: ``<name>-<version>.partial``, next to it."""
-    return directory.with_name(directory.name + UNFINISHED)
+    directory = with_a_name(directory)
+    return directory.parent / f"{directory.name}{UNFINISHED}"
 
 
 def lock_file(directory: Path) -> Path:
-    """Return the file whose lock is held by the command that writes a dataset, finished or not.
+    """Return the file whose lock is held by the command that writes into a folder, such as a dataset, finished or not.
 
-    The file is next to the dataset, because the folder of an unfinished dataset is renamed and may be deleted.
+    The file is next to the folder, because the folder of an unfinished dataset is renamed and may be deleted.
     """
-    return directory.with_name(f".{directory.name.removesuffix(UNFINISHED)}.lock")
+    directory = with_a_name(directory)
+    return directory.parent / f".{directory.name.removesuffix(UNFINISHED)}.lock"
 
 
 def is_begun(directory: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from ...errors import BuildError, MachineError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.manifest_file import result_path
-from ...manifests.paths import PARTIAL
+from ...manifests.paths import PARTIAL, with_a_name
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Progress
 from ...progress import progress_function, shows_progress
@@ -89,7 +88,7 @@ def page(
         The file cannot be written.
     """
     data = DataSet(directory)
-    root = data.path if data.path.name not in ("", "..") else Path(os.path.abspath(data.path))
+    root = with_a_name(data.path)
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a dataset, and a page shows all of it. Unpack its other archives first.")
     file = result_path(out or root.with_name(f"{root.name}.html"), is_page=True)

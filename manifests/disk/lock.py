@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,6 +31,7 @@ def locked(
     shared: bool = False,
     busy_shared: str | None = None,
     remove: bool = False,
+    on_wait: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
     """Hold the lock of a file for the duration of the block, alone or with others who share it.
 
@@ -52,6 +53,8 @@ def locked(
     remove : bool
         Whether to delete the file at the end, unless other processes share the lock. A process that waits for the lock
         notices that its file is gone, and takes the lock of a new file.
+    on_wait : callable
+        Called again and again while the lock is awaited.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def locked(
                 os.close(other)
                 busy = busy_shared
             raise Busy(busy)
+        on_wait()
         time.sleep(POLL_S)
     try:
         yield
@@ -98,7 +102,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 def _take(path: Path, *, shared: bool) -> int | None:
     """Return the descriptor of a lock; None where another process holds it."""
     while True:
-        new_folders = [folder for folder in path.parents if not folder.exists()]
+        new_folders, is_new = [folder for folder in path.parents if not folder.exists()], not path.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             fd = _open(path)
@@ -113,7 +117,7 @@ def _take(path: Path, *, shared: bool) -> int | None:
             free = _flock(fd, path, shared=shared)
         except BaseException:
             os.close(fd)
-            if new_folders:  # nothing is left where nothing can be written
+            if is_new:  # nothing is left where nothing can be written
                 path.unlink(missing_ok=True)
             for folder in new_folders:
                 with suppress(OSError):

@@ -26,7 +26,7 @@ from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
 from ..manifest_file import load_manifest
-from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
+from ..paths import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, lock_file, set_path
 from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, check_label
@@ -42,8 +42,8 @@ from .parquet import PARQUET, check_parquet, parquet_files, write_parquet
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 VERIFY = "Run `corruptset verify` on the build."
-LOCK = f"{WORK_FOLDER}/pack.lock"
-"""Stands where a pack is at work, or was interrupted."""
+PACKING = f"{WORK_FOLDER}/packing"
+"""An empty file that exists until a pack is finished."""
 Digests = Literal["images", "sets"]
 
 
@@ -132,10 +132,15 @@ def pack(
     images = [] if manifest_only else [contents.total(set_id) for set_id in contents.shards]
     needed = sum(size * (1 + parquet) + count * MEAN_OVERHEAD for count, size in images)
     needed += sum(END_COST + len(r.encode()) + sum(f.bytes + MEAN_OVERHEAD for f in r.files) for r in records)
-    needed -= _standing(out, {record.archive for record in records})
+    names = {record.archive for record in records}
+    needed -= _finished_bytes(out, names)
     check_space(out, needed, "the pack", "Free some space, or choose another --out.")
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
-    with locked(out / LOCK, busy):
+    with locked(lock_file(out), busy, remove=True):
+        if (out / SHA256SUMS).exists():  # a pack that was killed at its end may have left its work folder
+            shutil.rmtree(make_folder(out, WORK_FOLDER))
+        _finished_bytes(out, names)
+        (make_folder(out, WORK_FOLDER) / Path(PACKING).name).touch()
         make_folder(out, PAYLOAD)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
@@ -225,18 +230,17 @@ def _archive_records(
     ]
 
 
-def _standing(out: Path, names: Container[str]) -> int:
+def _finished_bytes(out: Path, names: Container[str]) -> int:
     """Return the bytes of the archives that an interrupted pack of these names finished.
 
-    BuildError: the folder holds anything else.
+    Raise `BuildError` if the folder contains anything else.
     """
     held = {p.name for p in out.iterdir()} if out.exists() else set()
-    if SHA256SUMS in held:
-        shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
+    if SHA256SUMS in held and WORK_FOLDER not in held:
         raise BuildError(
             f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out."
         )
-    if held and not (out / LOCK).exists():
+    if held and not (out / PACKING).exists():
         raise BuildError(
             f"{out} is not empty ({first_few(sorted(held))}): archives go into a folder of their own. Choose another "
             "--out."

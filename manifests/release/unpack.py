@@ -21,14 +21,14 @@ from ...errors import BuildError, VerificationError, listed
 from ...files import read_regular
 from ...progress import progress_function, shows_progress
 from ..checksums import is_file_as
-from ..disk.atomic import fsync_folder, inside, name_target, write_atomic
+from ..disk.atomic import fsync_folder, inside, make_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..partial import Partial, Span, joined, load_partial
-from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER
+from ..paths import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, UNPACK_STATE, WORK_FOLDER, lock_file
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
@@ -36,9 +36,6 @@ from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
 from .bag import INDEX, INDEX_CAP, PAYLOAD, parse_index
 from .contents import PackedSet, expected_member, read_heads, top_folder
-
-LOCK = f"{WORK_FOLDER}/unpack.lock"
-"""Stands where an unpack is at work."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +114,11 @@ def unpack(
     advice = "Free some space, choose another --out, or unpack fewer archives."
     check_space(root, needed, "what is in the archives", advice)
     busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
-    with locked(root / LOCK, busy):
+    with locked(lock_file(root), busy, remove=True):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
         present = _present(root, manifest, data)
+        make_folder(root, WORK_FOLDER)
         write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
@@ -182,7 +180,7 @@ def _present(root: Path, manifest: Manifest, data: bytes) -> Partial:
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     whole = plain_file(root, MANIFEST) and sha256_file(root / MANIFEST) == sha256
     same = whole if noted is None else noted.manifest == sha256
-    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / LOCK, root / UNPACK_STATE}
+    of_others = {p for p in work.glob("*") if p.suffix != ".part"} - {root / UNPACK_STATE}
     if of_others or (not same and {*root.glob("*")} - {work}):
         raise BuildError(
             f"{root} holds another data set than these archives, an unfinished build or something else. Choose "
