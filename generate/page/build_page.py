@@ -73,6 +73,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "corruptions": list(dict.fromkeys(name for block in blocks for name in page.corruptions(block))),
         "severities": sorted(number for number in numbers if number is not None),
         "clean": thumbnails.clean(),
+        "example": next((block.sets[0] for block in blocks), "clean"),
         "regions": region_thumbnails(data),
         "has_region_table": holds_region_table(manifest),
         "aimed": aimed_rows(blocks, page.records),

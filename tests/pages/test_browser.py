@@ -201,7 +201,7 @@ def test_every_control_is_reached_and_seen(visit):
 def test_print_shows_everything_and_no_buttons(visit):
     page = visit("levels")
     page.emulate_media(media="print")
-    assert (are_shown(page, ".panel"), are_shown(page, "button")) == ({True}, {False})
+    assert (are_shown(page, ".block"), are_shown(page, "button")) == ({True}, {False})
     assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
     assert page.evaluate("getComputedStyle(document.querySelector('.block')).breakInside") == "auto"
 
