@@ -1,4 +1,4 @@
-"""The command line: thin, over the other rooms."""
+"""The command line."""
 
 from __future__ import annotations
 
