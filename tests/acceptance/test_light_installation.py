@@ -53,9 +53,9 @@ def test_what_evaluates_works(light, built, tmp_path):
     assert there[2] == here[2] != ""
     for directory in (data, raw):
         assert "verified" in command(light, "verify", directory, "--jobs", 2)
-        view = tmp_path / f"view of {directory.name}"
-        command(light, "export", "imagefolder", directory, "--out", view)
-        command(light, "verify", directory, "--export", view)
+        exported = tmp_path / f"export of {directory.name}"
+        command(light, "export", "imagefolder", directory, "--out", exported)
+        command(light, "verify", directory, "--export", exported)
     with file_server.serving() as serve:
         command(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
     command(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
