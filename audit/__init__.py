@@ -1,0 +1,1 @@
+"""Audit: what a folder of corrupted images contains, compared with what its names promise."""
