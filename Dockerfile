@@ -12,7 +12,7 @@ RUN python -m venv /opt/corruptset \
 FROM ${BASE}
 LABEL org.opencontainers.image.title="corruptset" \
     org.opencontainers.image.description="Static corrupted image benchmark sets" \
-    org.opencontainers.image.version="0.1.0" \
+    org.opencontainers.image.version="1.0.0" \
     org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/corruptset /opt/corruptset
 # Machine code that every processor of this architecture runs: the cache below fits wherever the image is run.

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _WORDS = frozenset(
-    "Coupling Container Digests Division Format Kind LayoutName Level ProfileOver Scale Split".split()
+    "Coupling Container Digests Division Kind LayoutName Level ProfileOver Scale Split Storage".split()
 )  # aliases of a Literal
 _ANYTHING = frozenset(
     "Any Callable DescribeLevel FamilyOf GivenPredictions Image Images Model Progress Source Surrogate Wholes".split()

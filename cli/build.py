@@ -292,7 +292,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
     whole = f"{len(planned.sets)} of {planned.recipe} {planned.version}"
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     others = f" and at least {plural(planned.other_sizes, 'other size')}" if planned.other_sizes else ""
-    stored = f"{CONTAINERS[planned.format]} of {planned.encoding['format']}"
+    stored = f"{CONTAINERS[planned.storage]} of {planned.encoding['format']}"
     # an estimate that only some of the samples were made for
     within = f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)" if planned.deviation else ""
     speed = f"{plural(planned.jobs, 'worker')}, {planned.images / planned.seconds:,.0f} images/s"
@@ -320,7 +320,7 @@ def _put_plan(planned: Plan, notes: Sequence[str], *, listed: bool) -> None:
 
 def _both(alone: Mapping[str, int]) -> str:
     """Return that every image is stored twice, and what either form alone takes."""
-    forms = ", ".join(f"--format {form} alone takes about {size(count)}" for form, count in alone.items())
+    forms = ", ".join(f"--storage {form} alone takes about {size(count)}" for form, count in alone.items())
     return f"Every image is stored twice, in a folder and in a shard: {forms}."
 
 

@@ -143,7 +143,8 @@ class _Build:
     per_class: Annotated[int | None, option("--per-class N", min=1)]
     ids: Annotated[Path | None, option("--ids FILE")]
     per_super_category: Annotated[str | None, option("--per-super-category FILE")]
-    format: Annotated[Literal["folder", "hdf5", "both"] | None, option("--format")]
+    storage: Annotated[Literal["folder", "hdf5", "both"] | None, option("--storage")]
+    encoding: Annotated[str | None, option("--encoding png|jpeg[:QUALITY]")]
     optimize: Annotated[bool, option("--optimize")]
     skip_bad: Annotated[bool, option("--skip-bad")]
     calibration: Calibration

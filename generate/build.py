@@ -44,7 +44,7 @@ from .work.worker import PartDone
 if TYPE_CHECKING:
     from distributed import Client
 
-SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
+SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or --storage hdf5."
 
 
 Progress = Callable[[ProgressEvent], None]
@@ -111,7 +111,7 @@ def build(
         False shows none.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids,
-        format, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
+        storage, encoding, optimize, skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device,
         surrogate_batch, labels, split, groups, hold_out, train, images, view, any_shape, store, page, disjoint_from,
         scheduler.
 

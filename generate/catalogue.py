@@ -16,7 +16,6 @@ from ..errors import ParameterError, suggest
 from ..plain_arguments import plain_arguments
 from .plan.recipe_build import own_sizes
 from .recipes.recipe import Recipe, load_recipe, recipe_names
-from .sinks.containers import SMALL_SIDE
 from .sinks.sink import stored_bytes
 from .sources.source import SCHEMES
 
@@ -188,9 +187,9 @@ def outline(recipe: Recipe) -> Outline:
     samples = None if published is None else published.images
     bytes_per_sample = None
     if size is not None:
-        small = min(size) < SMALL_SIDE
-        bytes_per_sample = sets * stored_bytes(recipe.encoding, size, "hdf5" if small else "folder")
-        if small and recipe.encoding.lossless and published is not None and published.channels == "grey":
+        container = recipe.storage.container
+        bytes_per_sample = sets * stored_bytes(recipe.encoding, size, container)
+        if container == "hdf5" and recipe.encoding.lossless and published is not None and published.channels == "grey":
             bytes_per_sample //= 3  # shards of lossless images are raw pixels
     return Outline(
         name=recipe.name,

@@ -30,11 +30,10 @@ from .commit.finish import MOST_SHOWN, finish
 from .commit.state import BuildState, committed
 from .page.page_of_build import page_of
 from .plan.builds import Build
-from .plan.final_samples import fitted
+from .plan.final_samples import refuse_several_shapes
 from .plan.job import CheckedSample
 from .plan.parts import parts, runs_of
 from .recipes.set_spec import SetSpec
-from .sinks.containers import Format
 from .sources.check import Checked, check
 from .sources.selection import spread
 from .sources.source import Note
@@ -53,8 +52,6 @@ class Estimate:
 
     seconds: float
     """Of one sample in all sets, the least that was seen."""
-    format: Format | None
-    """One that the images looked at fit into; None for a view."""
     bytes: int = 0
     """On the disk: the sum of the sizes of its files."""
     alone: Mapping[str, int] = field(default_factory=dict)
@@ -79,7 +76,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
     if spec.region_table is None:
         checked = check(spec.source, spread(spec.selected, most))
         samples = [CheckedSample(*entry) for entry in checked.good] or samples
-    spec = fitted(spec, [*few, *samples])
+    refuse_several_shapes(spec, [*few, *samples])
     source = copy.copy(spec.source)
     source.other_files = {}  # which are only copied
     small = replace(spec, source=source, asked=tuple(one.id for one in chosen), metrics=1)
@@ -100,7 +97,7 @@ def estimate(spec: Build, sets: Sequence[SetSpec], few: Sequence[CheckedSample],
             seconds = min(seconds, (time.perf_counter() - began) / count * len(sets) / len(chosen))
         forget()
         if spec.regions is not None:
-            return Estimate(seconds, spec.format)
+            return Estimate(seconds)
         finish(job, replace(state, sidecars=committed(state.directory, job.origin, small.asked)), page_of(small))
         return replace(_counted(spec, small, state.directory, seconds, len(sets)), bad=checked.bad)
 
@@ -134,4 +131,4 @@ def _counted(spec: Build, small: Build, root: Path, seconds: float, sets: int) -
     deviation = 0.0
     if 1 < count < total:
         deviation = 2 * stdev(by_sample) / fmean(by_sample) * sqrt((1 - count / total) / count)
-    return Estimate(seconds, spec.format, round(whole), alone, count, deviation)
+    return Estimate(seconds, round(whole), alone, count, deviation)

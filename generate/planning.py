@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Plan:
     jobs: int
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
-    format: str
+    storage: str
     """``folder``, ``hdf5``, ``both`` or ``view``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
@@ -96,7 +96,7 @@ class Plan:
 
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
-        cost = f"about {size(self.bytes)} ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
+        cost = f"about {size(self.bytes)} ({self.storage}) and {self.seconds:,.0f} s with jobs={self.jobs}"
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:
@@ -157,8 +157,8 @@ def plan(
     Examples
     --------
     >>> planned = plan("imagenet-c", "sample", sets=["fog/*"], samples=4, jobs=1)
-    >>> planned.images, planned.stages_applied, planned.format
-    (20, 5, 'both')
+    >>> planned.images, planned.stages_applied, planned.storage
+    (20, 5, 'folder')
     """
     if out is not None:
         local_folder(out, "builds are written to")
@@ -179,7 +179,6 @@ def plan_of(spec: Build) -> Plan:
     all_runs = runs(count, clean)
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
     taken = estimate(spec, sets, few[:MOST_SAMPLES], all_runs[0].count)
-    spec = replace(spec, format=taken.format)
     groups = spec.groups(spec.asked, all_runs)
     # A group is walked by itself: what sets of two groups have in common is made twice.
     applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
@@ -212,7 +211,7 @@ def plan_of(spec: Build) -> Plan:
         seconds=count * taken.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
-        format=spec.format or "view",
+        storage=spec.storage or "view",
         encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,

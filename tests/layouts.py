@@ -29,6 +29,9 @@ channels = "{channels}"
 [encoding]
 format = "{encoding}"
 
+[storage]
+container = "both"
+
 [[sets]]
 corruptions = ["contrast", "brightness"]
 

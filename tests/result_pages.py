@@ -29,7 +29,7 @@ corruptions = ["brightness"]
 def build(shared, name="results", more=SETS, **options):
     """Return a small data set: clean, two degradations, one corruption; 20 images."""
     return corruptset.open(
-        shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options)
+        shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, storage="hdf5", **options)
     )
 
 

@@ -13,7 +13,7 @@ import nbformat
 from mkdocs.structure.files import File, Files
 from nbconvert import MarkdownExporter
 
-PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md"}
+PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md", "CONTRIBUTING.md": "contributing.md"}
 """File of the repository's root -> page of the site."""
 SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {
     "../api/__init__.py": "api.md",

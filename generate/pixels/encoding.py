@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ...errors import MachineError
+from ...errors import BuildError, MachineError
 from ...manifests.images.pictures import FORMATS, stored_format
 
 
@@ -88,6 +89,33 @@ def encoding_of(path: str, encoding: JpegEncoding | PngEncoding) -> JpegEncoding
 
 
 Encoding = Annotated[JpegEncoding | PngEncoding, Field(discriminator="format")]
+
+
+_NAMED = re.compile(r"png|jpeg(?::(100|[1-9][0-9]?))?")
+
+
+def named_encoding(text: str, default: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
+    """Return the encoding that ``png``, ``jpeg`` or ``jpeg:QUALITY`` names.
+
+    JPEG settings that the text does not give are those of `default`, if it is JPEG.
+
+    Raises
+    ------
+    BuildError
+        The text names no encoding.
+
+    Examples
+    --------
+    >>> named_encoding("jpeg:95", PngEncoding())
+    JpegEncoding(format='jpeg', quality=95, optimize=False, subsampling='4:2:0')
+    """
+    match = _NAMED.fullmatch(text)
+    if match is None:
+        raise BuildError(f"encoding is {text!r}; expected png, jpeg, or jpeg with a quality from 1 to 100 (jpeg:95).")
+    if text == "png":
+        return PngEncoding()
+    jpeg = default if isinstance(default, JpegEncoding) else JpegEncoding()
+    return jpeg if match[1] is None else jpeg.model_copy(update={"quality": int(match[1])})
 
 
 def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:

@@ -19,6 +19,7 @@ from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
+from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
 from ..exports.layouts import get_layout
 from ..exports.placement import view_of_build
@@ -29,7 +30,7 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
 from ..regions.region_source import RegionSource
-from ..sinks.containers import Format, Sink, make_sinks
+from ..sinks.containers import Sink, make_sinks
 from ..sinks.sink import Run
 from ..sources.check import Checked, Judge
 from ..sources.source import Sample, Source
@@ -65,10 +66,8 @@ class Build:
     """The ids of those that were asked for."""
     preprocessing: Preprocessing
     encoding: Encoding
-    format: Format | None
+    storage: Storage | None
     """None for a view."""
-    any_format: bool = False
-    """Whether the user named none: another is taken where images of several shapes do not fit."""
     view: str | None
     maker: SetMaker
     plugins: list[dict[str, Any]]
@@ -196,7 +195,7 @@ class Build:
                 classes=self.classes,
                 encoding=self.encoding,
             )
-        return make_sinks(self.format, view, encoding=self.encoding, classes=self.classes, title=self.title)
+        return make_sinks(self.storage, view, encoding=self.encoding, classes=self.classes, title=self.title)
 
     @cached_property
     def asked_sinks(self) -> tuple[Sink, ...]:

@@ -15,7 +15,6 @@ from ...errors import BuildError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
-from ..sinks.containers import containers_of
 from ..sources.check import Checked
 from ..sources.selection import spread
 from .builds import Build
@@ -41,7 +40,7 @@ def with_samples(build: Build, found: Checked) -> Build:
     remarks = (*build.remarks, *found.orientation_notes)
     build = replace(build, identity={**build.identity, **told, **checked}, remarks=remarks)
     refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
-    build = fitted(build, build.samples)
+    refuse_several_shapes(build, build.samples)
     if build.surrogate is not None:
         _refuse_poor_surrogate(build, build.surrogate)
     if build.maker.plugins:
@@ -49,24 +48,20 @@ def with_samples(build: Build, found: Checked) -> Build:
     return build
 
 
-def fitted(build: Build, samples: Iterable[CheckedSample]) -> Build:
-    """Return a build in a format that its samples fit into: where none was named, image files."""
+def refuse_several_shapes(build: Build, samples: Iterable[CheckedSample]) -> None:
+    """Raise `BuildError` if clean images have several shapes and are stored in arrays, which need a single one."""
     limited = next((sink.equal_shapes for sink in build.asked_sinks if sink.equal_shapes is not None), None)
-    made, shapes = build.preprocessing, set[tuple[int, int, int]]()
-    if limited is not None:
-        shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
+    if limited is None:
+        return
+    made = build.preprocessing
+    shapes = {(*made.size(c.width, c.height)[::-1], c.channels if made.channels == "keep" else 3) for c in samples}
     if len(shapes) < 2:
-        return build
-    if build.any_format:
-        build = replace(build, format="folder")
-        encoding = build.encoding.as_json(containers_of(build.asked_sinks))
-        return replace(build, identity={**build.identity, "encoding": encoding})
+        return
     shown = first_few([f"{h}x{w}x{channels}" for h, w, channels in sorted(shapes)])
-    instead = "--format folder" if build.view is None else "a view of image files"
+    instead = "--storage folder" if build.view is None else "a view of image files"
     raise BuildError(
-        f"The images come out in several shapes (height x width x channels: {shown}), which do not fit "
-        f"into {limited} of pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was "
-        "written."
+        f"The images have several shapes (height x width x channels: {shown}), and {limited} need images of one shape. "
+        f"Use {instead}, or a recipe whose preprocessing gives all images one size. Nothing was written."
     )
 
 

@@ -14,7 +14,7 @@ from ...processes import workers_at_most
 if TYPE_CHECKING:  # the command line takes its options from here, and shows its help without these
     from ...corruptions.calibrations import Calibration
     from ...corruptions.stages import Coupling, Scale
-    from ..sinks.containers import Format
+    from ...manifests.records.fields import Storage
 
 Split = Literal["test", "train", "all"]
 
@@ -46,11 +46,14 @@ class BuildOptions:
     per_super_category : path or str, optional
         Only the first samples of every super-category, as many as a file says (.toml); ``fragile-imagenet`` is one
         that comes with corruptset.
-    format : {"folder", "hdf5", "both"}, optional
-        Image folders, HDF5 shards or both; by default what fits the size (plan says).
+    storage : {"folder", "hdf5", "both"}, optional
+        How images are stored: as files in image folders, in HDF5 shards, or in both. The default is the recipe's.
 
-        Both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
-        where images of several sizes are stored without loss.
+        Lossless images of several sizes cannot be stored in HDF5 shards.
+    encoding : str, optional
+        How images are encoded: png, jpeg or jpeg:QUALITY, such as jpeg:95. The default is the recipe's.
+
+        ``jpeg`` keeps the recipe's JPEG settings, or uses quality 85 if the recipe stores PNG.
     optimize : bool
         Smaller JPEG files (the same pixels, optimised Huffman tables), written more slowly.
     skip_bad : bool
@@ -118,7 +121,8 @@ class BuildOptions:
     per_class: int | None = None
     ids: str | Path | Sequence[str] | None = None
     per_super_category: str | Path | None = None
-    format: Format | None = None
+    storage: Storage | None = None
+    encoding: str | None = None
     optimize: bool = False
     skip_bad: bool = False
     calibration: str | Path | Calibration | None = None
@@ -159,7 +163,7 @@ class BuildOptions:
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
                 problems.append(f"{name} is {number!r}; expected a whole number, at least {least}")
         for name, value, known in (
-            ("format", self.format, (None, "folder", "hdf5", "both")),
+            ("storage", self.storage, (None, "folder", "hdf5", "both")),
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
             ("store", self.store, (None, "images", "table")),
@@ -170,9 +174,9 @@ class BuildOptions:
                 )
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
-        if self.view is not None and self.format is not None:
+        if self.view is not None and self.storage is not None:
             problems.append(
-                f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other"
+                f"storage is {self.storage!r} and view {self.view!r}; a build's images stand in one or the other"
             )
         if problems:
             raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")

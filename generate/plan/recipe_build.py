@@ -13,12 +13,12 @@ from ...manifests.records.models import SCHEMA_VERSION
 from ..exports.contents import placed
 from ..exports.layouts import get_layout
 from ..exports.placement import refuse_regions
-from ..pixels.encoding import Encoding, PngEncoding, encoding_of
+from ..pixels.encoding import Encoding, PngEncoding, encoding_of, named_encoding
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.two_factor import validation_notes
-from ..sinks.containers import containers_of, default_format
+from ..sinks.containers import containers_of
 from ..sources.check import Checked, Judge, check
 from ..sources.selection import HoldOut, held_groups, select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, named_source, open_source
@@ -92,8 +92,6 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         preprocessing, encoding = regions.settings(recipe, encoding)
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
-    count = len(selected) if regions is None else regions.samples(len(selected))
-    form = options.format or default_format(encoding, size, len(resolved.sets) * count)
     scale = options.scale or recipe.scale
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     build = Build(
@@ -106,8 +104,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
-        format=None if view is not None else form,
-        any_format=options.format is None and view is None,
+        storage=None if view is not None else options.storage or recipe.storage.container,
         view=view,
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, scale, resources, plugins),
         plugins=plugin_records(resolved.sets),
@@ -214,8 +211,10 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source
 def _encoding(recipe: Recipe, options: BuildOptions, view: str | None, selected: Sequence[Sample]) -> Encoding:
     """Return how images are stored: PNG where they all keep names of files that are."""
     encoding = recipe.encoding
+    if options.encoding is not None:
+        encoding = named_encoding(options.encoding, encoding)
     if options.optimize and encoding.lossless:
-        raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
+        raise BuildError("--optimize applies to JPEG, and the images are stored as PNG. Leave --optimize out.")
     if options.optimize:
         encoding = encoding.model_copy(update={"optimize": True})
     own_names = view is not None and get_layout(view).own_names

@@ -111,13 +111,18 @@ def region_store(
     table_bytes = stored_bytes(PngEncoding(), (width, height)) + rows / seen * ROW_BYTES
     small = table_bytes <= TABLE_BELOW * regions / seen * region_bytes
     plain = options.view is None and not any(spec.stages for spec in asked)
-    # whoever names a format wants images
-    own = small and plain and options.format is None and not any(spec.stages for spec in sets)
+    # whoever chooses storage or encoding wants images
+    chosen = options.storage is not None or options.encoding is not None
+    own = small and plain and not chosen and not any(spec.stages for spec in sets)
     store: Store = options.store or ("table" if own else "images")
     if store == "table" and not plain:
         what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
         raise BuildError(
             f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images."
+        )
+    if store == "table" and options.encoding not in (None, "png"):
+        raise BuildError(
+            f"--store table stores whole images as PNG, so --encoding {options.encoding} does not apply. Leave it out."
         )
     notes = [BY_ITSELF] * (store == "table" and options.store is None)
     return RegionStore(table, store, regions / seen, region_bytes, table_bytes, (*notes, *_notes(table, probed)))

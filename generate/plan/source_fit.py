@@ -102,13 +102,13 @@ def _shared_part(recipe: Recipe, other: Recipe) -> float:
 def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that needs labels, or other names than images' own."""
     problems = []
-    if options.format is not None:
+    if options.storage is not None:
         stored = (
             "HDF5 shards, which have no names"
-            if options.format != "folder"
+            if options.storage != "folder"
             else "class folders, and there are no classes"
         )
-        problems.append(f"--format {options.format} stores images in {stored}: leave it out")
+        problems.append(f"--storage {options.storage} stores images in {stored}: leave it out")
     for flag, given in (("--per-class", options.per_class), ("--per-super-category", options.per_super_category)):
         if given is not None:
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")

@@ -22,7 +22,7 @@ from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
 from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest, unread_settings
 from ...files import parse_toml, read_text, reason
-from ...manifests.records.fields import LONGEST_NAME
+from ...manifests.records.fields import LONGEST_NAME, Storage
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
 from .expectations import Expects
@@ -52,6 +52,13 @@ class SurrogateEntry(RecipeTable):
     """A model file, relative to the recipe's."""
     device: str = "cpu"
     batch: Annotated[int, Field(strict=True, ge=1)] = 1
+
+
+class StorageEntry(RecipeTable):
+    """``[storage]``: how the images of a dataset are stored."""
+
+    container: Storage = "folder"
+    """``folder`` stores image files, ``hdf5`` stores shards of one set each, ``both`` stores every image twice."""
 
 
 class HoldOutTable(RecipeTable):
@@ -93,6 +100,7 @@ class Recipe(RecipeTable):
     preprocessing: Preprocessing
     """With regions it follows from them."""
     encoding: Encoding
+    storage: StorageEntry = StorageEntry()
     regions: RegionTable | None = None
     """Which square regions of every image are the samples, in place of the images."""
     stages: dict[StageName, StageEntry] = {}

@@ -96,6 +96,7 @@ def pairs(
         "expects": base.expects,
         "preprocessing": base.preprocessing,
         "encoding": base.encoding,
+        "storage": base.storage,
         "stages": stages,
         "pairs": [entry],
     }

@@ -25,7 +25,7 @@ from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
-from ..sinks.containers import format_of
+from ..sinks.containers import storage_of
 from ..sources.check import Checked, check
 from ..sources.selection import recorded_hold_out, select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, BadSample, Sample, Source, named_source, open_source
@@ -115,7 +115,7 @@ def recorded_build(
         asked=tuple(s.id for s in asked),
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
-        format=format_of(containers),
+        storage=storage_of(containers),
         view=str(manifest.views[0].get("view")) if containers == ["view"] else None,
         maker=SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
         plugins=[record.as_json() for record in manifest.plugins],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...manifests.paths import image_folder
+from ...manifests.records.fields import Storage
 from ...manifests.records.models import ClassRecord
 from ..exports.placement import View
 from ..exports.texts import texts
@@ -14,11 +15,7 @@ from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from .sink import stored_bytes
 
-Format = Literal["folder", "hdf5", "both"]
 Kind = Literal["files", "arrays", "shards"]
-BOTH_BELOW = 2 * 10**9
-"""Bytes in both containers together, below which both are written by default."""
-SMALL_SIDE = 64
 RECORD_BYTES = 1024
 """Of an image that is written at once, only its records stay in memory."""
 
@@ -96,24 +93,14 @@ class Sink:
         return None if self.view is None else self.view.record
 
 
-_KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
-
-
-def default_format(encoding: Encoding, size: tuple[int, int], images: int) -> Format:
-    """Return the containers of a build whose user named none.
-
-    `size` is the mean of clean images. Those of several shapes go into folders (`fitted`).
-    """
-    if images * sum(stored_bytes(encoding, size, c) for c in ("folder", "hdf5")) < BOTH_BELOW:
-        return "both"
-    return "hdf5" if min(size) < SMALL_SIDE else "folder"
+_KINDS: Mapping[Storage | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
 
 
 def make_sinks(
-    form: Format | None, view: View | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
+    storage: Storage | None, view: View | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
 ) -> tuple[Sink, ...]:
     """Return where images go: into a view, if there is one, else into containers."""
-    kinds: Sequence[Kind] = ["arrays" if view.array_rows else "files"] if view is not None else _KINDS[form]
+    kinds: Sequence[Kind] = ["arrays" if view.array_rows else "files"] if view is not None else _KINDS[storage]
     return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title, view) for kind in kinds)
 
 
@@ -130,7 +117,7 @@ def containers_of(sinks: Sequence[Sink]) -> tuple[str, ...]:
     return tuple(sink.container for sink in sinks)
 
 
-def format_of(containers: Sequence[str]) -> Format | None:
-    """Return the format that a manifest's ``containers`` are; None for a view."""
-    formats: dict[tuple[str, ...], Format] = {("folder",): "folder", ("hdf5",): "hdf5", ("folder", "hdf5"): "both"}
-    return formats.get(tuple(containers))
+def storage_of(containers: Sequence[str]) -> Storage | None:
+    """Return the storage that a manifest's ``containers`` describe, or None for a view."""
+    known: dict[tuple[str, ...], Storage] = {("folder",): "folder", ("hdf5",): "hdf5", ("folder", "hdf5"): "both"}
+    return known.get(tuple(containers))

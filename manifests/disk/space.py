@@ -38,7 +38,7 @@ def write_advice(error: OSError, place: Path) -> str:
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
         return (
             "the file system has free space, but no inode for another file (`df -i` shows them): delete files there, "
-            "or begin again in another --out or with --format hdf5, which writes fewer files"
+            "or begin again in another --out or with --storage hdf5, which writes fewer files"
         )
     return "free the space or mend the path"
 

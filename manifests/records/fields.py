@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 else:  # null is no value of theirs: what a sample does not have is left out
     Label, Text = Count, str
 
+Storage = Literal["folder", "hdf5", "both"]
+"""How the images of a dataset are stored: as image files in folders, in HDF5 shards, or twice, in both."""
 CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
 
 

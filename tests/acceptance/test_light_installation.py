@@ -21,8 +21,8 @@ def built(tmp_path_factory):
     """JPEG in folders and shards, the same packed, and pixels in shards; predictions of two models."""
     out = tmp_path_factory.mktemp("built")
     given = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--no-page", "--out", out]
-    command(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--format", "both", *given)
-    command(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--format", "hdf5", *given)
+    command(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--storage", "both", *given)
+    command(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--storage", "hdf5", *given)
     command(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
     data = corruptset.open(out / "imagenet-c-1.1.0")
     for seed, model in enumerate("ab"):

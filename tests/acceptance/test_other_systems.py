@@ -58,7 +58,7 @@ def there(lacking, tmp_path_factory):
 def given(shared, tmp_path_factory):
     """A folder with a data set, predictions, scores and a photograph."""
     folder = tmp_path_factory.mktemp("given")
-    data = corruptset.open(shared.build(sets=["clean", "contrast/*"], format="both"))
+    data = corruptset.open(shared.build(sets=["clean", "contrast/*"], storage="both"))
     (folder / "data").symlink_to(data.path)
     for seed in (0, 1):
         for name, outcome in made_up(data, seed).outcomes.items():

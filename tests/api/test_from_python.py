@@ -29,7 +29,7 @@ from corruptset.signatures import sentences
 @pytest.fixture(scope="module")
 def built(shared):
     """A small data set of image files."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def test_names_and_what_is_known_of_them(built):

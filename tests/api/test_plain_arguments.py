@@ -28,7 +28,7 @@ class Folder:
 @pytest.fixture(scope="module")
 def built(shared):
     """A small data set of image files."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 def test_a_build_takes_numpy_s_numbers_and_texts_and_paths_of_any_class(shared, tmp_path):
@@ -93,7 +93,7 @@ WRONG = [
         ("pairs", {"first": "fog", "second": "snow"}, ["first", "second", "severities", "levels", "orders"]),
         ("pairs", {"first": "fog", "second": "snow"}, ["calibration"]),
         ("plan", {"recipe": "cifar10-c"}, ["recipe", "out", "seed", "jobs", "sets", "samples", "first", "per_class"]),
-        ("plan", {"recipe": "cifar10-c"}, ["ids", "format", "calibration", "coupling", "scale", "metrics", "labels"]),
+        ("plan", {"recipe": "cifar10-c"}, ["ids", "storage", "calibration", "coupling", "scale", "metrics", "labels"]),
         ("plan", {"recipe": "cifar10-c"}, ["frost_textures", "surrogate", "hold_out", "view", "store", "plugins"]),
         ("names", {}, ["what", "family", "role"]),
         ("show", {}, ["name"]),

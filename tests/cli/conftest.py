@@ -13,7 +13,7 @@ from commands import Calls, Done, exit_code
 @pytest.fixture(scope="session")
 def built(shared):
     """A small data set of image files."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder")
 
 
 class Command(Calls):

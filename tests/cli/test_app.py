@@ -17,7 +17,7 @@ from corruptset.cli.hints import PANELS, UsageError
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
 COMMANDS = typer.main.get_command(app).commands
-MOST_OPTIONS = 25
+MOST_OPTIONS = 26
 HEAVY = ["numpy", "numba", "cv2", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
 
@@ -94,7 +94,7 @@ def test_the_options_of_a_build_stand_under_headings():
     assert len(re.findall(r"^  (?:-\w, )?--", text, re.MULTILINE)) - 1 <= MOST_OPTIONS, "all but --help"
     assert re.findall(r"^(\S[^,\n]*).*:$", text, re.MULTILINE) == ["Arguments", "Options", *PANELS, "Settings"]
     common = text.partition("\nOptions:")[2].partition("\nSelection:")[0]
-    options = "--source --out --seed --jobs --sets --format --json --help"
+    options = "--source --out --seed --jobs --sets --storage --encoding --json --help"
     assert re.findall(r"^  (?:-\w, )?(--[a-z]+)", common, re.MULTILINE) == options.split()
     assert "Selection:" not in helped("export")
 

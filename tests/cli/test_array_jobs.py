@@ -82,7 +82,7 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path, crops, 
 def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs_are_named(
     run, crops, recipe, tmp_path
 ):
-    build = ["build", recipe, "--source", f"folder:{crops}", *"--format both --jobs 1 --no-page --json --out".split()]
+    build = ["build", recipe, "--source", f"folder:{crops}", *"--storage both --jobs 1 --no-page --json --out".split()]
     for job in (0, 2):
         made = run.ok(*build, f"machine{job}", "--part", f"{job}/4").json
         assert 0 < made["made"] == made["parts"]
@@ -91,7 +91,7 @@ def test_folders_merged_by_copying_are_finished_and_the_commands_of_missing_jobs
     first, second, finish = re.findall(r"^  corruptset (.*)$", done.err, re.M)
     assert "--finish in place of --part" in run.ok(first.replace(" --json", "")).out
     run.ok(second)
-    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, format="both")
+    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, storage="both")
     assert run.ok(finish).json["digest"] == corruptset.open(whole).digest
     assert layouts.files_of(tmp_path / "my sets" / whole.name) == layouts.files_of(whole)
 

@@ -152,7 +152,7 @@ def test_names_that_no_file_can_have_are_refused_at_once(run, tmp_path):
 
 def test_the_longest_names_build_verify_and_pack(run, tmp_path):
     write(tmp_path, name="x" * 194, id=f'id = "{"y" * 200}"')
-    built = run.ok(f"build own.toml --samples 1 --format both {QUICK} --json").json["directory"]
+    built = run.ok(f"build own.toml --samples 1 --storage both {QUICK} --json").json["directory"]
     assert built.endswith(f"{'x' * 194}-1.0.0")
     run.ok("verify", built)
     run.ok("pack --out packed", built)

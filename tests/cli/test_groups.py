@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 CONTRAST = '[[sets]]\nclean = true\n[[sets]]\ncorruptions = ["contrast"]\nseverities = [2]\n'
-QUIET = "--jobs 1 --metrics 0 --format folder --no-page --json"
+QUIET = "--jobs 1 --metrics 0 --storage folder --no-page --json"
 
 
 def records(root):

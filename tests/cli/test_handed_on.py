@@ -58,7 +58,7 @@ VALUES = {
     **dict.fromkeys("allow_missing_classes manifest_only parquet any_data".split(), True),
     "page": False, "plots": False,
     "jobs": 3, "seed": 7, "samples": 5, "first": 6, "per_class": 2, "surrogate_batch": 64, "connections": 9, "batch": 8,
-    "format": "hdf5", "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
+    "storage": "hdf5", "coupling": "severity", "scale": "side", "split": "all", "store": "table", "by": "set",
     "digests": "sets", "level": "sizes", "kind": "top", "digest": "sha256:1",
     "metrics": "all", "rederive": 4, "max_bytes": 2048, "sets": ["fog/*", "snow/1"], "hold_out": ["group=a, b"],
     "disjoint_from": [Path("a"), Path("b")], "creators": ["Doe, J"], "scores": [Path("s")], "archives": [Path("t")],

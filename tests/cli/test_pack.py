@@ -8,7 +8,7 @@ import layouts
 
 
 def test_build_pack_unpack_verify(run, shared):
-    root = shared.build(crops={"classes": 3}, format="both")
+    root = shared.build(crops={"classes": 3}, storage="both")
     packed = run.ok("pack --out p --json --by set", root).json
     first, *others = (set(a["sets"]) for a in packed["archives"])
     one = run.ok("unpack --out one --json", f"p/{packed['archives'][0]['path']}").json

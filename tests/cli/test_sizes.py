@@ -26,8 +26,8 @@ def cifar(tmp_path_factory):
 @pytest.mark.parametrize(
     ("asked", "sets"),
     [
-        pytest.param("imagenet-c --samples 3", SETS, marks=pytest.mark.ci),
-        pytest.param("CIFAR --first 40 --format hdf5", SETS, marks=pytest.mark.ci),
+        pytest.param("imagenet-c --samples 3 --storage both", SETS, marks=pytest.mark.ci),
+        pytest.param("CIFAR --first 40 --storage hdf5", SETS, marks=pytest.mark.ci),
         ("CIFAR --first 40 --view cifar-c", "contrast/*"),
     ],
 )
@@ -47,9 +47,9 @@ def test_all_say_what_is_on_the_disk(run, cifar, tmp_path, asked, sets):
     for text in (said, built):
         assert ("Every image is stored twice" in text) == bool(planned["alone"])
     for form, estimate in planned["alone"].items():
-        run.ok(f"build {asked} --out {form} --format {form}")
+        run.ok(f"build {asked} --out {form} --storage {form}")
         assert abs(estimate / disk(tmp_path / form) - 1) < 0.04, form
-        assert f"--format {form} alone takes about {size(estimate)}" in said
+        assert f"--storage {form} alone takes about {size(estimate)}" in said
 
 
 def test_an_estimate_of_a_part_says_what_it_is_worth(run, cifar):

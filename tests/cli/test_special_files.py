@@ -81,7 +81,7 @@ def _read_all(root):
 
 def test_a_pipe_or_an_endless_device_in_place_of_a_file_of_a_data_set(shared, tmp_path):
     """`test_ladder` has them for `verify`."""
-    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="both")
+    built = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="both")
     shard, image = (next((built / folder).rglob(f"*.{kind}")) for folder, kind in (("hdf5", "h5"), ("images", "png")))
     for file in ("manifest.json", "samples.jsonl", "sets/contrast/1.jsonl", shard, image):
         for special in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):

@@ -47,7 +47,7 @@ main()
 
 def test_a_build_by_one_process_imports_only_what_its_first_part_needs(crops, recipe, tmp_path):
     arguments = ["build", str(recipe), "--source", f"folder:{crops}", "--out", str(tmp_path / "out")]
-    arguments += "--first 2 --sets contrast/1 --jobs 1 --format folder".split()
+    arguments += "--first 2 --sets contrast/1 --jobs 1 --storage folder".split()
     seen = tmp_path / "seen.json"
     subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
     state = json.loads(seen.read_text())

@@ -16,7 +16,7 @@ ESC = "\x1b[2J\x1b]0;owned\x07\x9b31m"
 @pytest.fixture
 def build(shared, tmp_path):
     """A data set of one's own, in the folder that `build --out .` would find it in."""
-    whole = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], format="both")
+    whole = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*"], storage="both")
     return Path(shutil.copytree(whole, tmp_path / whole.name))
 
 

@@ -19,7 +19,7 @@ def test_a_source_from_which_nothing_is_made_again_is_refused(run):
 def test_both_containers_are_counted_and_that_is_said(run, shared):
     seen = []
     for form in ("folder", "both"):
-        directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format=form)
+        directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage=form)
         said = "both are checked, and images are counted in both" in run.ok("verify", directory).out
         told = run.ok("verify --json", directory).json
         assert told["checked"]["bytes"] == sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())

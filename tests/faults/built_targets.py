@@ -142,4 +142,4 @@ def tiny_build(folder: Path) -> Path:
     if folder.exists():
         shutil.rmtree(folder)
     recipe = parse_recipe(RECIPE, "tiny")
-    return corruptset.build(recipe, "sample", folder, jobs=1, format="both", metrics=0).directory
+    return corruptset.build(recipe, "sample", folder, jobs=1, storage="both", metrics=0).directory

@@ -39,7 +39,7 @@ format = "png"
 corruptions = ["contrast", "brightness", "gaussian_noise"]
 """
 SINKS: dict[str, dict[str, Any]] = {
-    **{name: {"format": name} for name in ("folder", "hdf5", "both")},
+    **{name: {"storage": name} for name in ("folder", "hdf5", "both")},
     "view": {"view": "cifar-c"},
     "files": {"view": "imagefolder"},
 }

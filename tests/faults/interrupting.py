@@ -127,7 +127,7 @@ class Harness:
         self.folder, self.out, self.whole = folder, folder / "out", folder / "whole"
         self.bad = 0
         source, recipe = layouts.write_crops(folder / "source", each=3), layouts.write_recipe(folder)
-        asked = [str(recipe), "--source", f"folder:{source}", "--format", "both"]
+        asked = [str(recipe), "--source", f"folder:{source}", "--storage", "both"]
         self.run(["build", *asked, "--out", str(self.whole), "--jobs", "1"])
         (built,) = map(str, self.whole.iterdir())
         self.run(["pack", built, "--out", str(folder / "release"), "--by", "set"])

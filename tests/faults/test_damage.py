@@ -41,7 +41,7 @@ def copy(shared, tmp_path):
 
     def copied(name):
         recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
-        options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"format": "both", "sets": SETS}
+        options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"storage": "both", "sets": SETS}
         root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, **options)
         return Path(shutil.copytree(root, tmp_path / root.name))
 

@@ -180,7 +180,7 @@ def test_a_worker_without_memory(
     script.write_text(f"{deed} 05_class/im.1")
     source = LedSource(crops, script)
     with pytest.raises(MachineError, match=said) as caught:
-        build(recipe, source, tmp_path / "out", sets=SETS, jobs=2, metrics=0, format="folder", page=False)
+        build(recipe, source, tmp_path / "out", sets=SETS, jobs=2, metrics=0, storage="folder", page=False)
     assert caught.value.exit_code == 3
     assert "resume" in str(caught.value)
     if deed == "die":

@@ -122,7 +122,7 @@ def test_names_in_a_tar(tmp_path):
 @pytest.fixture
 def stranger(shared, tmp_path):
     """Return a copy of a data set in a folder of its own."""
-    built = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], format="both")
+    built = shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], storage="both")
     return lambda name: Path(shutil.copytree(built, tmp_path / name / "home" / "set"))
 
 

@@ -24,6 +24,9 @@ crop = 64
 [encoding]
 {encoding}
 
+[storage]
+container = "both"
+
 [[sets]]
 corruptions = ["gaussian_noise", "contrast", "brightness"]
 severities = [1, 3]
@@ -83,7 +86,7 @@ def whole(small_recipe, tmp_path_factory):
 def lossless(lossless_recipe, tmp_path_factory):
     """All sets of the small recipe and clean, stored as PNG and as raw shards."""
     out = tmp_path_factory.mktemp("whole")
-    return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], format="both")
+    return build(lossless_recipe, "sample", out, jobs=1, sets=["*", "clean"], storage="both")
 
 
 @pytest.fixture
@@ -117,7 +120,7 @@ def recipes(tmp_path_factory):
 @pytest.fixture(scope="session")
 def made(photos, recipes, tmp_path_factory):
     """Regions of photographs, clean and under two chains, in folders and shards."""
-    return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, format="both")
+    return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, storage="both")
 
 
 @pytest.fixture(scope="session")

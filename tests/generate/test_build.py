@@ -69,13 +69,13 @@ def test_sets_are_found_by_alias_and_clean_must_be_named(small_recipe):
 def test_the_plan_is_what_is_built(whole, small_recipe, monkeypatch):
     planned = plan(small_recipe, jobs=1)
     real = sum(p.stat().st_size for p in whole.directory.rglob("*") if p.is_file())
-    assert (planned.images, planned.format) == (whole.images, "both")
+    assert (planned.images, planned.storage) == (whole.images, "both")
     notes = {scale: plan(small_recipe, jobs=1, calibration="imagenet", scale=scale).notes for scale in ("none", "side")}
     told = "pixels get the parameters of imagenet, which are for 224, as they are."
     assert ([told in note for note in notes["none"]], planned.notes, notes["side"]) == ([True], (), ())
     assert abs(planned.bytes / real - 1) < 0.05
     for form in ("folder", "hdf5"):
-        assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, format=form).bytes, rel=0.01)
+        assert planned.alone[form] == pytest.approx(plan(small_recipe, jobs=1, storage=form).bytes, rel=0.01)
     monkeypatch.setattr("corruptset.generate.estimate.MOST_SAMPLES", 4)
     half = plan(small_recipe, jobs=1)
     assert (half.looked_at, abs(half.bytes / real - 1) < 0.1) == (4, True)
@@ -123,14 +123,14 @@ def test_too_little_space_is_refused_before_an_image_is_written(small_recipe, tm
 
 
 def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_recipe, tmp_path, files):
-    wrong = {"jobs": 0, "format": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
+    wrong = {"jobs": 0, "storage": "tar", "metrics": -1, "coupling": "loose", "scale": "big", "surrogate_batch": 0}
     with pytest.raises(BuildError, match="6 options cannot be used") as caught:
         make(**wrong)
     assert all(f"{name} is {value!r}; expected" in str(caught.value) for name, value in wrong.items())
     for name, value in (("seed", -1), ("samples", 0)):
         with pytest.raises(CorruptsetError, match=f"{name} is {value}"):
             make(**{name: value})
-    with pytest.raises(BuildError, match="--optimize is for JPEG"):
+    with pytest.raises(BuildError, match="--optimize applies to JPEG"):
         build(lossless_recipe, out=tmp_path, optimize=True)
     (tmp_path / "small-1.0.0").mkdir()
     (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
@@ -155,12 +155,12 @@ def test_images_of_several_shapes(photos, tmp_path, monkeypatch):
     for preprocessing in ('resize-crop", resize = 40, crop = "32', "none"):  # one size, but grey and colour; all sizes
         recipe.write_text(text.format(preprocessing).replace('"32"', "32"))
         for make in (build, plan):
-            with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
-                make(recipe, source, out=tmp_path / "out", format="hdf5", jobs=1)
-        assert plan(recipe, source, jobs=1).format == "folder"
+            with pytest.raises(BuildError, match=r"HDF5 arrays need images of one shape\. Use --storage folder"):
+                make(recipe, source, out=tmp_path / "out", storage="hdf5", jobs=1)
+        assert plan(recipe, source, jobs=1).storage == "folder"
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr("corruptset.generate.plan.recipe_build._PROBED", 1)  # so the others are seen later
-    assert plan(recipe, source, jobs=1).format == "folder"
+    assert plan(recipe, source, jobs=1).storage == "folder"
     built = build(recipe, source, tmp_path / "out", jobs=1, page=False)
     assert built.manifest.encoding["containers"] == ["folder"]
     assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok

@@ -245,8 +245,8 @@ def test_names_that_a_data_set_has_itself_stay_its_own(recipe, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(recipe, coco, tmp_path):
-    hdf5 = "--format hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
-    for options, said in (({"format": "hdf5", "per_class": 1}, hdf5), ({"view": "openood"}, "place for labels")):
+    hdf5 = "--storage hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class"
+    for options, said in (({"storage": "hdf5", "per_class": 1}, hdf5), ({"view": "openood"}, "place for labels")):
         with pytest.raises(BuildError, match=said):
             made(recipe, coco, tmp_path / "out", images=IMAGES, **options)
     root = shutil.copytree(coco, tmp_path / "coco")

@@ -16,7 +16,7 @@ from corruptset.generate.reproduction.verify import verify
 
 OPERATORS = ["black_lines", "pixel_swap", "posterize"]
 """Two that continue, and one that starts from the clean image at each level."""
-OPTIONS = {"samples": 2, "jobs": 1, "format": "hdf5", "page": False}
+OPTIONS = {"samples": 2, "jobs": 1, "storage": "hdf5", "page": False}
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ def test_the_photographs_change_as_much_as_the_papers(tmp_path):
         assert table[0].mean == pytest.approx(98.854, abs=0.001)
         assert all(a.changed < b.changed for a, b in pairwise(table)), name
     # they are those of a build: what a manifest says of the eight photographs
-    options = {"sets": ["black_lines/06", "random_boxes/30"], "format": "hdf5", "page": False, "jobs": 1}
+    options = {"sets": ["black_lines/06", "random_boxes/30"], "storage": "hdf5", "page": False, "jobs": 1}
     for one in build("image-degrade-30", "sample", tmp_path, **options).manifest.sets:
         table, level = tables[one.stages[0].corruption], one.stages[0].level
         assert table[level].changed == pytest.approx(100 * one.metrics.changed, abs=0.0051)

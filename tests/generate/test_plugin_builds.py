@@ -20,7 +20,7 @@ SETS = (
     '"blinds-4"]\n'
 )
 CHAIN = '[[sets]]\nid = "{0}"\nchain = [{{corruption = "{0}"}}]\n'
-OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
+OPTIONS = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "storage": "folder"}
 
 
 @pytest.fixture(scope="module")

@@ -76,13 +76,13 @@ def test_an_image_is_decoded_once_for_all_its_regions(photos, recipes, tmp_path,
 def test_what_else_is_built_and_who_builds_it_changes_no_region(photos, recipes, made, table, tmp_path, files):
     source = f"folder:{photos}"
     for sets in (["clean"], None):
-        extended = build(recipes["photos"], source, tmp_path, jobs=1, sets=sets, format="both")
+        extended = build(recipes["photos"], source, tmp_path, jobs=1, sets=sets, storage="both")
     assert files(extended.directory) == files(made.directory)
     alone = build(recipes["plain"], source, tmp_path / "one", jobs=1, store="table", ids=["a/1"])
     first, second = (corruptset.open(b.directory).crops("a/1") for b in (table, alone))
     assert list(first.regions()) == list(second.regions())
     # another seed draws other blocks
-    other = build(recipes["plain"], source, tmp_path / "other", jobs=1, seed=1, format="folder", metrics=0, page=False)
+    other = build(recipes["plain"], source, tmp_path / "other", jobs=1, seed=1, storage="folder", metrics=0, page=False)
     places = [{place_of(s.region) for s in corruptset.open(b.directory).samples if s.region} for b in (made, other)]
     assert len(places[0] & places[1]) < len(places[0]) / 2
 
@@ -152,7 +152,7 @@ def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path, photos, re
     assert (large.store, large.samples, large.bytes) == ("table", 3, large.stores["table"])
     assert large.stores["table"] < large.stores["images"] / 10
     assert large.seconds > 0
-    for options in ({"store": "images"}, {"format": "folder"}):
+    for options in ({"store": "images"}, {"storage": "folder"}):
         assert corruptset.plan(everything, source, **options).store == "images"
     assert corruptset.plan(fogged, source, sets=["clean"]).store == "images", "its other sets would not fit"
 
@@ -177,7 +177,7 @@ def test_regions_have_the_group_of_their_image(photos, recipes, tmp_path):
     paths, csv = sorted(p.relative_to(photos).as_posix() for p in originals(photos).values()), tmp_path / "groups.csv"
     groups = zip(paths, ("others", "held", "others"), strict=True)
     csv.write_text("file,group\n" + "".join(f"{path},{group}\n" for path, group in groups))
-    options = {"groups": csv, "hold_out": "group=held", "format": "folder", "metrics": 0, "page": False, "jobs": 1}
+    options = {"groups": csv, "hold_out": "group=held", "storage": "folder", "metrics": 0, "page": False, "jobs": 1}
     built = build(recipes["plain"], f"folder:{photos}", tmp_path / "out", **options)
     assert {(row.path, row.group) for row in corruptset.open(built.directory).samples} == {(paths[1], "held")}
     assert corruptset.verify(built.directory, rederive=4, source=f"folder:{photos}", groups=csv, jobs=1).ok

@@ -26,7 +26,7 @@ packed = functools.partial(pack, family_of=lambda _: "digital")
 
 @pytest.fixture(scope="module")
 def built(shared):
-    return shared.build(recipe={"encoding": "jpeg"}, format="both")
+    return shared.build(recipe={"encoding": "jpeg"}, storage="both")
 
 
 @pytest.mark.parametrize("layout", ["huggingface", "zenodo"])
@@ -63,7 +63,7 @@ def test_load_dataset_gives_the_images_of_a_published_data_set(shared, tmp_path,
     """
     from datasets import ClassLabel, get_dataset_config_names, load_dataset
 
-    built = shared.build(recipe={"encoding": encoding}, format=format)
+    built = shared.build(recipe={"encoding": encoding}, storage=format)
     shell(f"corruptset pack {built} --out release --parquet", tmp_path)
     told = shell("corruptset publish release --to there --for huggingface --license cc-by-4.0 --go", tmp_path)
     assert "load_dataset" not in told

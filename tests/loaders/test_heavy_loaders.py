@@ -98,7 +98,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
         build, export_line = (
             line.replace("cifar10", "cifar100").replace("cifar-10-", "cifar-100-") for line in (build, export_line)
         )
-    shell(f"{build} --sets '{','.join(f'{n}/*' for n in SEVERAL)}' --metrics 0 --format hdf5", tmp_path)
+    shell(f"{build} --sets '{','.join(f'{n}/*' for n in SEVERAL)}' --metrics 0 --storage hdf5", tmp_path)
     told = shell(export_line, tmp_path)
     assert "Note" not in told
     built = tmp_path / f"cifar{classes}-c-1.1.0"
@@ -136,7 +136,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
     taken = {name.partition("/")[2] for name in listed}
     free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
     archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
-    shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --format folder", tmp_path)
+    shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --storage folder", tmp_path)
     built = tmp_path / "imagenet-c-1.1.0"
     shutil.copy(helpers / "imagenet_test_image_ids.txt", tmp_path)
     told = shell(lines("export imagenet-c-5k")[0], tmp_path)

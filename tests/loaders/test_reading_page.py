@@ -17,7 +17,7 @@ def test_the_lines_of_the_page(tmp_path, monkeypatch):
     kept = let_torchvision_be_imported()
     more = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
     recipe = layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", more=more)
-    layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path, format="both")
+    layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path, storage="both")
     monkeypatch.chdir(tmp_path)
     text = "".join(text for kind, text in blocks(ROOT / "docs/reading.md") if kind == "python")
     names = run(text, kept=kept)

@@ -119,10 +119,10 @@ BUILDS = {
     "ilsvrc": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1",
     "another-seed": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1 --seed 1",
     "hurt": "imagenet-c --source folder:{0}/hurt --sets contrast/3,gaussian_noise/1",
-    "cifar": "cifar10-c --source cifar10:{0}/cifar-10-python.tar.gz --split all --sets contrast/3,contrast/5 --format "
+    "cifar": "cifar10-c --source cifar10:{0}/cifar-10-python.tar.gz --split all --sets contrast/3,contrast/5 --storage "
     "both",
-    "mnist": "mnist-c --source mnist:{0}/MNIST/raw --split all --sets clean,brightness --format both",
-    "words": "two-factor-train --source cifar10:{0}/cifar-10-python.tar.gz --split train --samples 5 --format folder",
+    "mnist": "mnist-c --source mnist:{0}/MNIST/raw --split all --sets clean,brightness --storage both",
+    "words": "two-factor-train --source cifar10:{0}/cifar-10-python.tar.gz --split train --samples 5 --storage folder",
 }
 STRAIGHT = {"hurt", "mnist", "words"}
 """Those that are built straight into the view as well."""
@@ -145,7 +145,7 @@ def test_imagefolder_gives_every_row_of_every_data_set(built, sources, tmp_path)
         corruptset_runs(f"corruptset export imagefolder {directory} --out {out}")
         pairs.append((directory, out / directory.name))
     for name in STRAIGHT:
-        line = BUILDS[name].format(sources).partition(" --format")[0]
+        line = BUILDS[name].format(sources).partition(" --storage")[0]
         out = tmp_path / "straight" / name
         corruptset_runs(f"corruptset build {line} --jobs 1 --metrics 1 --no-page --view imagefolder --out {out}")
         (directory,) = out.iterdir()
@@ -162,7 +162,8 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built, shared, 
     # the very pixels of "png", stored as JPEG: the digest is the same, what a loader sees is not
     more = '[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n'
     same = {
-        e: shared.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, format="both") for e in ("png", "jpeg")
+        e: shared.build(crops={"each": 1}, recipe={"encoding": e, "more": more}, storage="both")
+        for e in ("png", "jpeg")
     }
     pairs = []
     for name, directory in {**built, **same}.items():

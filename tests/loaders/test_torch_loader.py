@@ -18,7 +18,7 @@ FOG = {"name": "imagenet-c", "version": "1.1.0", "more": '[[sets]]\ncorruptions 
 def test_every_image_comes_with_its_label(shared: layouts.Shared, method: str, encoding: str) -> None:
     from torch.utils.data import DataLoader
 
-    images = corruptset.open(shared.build(recipe=FOG | {"encoding": encoding}, format="both"))["fog/3"]
+    images = corruptset.open(shared.build(recipe=FOG | {"encoding": encoding}, storage="both"))["fog/3"]
     loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert {len(batch) for batch in batches} == {2}

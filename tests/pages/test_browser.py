@@ -29,7 +29,7 @@ def browser():
 @pytest.fixture(scope="module")
 def builds(shared):
     """Pages of a plain build, of a grid and of levels."""
-    options = {"format": "hdf5", "metrics": 64, "page": True}
+    options = {"storage": "hdf5", "metrics": 64, "page": True}
     small = {"crops": {"classes": 2}, **options}
     return {
         "plain": shared.build(**options),

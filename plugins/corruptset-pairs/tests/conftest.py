@@ -23,7 +23,7 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     folder = tmp_path_factory.mktemp("regions")
     recipe = write_recipe(folder / "recipe", "sides = [12, 16]\nblocks = 1\nout = 16")
     made = build(
-        recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, format="hdf5"
+        recipe, write_rows(folder / "rows", small_images(20)), folder / "out", jobs=1, metrics=0, storage="hdf5"
     )
     return corruptset.open(made.directory)
 
@@ -43,7 +43,7 @@ def predictions(regions: DataSet, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture(scope="session")
 def levels(shared: layouts.Shared) -> DataSet:
     """Build twenty crops from ten classes, clean and at three levels of two gradual degradations."""
-    return corruptset.open(shared.build(recipe={"name": "levels", "more": LEVELS}, format="folder"))
+    return corruptset.open(shared.build(recipe={"name": "levels", "more": LEVELS}, storage="folder"))
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from corruptset.manifests.records.digests import sha256_bytes
 @pytest.fixture(scope="module")
 def stored(shared: layouts.Shared) -> DataSet:
     sets = ["contrast/*", "brightness/*", "clean"]
-    return corruptset.open(shared.build(crops={"classes": 2}, sets=sets, format="folder"))
+    return corruptset.open(shared.build(crops={"classes": 2}, sets=sets, storage="folder"))
 
 
 @pytest.fixture(scope="module")

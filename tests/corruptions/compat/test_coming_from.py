@@ -47,7 +47,7 @@ def test_tiny_imagenet_gets_the_labels_of_its_training_folders(tiny_imagenet):
     (snippet,) = [text for _, text in blocks(PAGE) if "val_annotations" in text]
     (line,) = re.findall(r"`(corruptset build tiny-imagenet-c [^`]*)`", TEXT)
     exec(snippet, {})
-    corruptset_runs(f"{line} --sets clean --format folder --jobs 1 --no-page --out sets")
+    corruptset_runs(f"{line} --sets clean --storage folder --jobs 1 --no-page --out sets")
     data = corruptset.open("sets/tiny-imagenet-c-1.1.0")
     assert [c.name for c in data.classes] == sorted(WNIDS)  # as torchvision's ImageFolder numbers train/
     found = {sample.id: data.classes[sample.label].name for sample in data.samples}

@@ -15,9 +15,9 @@ def make(shared, tmp_path):
     recipe, crops = shared.recipe(encoding="jpeg"), shared.crops(each=1)
 
     def run(out="out", **options):
-        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "format": "both", "page": False, "any_shape": True, **options}
+        given = {"jobs": 1, "metrics": 0, "sets": ["*"], "storage": "both", "page": False, "any_shape": True, **options}
         if "view" in given:
-            del given["format"]
+            del given["storage"]
         return corruptset.build(given.pop("recipe", recipe), f"folder:{crops}", tmp_path / out, **given)
 
     return run
@@ -44,9 +44,9 @@ def whole(shared):
     """Return the files of a build that nothing happened to."""
 
     def files(**options):
-        given = {"format": "both", **options}
+        given = {"storage": "both", **options}
         if "view" in given:
-            del given["format"]
+            del given["storage"]
         return layouts.files_of(shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, **given))
 
     return files

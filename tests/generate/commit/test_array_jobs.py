@@ -17,7 +17,7 @@ from corruptset.generate.work import worker
 SETS = ["contrast/*", "brightness/*"]
 
 
-@pytest.mark.parametrize("sink", [{"format": "folder"}, {"format": "hdf5"}, {"view": "cifar-c"}])
+@pytest.mark.parametrize("sink", [{"storage": "folder"}, {"storage": "hdf5"}, {"view": "cifar-c"}])
 def test_seven_jobs_in_any_order_make_what_one_process_makes(make, shared, sink):
     options = {"sets": SETS, "metrics": 8, "recipe": shared.recipe(), **sink}
     whole = make("whole", **options)
@@ -79,7 +79,7 @@ def test_what_is_no_job_of_the_same_build_is_refused_by_name_and_what_was_begun_
         ({"seed": 1}, "seed: here 0, asked for 1"),
         ({"first": 8}, "selection.first: here None, asked for 8"),
         ({"metrics": 4}, "metrics: here 0, asked for 4"),
-        ({"format": "hdf5"}, "encoding.containers"),
+        ({"storage": "hdf5"}, "encoding.containers"),
     ):
         with pytest.raises(BuildError, match=text):
             make(part=(1, 2), **other)
@@ -159,7 +159,7 @@ def test_an_array_checks_the_source_once_and_notices_what_changes_afterwards(rec
         return real(source, chosen, **options)
 
     def make(out, **options):
-        given = {"jobs": 1, "metrics": 0, "sets": ["contrast/*"], "page": False, "any_shape": True, "format": "folder"}
+        given = {"jobs": 1, "metrics": 0, "sets": ["contrast/*"], "page": False, "any_shape": True, "storage": "folder"}
         return corruptset.build(recipe, f"folder:{source}", tmp_path / out, **given | options)
 
     monkeypatch.setattr(array_jobs, "check", check)

@@ -18,7 +18,7 @@ PLAIN = '[[sets]]\ncorruptions = ["contrast"]\n'
 
 @pytest.mark.parametrize("encoding", ["png", "jpeg"])
 def test_the_lines_of_the_card_read_whole_sets(shared, monkeypatch, encoding):
-    built = shared.build(recipe={"encoding": encoding, "more": PLAIN}, format="both")
+    built = shared.build(recipe={"encoding": encoding, "more": PLAIN}, storage="both")
     data, card = corruptset.open(built)["contrast/1"], (built / "README.md").read_text("utf-8")
     shards = sorted((built / "hdf5/contrast").glob("1-*.h5"))
     assert len(shards) > 1
@@ -43,7 +43,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
     recipe = layouts.write_recipe(tmp_path, more=PLAIN)
     named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
     recipe.write_text(recipe.read_text("utf-8").replace('title = "Small"', named), "utf-8")
-    card = (layouts.make(recipe, crops, tmp_path / "out", format="folder") / "README.md").read_text("utf-8")
+    card = (layouts.make(recipe, crops, tmp_path / "out", storage="folder") / "README.md").read_text("utf-8")
     assert "timm numbers these classes otherwise" in card
     assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
     assert r"\*b\* \<script\>" in card
@@ -52,7 +52,7 @@ def test_the_card_warns_of_another_order_of_classes_and_has_no_markdown_of_stran
 def test_the_card_warns_of_classes_before_others_that_have_no_image(shared):
     lacking = "Classes have no image, hence no folder"
     for chosen, warned in (({"samples": 2}, True), ({"first": 2}, False)):  # of four classes: 0 and 2, 0 and 1
-        built = shared.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, format="folder", **chosen)
+        built = shared.build(crops={"classes": 4, "each": 1}, recipe={"more": PLAIN}, storage="folder", **chosen)
         card = (built / "README.md").read_text("utf-8")
         assert (lacking in card) == warned, chosen
         (built / "README.md").unlink()

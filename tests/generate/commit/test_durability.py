@@ -12,7 +12,7 @@ from corruptset.generate import build as building
 SETS = ["contrast/*", "brightness/*"]
 
 
-@pytest.mark.parametrize("where", [{"format": "hdf5"}, {"view": "cifar-c"}])
+@pytest.mark.parametrize("where", [{"storage": "hdf5"}, {"view": "cifar-c"}])
 def test_everything_is_on_disk_before_what_speaks_for_it(
     make,
     shared,

@@ -48,7 +48,7 @@ DIFFERENCES: list[tuple[dict[str, Any], str]] = [
     ({"coupling": "severity"}, "coupling: here 'independent', asked for 'severity'"),
     ({"scale": "side"}, "scale: here 'none', asked for 'side'"),
     ({"samples": 3}, r"source\.digest: here 'sha256:"),
-    ({"format": "folder"}, r"encoding\.containers"),
+    ({"storage": "folder"}, r"encoding\.containers"),
     ({"optimize": True}, r"encoding\.optimize: here False, asked for True"),
     ({"metrics": 2}, "metrics: here 0, asked for 2"),
     ({"calibration": "tiny"}, r"recipe\.calibration: here 'cifar', asked for 'tiny'"),

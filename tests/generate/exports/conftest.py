@@ -75,12 +75,12 @@ id = "__val/latest+dev"
 
 @pytest.fixture(scope="session")
 def png(shared: layouts.Shared) -> Path:
-    return shared.build(format="both")
+    return shared.build(storage="both")
 
 
 @pytest.fixture(scope="session")
 def jpeg(shared: layouts.Shared) -> Path:
-    return shared.build(recipe={"encoding": "jpeg"}, format="both")
+    return shared.build(recipe={"encoding": "jpeg"}, storage="both")
 
 
 @pytest.fixture(scope="session")

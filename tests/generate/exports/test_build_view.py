@@ -119,7 +119,7 @@ def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({}, {"view": "webdataset"}, "cannot write straight into the view webdataset"),
         ({}, {"view": "cifar-d"}, "'cifar-d' is not a view"),
-        ({}, {"view": "cifar-c", "format": "hdf5"}, "format is 'hdf5' and view 'cifar-c'"),
+        ({}, {"view": "cifar-c", "storage": "hdf5"}, "storage is 'hdf5' and view 'cifar-c'"),
         ({"encoding": "jpeg"}, {"view": "cifar-c"}, "stores JPEG, with loss"),
         ({}, {"view": "cifar-c", "sets": ["contrast/[123]"]}, "contrast: has severities 1, 2, 3, not 4, 5"),
         ({}, {"view": "imagenet-c", "first": 8}, "8 of 10 classes have none"),

@@ -24,7 +24,7 @@ def test_a_build_of_shards_alone_and_one_whose_files_cannot_be_linked_give_the_s
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
     for encoding, view in (("jpeg", "imagenet-c"), ("jpeg", "webdataset"), ("png", "imagenet-c"), ("png", "cifar-c")):
-        both, shards = {"png": png, "jpeg": jpeg}[encoding], shared.build(recipe={"encoding": encoding}, format="hdf5")
+        both, shards = {"png": png, "jpeg": jpeg}[encoding], shared.build(recipe={"encoding": encoding}, storage="hdf5")
         one, other, copied = (tmp_path / f"{encoding}-{view}-{kind}" for kind in ("both", "shards", "copied"))
         export(view, both, one, sets=["contrast/*"])
         export(view, shards, other, sets=["contrast/*"])

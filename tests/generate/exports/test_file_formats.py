@@ -61,7 +61,7 @@ def build(encoding: str, source: str, out: Path, **options: Any) -> Any:
 
 @pytest.mark.parametrize("form", ["folder", "hdf5", "both"])
 def test_a_name_in_png_gets_a_png_of_the_stored_jpeg(source: Path, tmp_path: Path, form: str) -> None:
-    built = build("jpeg", f"folder:{source}", tmp_path, format=form).directory
+    built = build("jpeg", f"folder:{source}", tmp_path, storage=form).directory
     done = export("source-tree", built, tmp_path / "view")
     assert any("stores JPEG, and the names of 2 images for each set end in .png" in note for note in done.notes)
     data = corruptset.open(built)

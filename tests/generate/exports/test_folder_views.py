@@ -122,7 +122,7 @@ def test_the_5k_view_takes_the_list_and_fills_the_classes_that_it_leaves_empty(j
 
 
 def test_flageval_takes_what_its_page_names_and_clean_where_it_is_named(shared: layouts.Shared, tmp_path: Path) -> None:
-    noisy = shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, format="folder")
+    noisy = shared.build(crops={"classes": 3}, recipe={"name": "noisy", "more": NOISES + OTHERS}, storage="folder")
     with pytest.raises(BuildError) as error:
         export("flageval", noisy, tmp_path / "data")
     assert str(error.value).split("\n") == [

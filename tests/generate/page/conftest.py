@@ -31,14 +31,14 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "blac
 @pytest.fixture(scope="session")
 def plain(shared: layouts.Shared) -> Path:
     """Two corruptions at five severities, clean, and a chain, in both containers, measured."""
-    return shared.build(format="both", metrics=64, page=True)
+    return shared.build(storage="both", metrics=64, page=True)
 
 
 @pytest.fixture(scope="session")
 def two_orders(shared: layouts.Shared) -> Path:
     """A grid of both orders of two factors."""
     named = {"name": "orders", "more": TWO_ORDERS}
-    return shared.build(crops={"classes": 2}, recipe=named, format="hdf5", page=True)
+    return shared.build(crops={"classes": 2}, recipe=named, storage="hdf5", page=True)
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def levels(shared: layouts.Shared) -> Path:
     """Two gradual degradations of grey images of 28 pixels."""
     named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
     return shared.build(
-        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, format="hdf5", metrics=64, page=True
+        crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, storage="hdf5", metrics=64, page=True
     )
 
 

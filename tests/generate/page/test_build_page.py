@@ -141,7 +141,7 @@ def test_what_is_odd_is_said(opened: DataSet, shared: layouts.Shared) -> None:
     first, clean = (opened[name].image(0).astype(int) for name in ("contrast/5", "clean"))
     shown = np.array(pixels(difference)).astype(int)[: len(first)]
     assert np.abs(shown - np.clip(128 + factor * (first - clean), 0, 255)).mean() < 6
-    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder", page=True)
+    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], storage="folder", page=True)
     alone = read_html(build_page(DataSet(directory)))  # its own was made with the source
     shown = [[n for n in t.all("figure") if n.attributes.get("class") == "clean"] for t in (page_of(directory), alone)]
     assert list(map(bool, shown)) == [True, False]

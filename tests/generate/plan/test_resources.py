@@ -105,7 +105,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tilt]:
 
 
 def build(source: str, out: Path, recipe: Any = RECIPE, **options: Any) -> Any:
-    options = {"surrogate": "tilt.toml", "jobs": 1, "format": "folder", "metrics": 0, "page": False} | options
+    options = {"surrogate": "tilt.toml", "jobs": 1, "storage": "folder", "metrics": 0, "page": False} | options
     return corruptset.build(recipe, source, out, **options)
 
 

@@ -21,7 +21,7 @@ from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.two_factor import with_severities
 
 COUNT = 24
-OPTIONS: dict[str, Any] = {"jobs": 1, "format": "hdf5", "metrics": 0}
+OPTIONS: dict[str, Any] = {"jobs": 1, "storage": "hdf5", "metrics": 0}
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +140,8 @@ def test_imagenet_c_in_pairs():
     assert [s.id for s in with_severities(sides, [3]).resolve().sets] == ["fog-3+snow-3", "snow-3+fog-3"]
 
 
-def test_photographs_of_several_sizes_go_into_folders():
-    """The recipe keeps the source's sizes, and an array holds one: nobody should have to know."""
-    assert plan("two-factor-69", "sample", samples=3, jobs=1).format == "folder"
+def test_photographs_of_several_sizes_need_folders():
+    """The recipe keeps the source's sizes, and an HDF5 array holds images of one size."""
+    with pytest.raises(BuildError, match="Use --storage folder"):
+        plan("two-factor-69", "sample", samples=3, jobs=1)
+    assert plan("two-factor-69", "sample", samples=3, jobs=1, storage="folder").storage == "folder"

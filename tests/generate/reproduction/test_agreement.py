@@ -50,7 +50,7 @@ def textures(folder: Path, levels: dict[str, int]) -> Path:
 def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
     (tmp_path / "frosty.toml").write_text(RECIPE)
     source, own = photos(tmp_path / "photos", each=1), textures(tmp_path / "own", {"a": 200, "b": 220})
-    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "format": "folder", "frost_textures": own, "page": False}
+    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "storage": "folder", "frost_textures": own, "page": False}
     built = build(tmp_path / "frosty.toml", source, tmp_path / "one", **options)
     root, out = built.directory, tmp_path / "two"
     assert [t.name for t in built.manifest.textures] == ["a.png", "b.png"]
@@ -87,7 +87,7 @@ def test_another_source_other_code_and_other_textures(tmp_path: Path) -> None:
 
 
 def made(recipe: str | Path, source: str, out: Path) -> Built:
-    return build(recipe, source, out, sets=["clean"], format="hdf5", metrics=0, jobs=1, page=False)
+    return build(recipe, source, out, sets=["clean"], storage="hdf5", metrics=0, jobs=1, page=False)
 
 
 def cifar(root: Path) -> str:

@@ -18,7 +18,7 @@ from corruptset.generate.reproduction.page import page
 from corruptset.manifests.paths import PAGE
 from corruptset.manifests.release.unpack import unpack
 
-OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "format": "folder"}
+OPTIONS: dict[str, Any] = {"sets": ["contrast/*"], "storage": "folder"}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_the_same_build_command_gives_one_and_takes_it_away_with_an_extension(
     shared: layouts.Shared, source: str, tmp_path: Path
 ) -> None:
     def made(*sets: str, out: Path = tmp_path, **more: Any) -> Path:
-        options = {"jobs": 1, "metrics": 0, "any_shape": True, "format": "folder"} | more
+        options = {"jobs": 1, "metrics": 0, "any_shape": True, "storage": "folder"} | more
         directory = build(shared.recipe(), source, out, sets=sets, **options).directory
         corruptset.verify(directory).raise_for_problems()
         files = {f.path for f in corruptset.open(directory).manifest.files}

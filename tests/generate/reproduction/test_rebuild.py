@@ -67,7 +67,7 @@ def test_a_selection_and_bad_images_are_those_of_the_manifest(small_recipe: Path
     (tmp_path / "ids.txt").write_text("a/0\na/1\nb/2\n")
     built = build(
         small_recipe, source, tmp_path / "one", jobs=1, ids=tmp_path / "ids.txt", skip_bad=True, coupling="severity",
-        seed=9, sets=["gaussian_noise/*", "clean"], format="hdf5", metrics=1, scale="side",
+        seed=9, sets=["gaussian_noise/*", "clean"], storage="hdf5", metrics=1, scale="side",
     )  # fmt: skip
     assert [e.path for e in built.manifest.excluded] == ["a/1.png"]
     made = rebuild(release_of(built.directory, tmp_path / "release"), source, tmp_path / "two", jobs=1)

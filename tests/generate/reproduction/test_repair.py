@@ -200,7 +200,7 @@ def test_samples_are_chosen_again_as_they_were(
     """Also where an image was left out, and where the last shard has a single one."""
     crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
     (crops / "00_class/im.1.png").write_bytes(b"no image")
-    chosen: dict[str, Any] = {"sets": ["contrast/1"], "format": "hdf5", "skip_bad": True, **options}
+    chosen: dict[str, Any] = {"sets": ["contrast/1"], "storage": "hdf5", "skip_bad": True, **options}
     good = layouts.make(shared.recipe(), crops, tmp_path / "out", **chosen)
     root = shutil.copytree(good, tmp_path / "copy")
     lost = {"samples.jsonl", some_of(root, ".h5")[-1]}

@@ -67,7 +67,7 @@ def stored(
 ) -> Callable[[str], Stored]:
     shipped: dict[str, Path] = {}
     options: dict[str, dict[str, Any]] = {
-        "shards": {"format": "hdf5"},
+        "shards": {"storage": "hdf5"},
         "array": {"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]},
     }
 

@@ -217,7 +217,7 @@ def test_numbers_with_zeros_gaps_or_names_between_them(tmp_path):
 def test_stored_folders_of_numbers_sort_as_text(tmp_path):
     files = {name: encoded(np.full((64, 64, 3), i, np.uint8)) for i, name in enumerate(numbered(12))}
     root = a.write(tmp_path / "x", files)
-    built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, format="folder")
+    built = build("tiny-imagenet-c", f"folder:{root}", tmp_path, sets=["contrast/*"], jobs=1, storage="folder")
     assert any("sorted as numbers" in note for note in built.notes)
     assert verify_directory(built.directory).ok
     exported = export("tiny-imagenet-c", built.directory, tmp_path / "view")
@@ -238,7 +238,7 @@ def test_a_build_without_bad_classes_keeps_labels_and_verifies(lossless_recipe, 
         root = put(tmp_path / "root", *names, "mM/1.png", "MM/1.png")
     else:
         root = in_a_tar(tmp_path / "x.tar", *names, "mM/1.png", "MM/1.png")
-    options = {"sets": ["contrast/1"], "jobs": 1, "format": "both"}
+    options = {"sets": ["contrast/1"], "jobs": 1, "storage": "both"}
     with pytest.raises(SourceError, match=r"^5 class folders of the source cannot be used"):
         build(lossless_recipe, f"folder:{root}", tmp_path / "out", **options)
     built = build(lossless_recipe, f"folder:{root}", tmp_path / "out", skip_bad=True, **options)

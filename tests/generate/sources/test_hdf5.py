@@ -175,7 +175,7 @@ def test_filters_of_hdf5plugin_are_named_and_used_where_it_is_installed(tmp_path
 def test_a_shard_of_ones_own_keeps_its_ids(tmp_path, whole):
     """A build's second shard begins with row 0, which is another sample."""
     rows = a.write(tmp_path / "ten", a.ten_python((IMAGES[:12], LABELS[:12])))
-    options = {"format": "hdf5", "metrics": 0, "jobs": 1, "page": False}
+    options = {"storage": "hdf5", "metrics": 0, "jobs": 1, "page": False}
     made = build("cifar10-c", f"cifar10:{rows}", tmp_path, sets=["contrast/2"], **options)
     first, second = sorted((made.directory / "hdf5/contrast").iterdir())
     data = corruptset.open(made.directory)

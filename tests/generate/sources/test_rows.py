@@ -22,7 +22,7 @@ from corruptset.generate.sources.source import BadSample, open_source
 TEST, TRAIN = a.crops(12), [a.crops(8, seed) for seed in range(1, 6)]
 EXPECTED = np.concatenate([TEST[0], *(images for images, _ in TRAIN)])
 SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in EXPECTED]
-OPTIONS = {"sets": ["contrast/1"], "format": "hdf5", "metrics": 0, "page": False, "jobs": 1}
+OPTIONS = {"sets": ["contrast/1"], "storage": "hdf5", "metrics": 0, "page": False, "jobs": 1}
 
 
 def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ NAME = "small-c-1.0.0"
 
 
 def make(shared: layouts.Shared, out: Path, **options: Any) -> Path:
-    given = {"sets": SETS, "format": "both", **options}
+    given = {"sets": SETS, "storage": "both", **options}
     return layouts.make(shared.recipe(), shared.crops(each=1), out, **given)
 
 
@@ -41,7 +41,7 @@ def begun(shared, tmp_path_factory):
 
 @pytest.fixture
 def whole(shared):
-    return lambda: files_of(shared.build(crops={"each": 1}, sets=SETS, format="both"))
+    return lambda: files_of(shared.build(crops={"each": 1}, sets=SETS, storage="both"))
 
 
 def flip(path: Path) -> None:

@@ -81,7 +81,7 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(name, tmp_path):
     regions, channels = STORED[name]
     images = small_images(2, channels)
     source, recipe = write_rows(tmp_path, images), write_recipe(tmp_path, regions)
-    options = {"jobs": 1, "format": "hdf5", "page": False, "metrics": 0}
+    options = {"jobs": 1, "storage": "hdf5", "page": False, "metrics": 0}
     made = [corruptset.build(recipe, source, tmp_path / s, store=s, **options).directory for s in ("images", "table")]
     assert [(directory / "regions.jsonl").exists() for directory in made] == [False, True]
     stored, whole = map(corruptset.open, made)

@@ -1,0 +1,35 @@
+"""DATASETS.md lists the revision of every corruption and the version of every recipe."""
+
+from __future__ import annotations
+
+import re
+
+import checkout
+
+import corruptset
+
+PAGE = (checkout.ROOT / "DATASETS.md").read_text("utf-8")
+
+
+def rows(heading):
+    """Return the cells of the rows of the table below a heading."""
+    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line] for line in lines[1:]]
+
+
+def test_revisions_are_those_of_the_registry():
+    listed = {
+        name: (family, int(revision))
+        for family, revision, names in rows("Revisions of corruptions")
+        for name in re.findall("`([a-z_]+)`", names)
+    }
+    registered = {name: corruptset.show(name).record for name in corruptset.names()}
+    assert listed == {name: (record["family"], record["revision"]) for name, record in registered.items()}
+
+
+def test_versions_are_those_of_the_recipes():
+    listed = {
+        name: version for version, names in rows("Versions of recipes") for name in re.findall("`([a-z0-9-]+)`", names)
+    }
+    assert listed == {recipe.name: recipe.version for recipe in corruptset.recipes()}
