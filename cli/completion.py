@@ -33,7 +33,7 @@ def corruptions(incomplete: str) -> list[str]:
 
 def recipes(incomplete: str) -> list[str]:
     """Complete a recipe, ``pairs`` among them."""
-    from ..generate.recipes.recipe import recipe_aliases, recipe_names
+    from ..generate.recipes.recipe_files import recipe_aliases, recipe_names
 
     return _beginning(incomplete, [*recipe_names(), *recipe_aliases(), "pairs"])
 

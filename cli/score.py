@@ -125,19 +125,17 @@ def put_scores(scores: Scores) -> None:
 
     put(f"{scores.model} on {scores.name}", style="bold")
     counted = next(iter(scores.sets.values())).n if scores.sets else 0
-    only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
+    only = f", {counted} of which are scored ({scores.condition})" if scores.condition else ""
     put(f"{plural(len(scores.sets), 'set')} of {scores.samples} images{only}\n")
-    tables = {table.name: table for table in compare([scores], plots=False).tables}
-    _put_of_one(tables["summary"], scores.model)
-    at_one = [name.removesuffix("/1") for name in scores.sets if name.endswith("/1") and "+" not in name]
-    curves = {name: [scores.sets.get(f"{name}/{s}") for s in SEVERITIES] for name in at_one}
-    curves = {name: sets for name, sets in curves.items() if None not in sets}
-    measures = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
+    shown = [[score.column.heading, score.shown()] for score in scores.summary()]
+    put_table(["score", "value (95 % confidence interval from the bootstrap)"], shown)
+    curves = {name: [scores.sets[f"{name}/{s}"] for s in SEVERITIES] for name in _with_severities(scores)}
+    measures = {"AUDE": scores.values("aude"), "CE": scores.values("ce"), "rel. CE": scores.values("relative_ce")}
     measures = {title: of for title, of in measures.items() if of}
     _put_numbers(
         ["accuracy %", *map(str, SEVERITIES), *measures],
         {
-            name: [*(one.accuracy for one in sets if one), *(of.get(name) for of in measures.values())]
+            name: [*(one.accuracy for one in sets), *(of.get(name) for of in measures.values())]
             for name, sets in curves.items()
         },
     )
@@ -148,16 +146,24 @@ def put_scores(scores: Scores) -> None:
     levels = [level for level in SHOWN_LEVELS if any(level in own for own in by_level.values())]
     rows = {name: [own.get(level) for level in levels] for name, own in by_level.items()}
     _put_numbers(["accuracy % at level", *map(str, levels)], rows)
+    tables = {table.name: table for table in compare([scores], plots=False).tables}
     for name in SHOWN:
         if name in tables:
             _put_of_one(tables[name], scores.model)
-    # the sets that stand in no table above
+    # The remaining table has the sets that are in none of the tables above.
     above = {*curves, *profiles}
     others = {n: one for n, one in scores.sets.items() if n != "clean" and n.rpartition("/")[0] not in above}
-    rows = {name: [one.accuracy, *(one.interval or (None, None)), one.top5] for name, one in others.items()}
-    _put_numbers(["set", "accuracy %", "low", "high", "top-5 %"], rows)
+    heads, has_top5 = ["set", "accuracy %", "low", "high"], any(one.top5 is not None for one in others.values())
+    rows = {n: [s.accuracy, *(s.interval or (None, None)), *[s.top5] * has_top5] for n, s in others.items()}
+    _put_numbers(heads + ["top-5 %"] * has_top5, rows)
     put_notes(scores.notes)
     put_facts({"Digest": scores.digest})
+
+
+def _with_severities(scores: Scores) -> list[str]:
+    """Return the corruptions that have a set at each of the five severities."""
+    names = [name.removesuffix("/1") for name in scores.sets if name.endswith("/1") and "+" not in name]
+    return [name for name in names if all(f"{name}/{s}" in scores.sets for s in SEVERITIES)]
 
 
 def _put_numbers(columns: Sequence[str], rows: Mapping[str, Sequence[float | None]]) -> None:
@@ -172,10 +178,12 @@ def _put_of_one(table: Table, model: str) -> None:
     columns = [column for column in table.columns if column.end is None and not _is_models(column)]
     lines = [_with_intervals(table, row) for row in table.rows]
     headings = [(replace(c, title="this model") if c.title == model else c).heading for c in columns]
-    if len(lines) == 1 or table.name == "two_factor":  # one line a score; the second row is the mean over models
+    if table.name == "two_factor":  # The second row is the reference point.
+        put(table.title)
         pairs = zip(headings, lines[0], strict=True)
         return put_table([table.name.replace("_", " "), "value"], [pair for pair in pairs if pair[1] != "-"])
     right = [heading for heading, column in zip(headings, columns, strict=True) if column.kind != "text"]
+    put(table.title)
     _put_first(headings, lines, right)
 
 

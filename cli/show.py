@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import first_few
 from ..quantities import size
 from . import completion
-from .command import runs
 from .options import AsJson, Plugins, argument, option
 from .output import put, put_json
 from .records import put_record, put_records
@@ -119,11 +118,6 @@ def _measured(one: Mapping[str, Any]) -> dict[str, Any]:
     return {field: one[field] for field in ("id", "role", "aliases", "count", "bytes")} | metrics
 
 
-def _record(shown: Shown) -> dict[str, Any]:
-    return dict(shown.record)
-
-
-@runs(json=_record, put=_put_shown, watched=False)
 def show(
     name: str = argument(
         "NAME",
@@ -136,10 +130,24 @@ def show(
         "or of its text; by default evaluated.",
         None,
     ),
+    toml: bool = option(
+        "--toml", "For a recipe: print its TOML file. Save it under another name to change the recipe.", False
+    ),
     plugins: Plugins = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a corruption, a recipe, a calibration or a finished build in full.
 
     Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured
     now.
     """
+    if toml:
+        from ..generate.recipes.recipe_files import read_recipe
+
+        return put(read_recipe(name)[0].rstrip("\n"))
+    from .. import show as run
+
+    shown = run(name, ladder=ladder, plugins=plugins)
+    if as_json:
+        return put_json(dict(shown.record))
+    _put_shown(shown)

@@ -15,7 +15,8 @@ from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
 from ..plain_arguments import plain_arguments
 from .plan.recipe_build import own_sizes
-from .recipes.recipe import Recipe, load_recipe, recipe_names
+from .recipes.recipe import Recipe, load_recipe
+from .recipes.recipe_files import recipe_names
 from .sinks.sink import stored_bytes
 from .sources.source import SCHEMES
 

@@ -28,7 +28,8 @@ from ..manifests.paths import PARTIAL
 from ..plain_arguments import plain_arguments
 from .level_effects import change_table
 from .plan.source_fit import moving
-from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
+from .recipes.recipe import load_recipe
+from .recipes.recipe_files import recipe_aliases, recipe_names
 
 PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 

@@ -1,4 +1,4 @@
-"""Error curves over severities, and their scores: AUDE and corruption error."""
+"""Error curves over severities, and the scores that follow from them: AUDE, CE and their means."""
 
 from __future__ import annotations
 
@@ -8,59 +8,91 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..manifests.records.models import SetRecord
+from .bootstrap import value
 from .evaluation import Evaluation
 from .formulas import Estimate, aude, corruption_error, relative_corruption_error
-from .published import ALEXNET, FIFTEEN, SEVERITIES, published
+from .published import ALEXNET, FIFTEEN, SEVERITIES, in_literature_order, published
+from .score_values import Measured
 
-ByCorruption = Mapping[str, Estimate]
+NO_CLEAN = "no predictions of the clean images"
+NO_BASELINE = "no baseline, see the notes"
+NO_ERRORS = "the baseline makes no errors"
+NO_LOSS = "the baseline loses no accuracy"
+MEANS = {"aude": "maude", "ce": "mce", "relative_ce": "relative_mce"}
+"""The scores of a corruption and their means over the fifteen test corruptions."""
 
 
 @dataclass(frozen=True)
 class ErrorCurves:
-    """A model's errors at severities 1 to 5, by corruption, and on the clean images."""
+    """The errors of a model at severities 1 to 5 by corruption, and on the clean images."""
 
     model: str
     clean: Estimate | None
     errors: Mapping[str, Sequence[Estimate]]
     tested: frozenset[str]
-    """The corruptions whose sets are to test on."""
+    """The corruptions whose sets all have the role ``test``."""
 
-    def scores(self, baseline: ErrorCurves | None) -> dict[str, ByCorruption]:
-        """Return AUDE, CE and relative CE by corruption, as far as they can be had."""
-        others = {} if baseline is None else baseline.errors
-        pairs = {name: (errors, others[name]) for name, errors in self.errors.items() if name in others}
-        found = {name: dict[str, Estimate]() for name in ("aude", "ce", "relative_ce")}
-        found["ce"] = {name: corruption_error(*pair) for name, pair in pairs.items()}
-        if (clean := self.clean) is not None:
-            found["aude"] = {name: aude([clean, *errors]) for name, errors in self.errors.items()}
-            if baseline is not None and (other := baseline.clean) is not None:
-                found["relative_ce"] = {
-                    name: relative_corruption_error(a, clean, b, other) for name, (a, b) in pairs.items()
-                }
-        return dict(found)
+    def scores(self, baseline: ErrorCurves | None) -> dict[str, Measured]:
+        """Return AUDE, CE and relative CE of each corruption, and their means over the fifteen."""
+        of_each = {name: dict[str, Measured]() for name in MEANS}
+        clean, others = self.clean, {} if baseline is None else baseline.errors
+        for name, errors in self.errors.items():
+            area = None if clean is None else aude([clean, *errors])
+            of_each["aude"][name] = Measured(area, NO_CLEAN)
+            if name not in others:
+                continue
+            of_each["ce"][name] = Measured(corruption_error(errors, others[name]), NO_ERRORS)
+            if clean is not None and baseline is not None and baseline.clean is not None:
+                relative = relative_corruption_error(errors, clean, others[name], baseline.clean)
+                of_each["relative_ce"][name] = Measured(relative, NO_LOSS)
+        means = {MEANS[group]: self._mean(group, own, baseline) for group, own in of_each.items()}
+        area = means["maude"]
+        relative = None if area.estimate is None or clean is None else area.estimate - clean
+        means = {"maude": area, "relative_maude": Measured(relative, area.reason), **means}
+        return means | {f"{group}.{name}": one for group, own in of_each.items() for name, one in own.items()}
 
-    def mean(self, scores: ByCorruption) -> Estimate | None:
-        """Return the mean of scores over the fifteen; None where one of them is missing."""
-        whole = self.tested.intersection(scores).issuperset(FIFTEEN)
-        return np.asarray(np.mean([scores[name] for name in FIFTEEN], axis=0)) if whole else None
+    def _mean(self, group: str, scores: Mapping[str, Measured], baseline: ErrorCurves | None) -> Measured:
+        """Return the mean of scores over the fifteen, or the reason why there is none."""
+        missing = [name for name in FIFTEEN if name not in self.tested]
+        if missing:
+            return Measured(None, f"{len(missing)} of the 15 corruptions are missing")
+        if group != "aude" and baseline is None:
+            return Measured(None, NO_BASELINE)
+        if group != "ce" and self.clean is None:
+            return Measured(None, NO_CLEAN)
+        return mean_of_fifteen(scores)
+
+
+def mean_of_fifteen(scores: Mapping[str, Measured]) -> Measured:
+    """Return the mean of the scores of the fifteen test corruptions, unless one of them has no value."""
+    if undefined := [name for name in FIFTEEN if not has_value(scores[name])]:
+        of = f"{len(undefined)} corruption{'s' * (len(undefined) > 1)}"
+        return Measured(None, f"{scores[undefined[0]].reason} on {of}")
+    known = [estimate for name in FIFTEEN if (estimate := scores[name].estimate) is not None]
+    return Measured(np.asarray(np.mean(known, axis=0)))
+
+
+def has_value(measured: Measured) -> bool:
+    """Return whether a score has a finite value."""
+    return measured.estimate is not None and value(measured.estimate) is not None
 
 
 def error_curves(evaluation: Evaluation) -> ErrorCurves:
-    """Return the error curves of a model on a data set."""
+    """Return the error curves of a model on a dataset."""
     curves = severity_curves(evaluation.records)
-    to_test = {record.id for record in evaluation.tests}
+    tests = {record.id for record in evaluation.tests}
     return ErrorCurves(
         evaluation.model,
         None if evaluation.clean is None else 1 - evaluation.clean,
         {name: [1 - evaluation.accuracies[id] for id in ids] for name, ids in curves.items()},
-        frozenset(name for name, ids in curves.items() if to_test.issuperset(ids)),
+        frozenset(name for name, ids in curves.items() if tests.issuperset(ids)),
     )
 
 
 def alexnet_curves() -> ErrorCurves:
     """Return AlexNet's published errors.
 
-    Only means over severities are published: each severity has the mean, and sums are right.
+    Only the means over severities are published. Each severity therefore has the mean, which gives the correct sums.
     """
     means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
     return ErrorCurves(
@@ -69,20 +101,21 @@ def alexnet_curves() -> ErrorCurves:
 
 
 def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
-    """Return the sets of severities 1 to 5 of what has all five.
+    """Return the sets of severities 1 to 5 of each corruption or chain that has all five.
 
-    ``fog`` is the corruption alone; ``fog+snow`` the chain with both at each severity; ``fog+snow-3`` and
-    ``fog-3+snow`` those where one stage stays.
+    ``fog`` is the corruption alone. ``fog+snow`` is the chain in which both have the same severity. In ``fog+snow-3``
+    and ``fog-3+snow``, one stage is fixed.
     """
     found: dict[str, dict[float, str]] = {}
     for record in sets:
-        for name, severity in _places(record):
+        for name, severity in _curves_of(record):
             found.setdefault(name, {}).setdefault(severity, record.id)
-    return {name: [ids[s] for s in SEVERITIES] for name, ids in sorted(found.items()) if set(SEVERITIES) <= ids.keys()}
+    whole = {name: [ids[s] for s in SEVERITIES] for name, ids in found.items() if set(SEVERITIES) <= ids.keys()}
+    return {name: whole[name] for name in in_literature_order(sorted(whole))}
 
 
-def _places(record: SetRecord) -> Iterator[tuple[str, float]]:
-    """Yield what a set is a severity of, and which."""
+def _curves_of(record: SetRecord) -> Iterator[tuple[str, float]]:
+    """Yield the names of the curves that a set belongs to, each with its severity there."""
     stages, links = record.stages, record.id.split("+")
     if len(links) != len(stages):
         links = [stage.corruption for stage in stages]

@@ -1,4 +1,4 @@
-"""A model on a data set: which images count, and what it made of them."""
+"""The evaluation of a model on a dataset: the scored images and their outcomes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError, PredictionError
 from ..manifests.records.models import SampleRecord, SetRecord
-from .estimates import Images, interval_of, value
+from .bootstrap import Images, interval_of, value
 from .formulas import Estimate
 from .outcomes import CLEAN, Outcome, Predictions
+from .published import in_literature_order
 from .records import SetScore
 
 CORRECT = "correct@clean"
@@ -23,54 +24,56 @@ CORRECT = "correct@clean"
 def condition_of(
     text: str | None, predictions: Predictions, read: Callable[[str], Predictions]
 ) -> tuple[NDArray[np.bool_] | None, str | None]:
-    """Return which images count, (N,), and the words of the condition; None where all do.
+    """Return which images are scored, (N,), and the wording of the condition, or None for both if all are scored.
 
     Parameters
     ----------
     text : str, optional
-        ``correct@clean``: the images of the clean set that the model has right. ``correct@clean=PREDICTIONS``: those
-        that the model of other predictions has right.
+        ``correct@clean`` for the images of the clean set that the model classifies correctly, or
+        ``correct@clean=PREDICTIONS`` for those that another model classifies correctly.
     predictions : Predictions
-        The model's.
+        The predictions of the model.
     read : callable
-        The predictions of the clean set at a path.
+        Reads the predictions of the clean set from a path.
 
     Raises
     ------
     ParameterError
-        It is not written so.
+        If the condition has another form.
     PredictionError
-        There are no predictions of the clean set, or the model has no image right.
+        If there are no predictions of the clean set, or if no image fulfils the condition.
     """
     if text is None:
         return None, None
     kind, equals, path = text.partition("=")
     if kind != CORRECT or (equals and not path):
         raise ParameterError(
-            f"condition is {text!r}; expected {CORRECT!r}, or {CORRECT + '=PREDICTIONS'!r} for another model's."
+            f"condition is {text!r}; expected {CORRECT!r}, or {CORRECT + '=PREDICTIONS'!r} for another model."
         )
     judge = read(path) if path else predictions
     clean = judge.outcomes.get(CLEAN)
     if clean is None:
         raise PredictionError(
-            f"{CORRECT} needs predictions of the clean images, and those of {judge.model} have none: add clean.npz."
+            f"{CORRECT} needs predictions of the clean images, but those of {judge.model} have none. Add clean.npz."
         )
     if not clean.correct.any():
-        raise PredictionError(f"{judge.model} has no clean image right: with {CORRECT} no image counts.")
+        raise PredictionError(
+            f"{judge.model} classifies no clean image correctly, so {CORRECT} leaves no image to score."
+        )
     return clean.correct, f"{CORRECT}={judge.model}" if path else CORRECT
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model made of the images of a data set that count."""
+    """The outcomes of a model for the scored images of a dataset."""
 
     model: str
     records: Sequence[SetRecord]
-    """The data set's sets that were predicted."""
+    """The sets that have predictions."""
     samples: Sequence[SampleRecord]
-    """Those that count."""
+    """The scored samples."""
     outcomes: Mapping[str, Outcome]
-    """By set id, a row a sample that counts; ``clean`` may be none of the data set's sets."""
+    """The outcome of each set, with a row per scored sample. The dataset need not contain the set ``clean``."""
     images: Images
 
     @cached_property
@@ -80,33 +83,30 @@ class Evaluation:
 
     @property
     def clean(self) -> Estimate | None:
-        """The accuracy on the clean images; None where there are no predictions of them."""
+        """The accuracy on the clean images, or None without predictions of them."""
         return self.accuracies.get(CLEAN)
 
     @cached_property
     def tests(self) -> list[SetRecord]:
-        """The sets to test on, but clean: all that means over test sets are over."""
+        """The test sets without clean, which all means over test sets are over."""
         return [record for record in self.records if record.role == "test" and record.stages]
-
-    def mean_accuracy(self, ids: Sequence[str]) -> float:
-        """Return the mean of the accuracies on several sets."""
-        return float(np.mean([self.accuracies[set_id][0] for set_id in ids]))
 
     def set_scores(self) -> dict[str, SetScore]:
         """Return the scores of each set."""
-        return {
-            name: SetScore(
+        found = {}
+        for name in in_literature_order(sorted(self.outcomes)):
+            outcome, accuracy = self.outcomes[name], self.accuracies[name]
+            found[name] = SetScore(
                 n=len(self.samples),
-                accuracy=value(self.accuracies[name]) or 0.0,
+                accuracy=value(accuracy) or 0.0,
                 top5=mean(outcome.top5),
                 rank=mean(outcome.rank),
                 probability=mean(outcome.probability),
-                interval=interval_of(self.accuracies[name]),
+                interval=interval_of(accuracy),
             )
-            for name, outcome in sorted(self.outcomes.items())
-        }
+        return found
 
 
 def mean(values: NDArray[Any] | None) -> float | None:
-    """Return the mean over images; None where the predictions have no such value."""
+    """Return the mean over images, or None if the predictions do not contain these values."""
     return None if values is None else float(np.mean(values, dtype=np.float64))

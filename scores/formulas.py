@@ -1,4 +1,4 @@
-"""The papers' formulas, element by element over all images and each resample of them."""
+"""The formulas of the papers, applied to the values over all images and in each bootstrap resample."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 Estimate = NDArray[np.float64]
-"""(1 + resamples,): a value over all images, then over each resample of them."""
+"""A value over all images followed by its values in the bootstrap resamples, (1 + resamples,)."""
+ALMOST_ZERO = 1e-9
+"""A denominator that is closer to 0 is a rounding error, because accuracies are multiples of 1 / number of images."""
 
 
 def aude(errors: Sequence[Estimate]) -> Estimate:
-    """Return the area under a corruption's errors at severities 0 (clean) to 5.
+    """Return the area under the curve of a corruption's errors at severities 0 (clean) to 5.
 
-    By the trapezoid rule: Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions
-    and Styles" (preprint).
+    References
+    ----------
+    Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions and Styles" (preprint).
     """
     clean, *between, last = errors
     return (clean / 2 + sum(between) + last / 2) / (len(errors) - 1)
 
 
 def corruption_error(errors: Sequence[Estimate], baseline: Sequence[Estimate]) -> Estimate:
-    """Return a corruption's CE: its errors at severities 1 to 5 over a baseline's.
+    """Return the CE of a corruption, which is the sum of the errors at severities 1 to 5 divided by the baseline's.
 
+    References
+    ----------
     Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations"
     (ICLR), section 4.1.
     """
-    return np.asarray(ratio(np.sum(errors, axis=0), np.sum(baseline, axis=0)))
+    return ratio(np.sum(errors, axis=0), np.sum(baseline, axis=0))
 
 
 def relative_corruption_error(
     errors: Sequence[Estimate], clean: Estimate, baseline: Sequence[Estimate], baseline_clean: Estimate
 ) -> Estimate:
-    """Return a corruption's relative CE: what it loses, over what a baseline loses.
+    """Return the relative CE of a corruption, which is the increase of the error divided by the baseline's increase.
 
-    From the same place as `corruption_error`.
+    References
+    ----------
+    The same as for `corruption_error`.
     """
     return ratio(
         np.sum(errors, axis=0) - len(errors) * clean, np.sum(baseline, axis=0) - len(baseline) * baseline_clean
@@ -43,7 +50,7 @@ def relative_corruption_error(
 
 
 def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
-    """Return the robustness index: the mean loss, as a share of the clean score.
+    """Return the robustness index, which is the mean loss as a fraction of the clean score.
 
     Parameters
     ----------
@@ -52,23 +59,33 @@ def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
     others : sequence of ndarray
         The score on each other set.
 
-    Notes
-    -----
-    FlagEval, robustness evaluation of vision models: ``Flag / (T * A_org) * sum(A_org - A_i)``, with a flag of 1.
+    References
+    ----------
+    FlagEval, robustness evaluation of vision models: ``Flag / (T * A_org) * sum(A_org - A_i)``, here with the flag 1.
     """
     return ratio(np.sum([clean - other for other in others], axis=0), len(others) * clean)
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:
-    """Return the coefficient of variation over sets, in per cent.
+    """Return the coefficient of variation over sets in percent, which is the population's deviation over the mean.
 
-    The population's standard deviation over the mean: Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning
-    Classifiers Using Two-Factor Perturbation" (IEEE Big Data).
+    References
+    ----------
+    Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using Two-Factor Perturbation" (IEEE Big
+    Data).
     """
     return 100 * ratio(np.std(accuracies, axis=0), np.mean(accuracies, axis=0))
 
 
 def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Estimate:
-    """Return a quotient; NaN where it would be divided by 0."""
+    """Return a quotient, or NaN if the denominator is almost 0.
+
+    If the denominator is almost 0 or has the other sign in one of the resamples, its range includes 0. The quotient
+    then has no bounded confidence interval, so its values in all resamples are NaN.
+    """
+    above, below = np.broadcast_arrays(above, below)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below == 0, np.nan, np.asarray(above) / below)
+        quotient = np.asarray(np.where(np.abs(below) < ALMOST_ZERO, np.nan, above / below))
+    if below.size > 1 and (below[1:] * np.sign(below[0])).min() < ALMOST_ZERO:
+        quotient[1:] = np.nan
+    return quotient

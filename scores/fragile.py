@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 
 from ..errors import PredictionError, VerificationError
 from ..manifests.reader import DataSet
-from .estimates import ONE_IMAGE, Bootstrap, interval
-from .formulas import Estimate
+from .bootstrap import Bootstrap
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
-from .records import Fragile, FragileRate
+from .records import RATES, ScoreValue
+from .score_values import Measured, score_value, without_resamples
 from .tables import Cell, Table, columns
 
 TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on
 ImageNet.
 """
-RATES = tuple(Fragile.model_fields)
 
 Counts = dict[tuple[str, str], NDArray[np.int64]]
 """(group, rate) -> (4, images): the anchors that count, the fragile ones of them, and of these those that are right,
@@ -56,20 +55,21 @@ NO_IMAGES = Table(
 
 @dataclass(frozen=True)
 class FragileScores:
-    """The fragile rates of a model, and what goes with them."""
+    """The fragile rates of a model."""
 
-    groups: dict[str, Fragile]
-    """By group of regions: ``p20``, ``s12``; empty for a data set without regions."""
+    measures: dict[str, Measured] = field(default_factory=dict)
+    """The scores by name, for example ``fragile.p20.loose_shift``. They are empty for a dataset without regions."""
     notes: list[str] = field(default_factory=list)
-    """What to know of them, a sentence each."""
-    estimates: dict[str, Estimate] = field(default_factory=dict)
-    """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one
-    image.
-    """
+    """Remarks about the rates, one sentence each."""
+    units: int = 0
+    """The number of source images."""
     images: Table = NO_IMAGES
-    """Of each source image: anchors, minimal images (anchors that are right and fragile), and wrong ones that are
-    fragile.
-    """
+    """The number of anchors, of minimal images, and of fragile wrong anchors in each source image."""
+
+    @property
+    def scores(self) -> dict[str, ScoreValue]:
+        """The rates with their confidence intervals, by name."""
+        return {name: score_value(name, one, self.units) for name, one in self.measures.items()}
 
 
 def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> FragileScores:
@@ -109,11 +109,9 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
     """
     regions = [sample.region for sample in data.samples if sample.region is not None]
     if not regions:
-        return FragileScores({}, [TABLE_NOTE] if _recipe(data).get("store") == "table" else [])
+        return FragileScores(notes=[TABLE_NOTE] if _recipe(data).get("store") == "table" else [])
     if CLEAN not in outcomes:
-        return FragileScores(
-            {}, [f"fragile is empty: the rates are of the set {CLEAN!r}, of which there are no predictions."]
-        )
+        return FragileScores(notes=[f"There are no fragile rates, because they need predictions of the set {CLEAN!r}."])
     outcome = outcomes[CLEAN]
     if not len(regions) == len(data.samples) == len(outcome):
         raise PredictionError(
@@ -212,70 +210,54 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
 
 
 def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
-    """Average over the images of all parts, with intervals over resamples of the images."""
+    """Return the means over the images of all parts, with resamples of the images."""
     shrunk = has_shrunk(data)
     counts = [(places.sources, _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
     sources = [source for own, _ in counts for source in own]
-    # a group that a part lacks has no anchors there
+    # A part without anchors of a size contributes zeros.
     whole = {
         key: np.concatenate([own.get(key, np.zeros((4, len(names)), np.int64)) for names, own in counts], axis=1)
         for key in dict.fromkeys(key for _, own in counts for key in own)
     }
-    bootstrap = Bootstrap(len(sources), seed)
-    groups: dict[str, dict[str, FragileRate | None]] = {group: dict.fromkeys(RATES) for group, _ in whole}
     known = {key: rows for key, rows in whole.items() if rows[0].any()}
     with np.errstate(invalid="ignore"):
         rates = {key: rows[1:] / rows[0] for key, rows in known.items()}
-    resampled = np.full((bootstrap.resamples, len(known)), np.nan)
+    bootstrap = Bootstrap(len(sources), seed)
+    resampled = np.empty((bootstrap.resamples, 0))
     if known:
         resampled = bootstrap.means(np.stack([rows[0] for rows in rates.values()], axis=1))
-    estimates, cells = {}, list[list[Cell]]()
-    for ((group, name), rows), column in zip(rates.items(), resampled.T, strict=True):
-        own = known[group, name]
+    measures, cells = dict[str, Measured](), list[list[Cell]]()
+    for ((group, kind), rows), column in zip(rates.items(), resampled.T, strict=True):
+        own, name = known[group, kind], f"fragile.{group}.{kind}"
         rate, positive, negative = np.nanmean(rows, axis=1).tolist()
-        anchors, minimal = int(own[0].sum()), float(own[2, own[0] > 0].mean())
-        estimates[f"fragile.{group}.{name}"] = np.array([rate, *column])
-        groups[group][name] = FragileRate(
-            rate=rate,
-            positive=positive,
-            negative=negative,
-            minimal=minimal,
-            interval=interval(column),
-            anchors=anchors,
-        )
+        measures[name] = Measured(np.array([rate, *column]), count=int(own[0].sum()))
+        parts_of = {"positive": positive, "negative": negative, "minimal": float(own[2, own[0] > 0].mean())}
+        measures |= {f"{name}.{part}": Measured(without_resamples(number)) for part, number in parts_of.items()}
         cells += [
-            [source, group, name.replace("_", " "), *of_image]
+            [source, group, kind.replace("_", " "), *of_image]
             for source, of_image in zip(sources, own[[0, 2, 3]].T.tolist(), strict=True)
             if of_image[0]
         ]
-    return FragileScores(
-        {group: Fragile(**own) for group, own in groups.items()},
-        _notes(data, bootstrap.units, top5),
-        estimates,
-        replace(NO_IMAGES, rows=cells),
-    )
+    return FragileScores(measures, _notes(data, top5), bootstrap.units, replace(NO_IMAGES, rows=cells))
 
 
 TABLE_NOTE = (
-    "fragile is empty: the regions are stored as a table, and predictions are of whole images. "
-    "corruptset.scores.fragile.crop_scores takes predictions of data.crops(id); docs/regions.md shows it."
+    "There are no fragile rates, because the regions are stored as a table and these predictions are of whole images. "
+    "Pass predictions of data.crops(id) to corruptset.scores.fragile.crop_scores (docs/regions.md)."
 )
 
 
-def _notes(data: DataSet, images: int, top5: bool) -> list[str]:
+def _notes(data: DataSet, top5: bool) -> list[str]:
     measure = (
-        "the true class is among the five most likely (the paper's measure on ImageNet)"
+        "the true class is among the five most likely ones, as in the paper's measure on ImageNet"
         if top5
-        else "the most likely class is true"
+        else "the most likely class is the true one"
     )
-    notes = [f"fragile: a region is right where {measure}."]
+    notes = [f"For fragile rates, a region counts as correct if {measure}."]
     if _recipe(data).get("mode") == "sampled":
         notes.append(
-            "fragile: rates are estimates, of positions drawn at random in blocks; none of the anchors is at an "
-            "image's border."
+            "The fragile rates are estimates from randomly drawn positions, none of which is at the border of an image."
         )
-    if images == 1:
-        notes.append(ONE_IMAGE)
     return notes
 
 

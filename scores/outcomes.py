@@ -1,4 +1,4 @@
-"""What a model made of each image: all that scores know of predictions."""
+"""The outcomes of a model for each image, which are all that scores use of the predictions."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from numpy.typing import NDArray
 
 CLEAN = "clean"
 """The id of the set of clean images."""
+FIRST = 5
+"""The number of classes that top-5 accuracy counts. With no more classes than this, it would always be 1."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a model made of the images of one set, in the data set's order."""
+    """The outcomes of a model for the images of one set, in the order of the dataset."""
 
     correct: NDArray[np.bool_]
-    """(N,): whether the most likely class (the lowest of equal ones) is the true one."""
+    """Whether the most likely class is the true one, (N,). The lowest of tied classes counts."""
     top5: NDArray[np.bool_] | None = None
-    """(N,): whether the true class is among the five most likely; None where the predictions do not say."""
+    """Whether the true class is among the five most likely ones, (N,), or None if the predictions do not contain it."""
     rank: NDArray[np.int32] | None = None
-    """(N,): how many classes are strictly above the true one."""
+    """The number of classes strictly above the true one, (N,)."""
     probability: NDArray[np.float32] | None = None
-    """(N,): of the true class, 0..1."""
+    """The probability of the true class from 0 to 1, (N,)."""
     predicted: NDArray[np.int32] | None = None
-    """(N,): the most likely class."""
+    """The most likely class, (N,)."""
 
     def __len__(self) -> int:
         return len(self.correct)
 
     def rows(self, chosen: NDArray[Any]) -> Outcome:
-        """Return the outcome of some of the images: (N,) which, or their numbers."""
+        """Return the outcomes of some images, selected by a mask or by their numbers."""
         parts: dict[str, Any] = {
             name: None if values is None else values[chosen] for name, values in vars(self).items()
         }
@@ -41,10 +43,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model made of a data set."""
+    """The outcomes of a model for a dataset."""
 
     model: str
     digest: str | None
-    """Of the data set that the predictions say they are of; None where they do not say."""
+    """The digest of the dataset that was predicted, or None if the predictions do not contain it."""
     outcomes: Mapping[str, Outcome] = field(repr=False)
-    """By the id of a set."""
+    """The outcomes by set id."""

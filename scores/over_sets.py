@@ -1,36 +1,48 @@
-"""Scores over several sets or groups: two factors, worst case, families, styles."""
+"""Scores over several sets or groups of samples: mean accuracy, worst case, two factors and styles."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..canonical import canonical
 from ..manifests.records.models import SetRecord
-from .estimates import interval_of, value
+from .bootstrap import interval_of
 from .evaluation import Evaluation, mean
-from .formulas import Estimate, cv_percent
+from .formulas import Estimate, cv_percent, rb_index
 from .outcomes import CLEAN
-from .published import FAMILIES, FAMILY_OF, SEVERITIES
-from .records import OrderEffect, TwoFactor, WorstCase
+from .published import FAMILIES, FAMILY_OF, SEVERITIES, in_literature_order
+from .records import OrderEffect
+from .score_values import Measured, without_resamples
 
 PAPER_NAME = "type "
-"""How an alias begins that is a number in the list of sets of Dai & Berleant 2021."""
-_LEAST = float(np.finfo(np.float32).tiny)
-"""A probability of less counts as this, so that a loss is finite: 87.3 at most."""
+"""The beginning of an alias that is a number in the list of sets of Dai & Berleant 2021."""
+LEAST_PROBABILITY = float(np.finfo(np.float32).tiny)
+"""Smaller probabilities are replaced by this one, so that a loss is finite (at most 87.3)."""
 ATTACKS = ("pgd",)
-"""Corruptions whose parameter `eps` is how far an image may go."""
+"""The corruptions whose parameter `eps` is the radius of an attack."""
 ALL = "all"
-"""Over all sets to test on."""
+"""The group of all test sets."""
 
 
-def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Estimate]]:
-    """Return mean accuracy and its variation over sets, clean included, and order effects.
+def means_over_tests(evaluation: Evaluation) -> dict[str, Measured]:
+    """Return the mean accuracy and the robustness index over the test sets without clean."""
+    tests = [evaluation.accuracies[record.id] for record in evaluation.tests]
+    if not tests:
+        return {name: Measured(None, "no test set") for name in ("mean_accuracy", "rb_index")}
+    clean = evaluation.clean
+    index = None if clean is None else rb_index(clean, tests)
+    why = "no predictions of the clean images" if clean is None else "the clean accuracy is 0"
+    means = Measured(np.asarray(np.mean(tests, axis=0)), count=len(tests))
+    return {"mean_accuracy": means, "rb_index": Measured(index, why, len(tests))}
 
-    Over the names of the paper's list, each as often as it stands there, and over the sets; None without a set of two
-    stages.
+
+def two_factor(evaluation: Evaluation) -> dict[str, Measured]:
+    """Return the mean accuracy and its variation over two-factor sets, clean included.
+
+    The scores are computed over the names in the paper's list, where a set counts once per name, and over the sets.
+    They are empty if no set has two stages.
 
     References
     ----------
@@ -38,35 +50,30 @@ def two_factor(evaluation: Evaluation) -> tuple[TwoFactor | None, dict[str, Esti
     Data).
     """
     if not any(len(record.stages) > 1 for record in evaluation.tests):
-        return None, {}
+        return {}
     times = {CLEAN: 1} if evaluation.clean is not None else {}
     times |= {r.id: times_named(r) for r in evaluation.records if r.id == CLEAN or r in evaluation.tests}
-    distinct = [evaluation.accuracies[name] for name in times]
-    names = [accuracy for accuracy, count in zip(distinct, times.values(), strict=True) for _ in range(count)]
-    estimates = {
-        "mean_accuracy": np.mean(names, axis=0),
-        "cv_percent": cv_percent(names),
-        "distinct_mean_accuracy": np.mean(distinct, axis=0),
-        "distinct_cv_percent": cv_percent(distinct),
-    }
-    scores: dict[str, Any] = {name: value(estimate) for name, estimate in estimates.items()}
-    scores["mean_accuracy_interval"] = interval_of(estimates["mean_accuracy"])
-    scores["cv_percent_interval"] = interval_of(estimates["cv_percent"], is_spread=True)
-    return TwoFactor(
-        names=len(names), distinct=len(distinct), **scores, order_effects=_order_effects(evaluation)
-    ), estimates
+    sets = [evaluation.accuracies[name] for name in times]
+    names = [accuracy for accuracy, count in zip(sets, times.values(), strict=True) for _ in range(count)]
+    found = {}
+    for prefix, accuracies in (("", names), ("distinct_", sets)):
+        average = np.asarray(np.mean(accuracies, axis=0))
+        found[f"two_factor.{prefix}mean_accuracy"] = Measured(average, count=len(accuracies))
+        spread = cv_percent(accuracies)
+        found[f"two_factor.{prefix}cv_percent"] = Measured(spread, "the mean accuracy is 0", len(accuracies))
+    return found
 
 
 def times_named(record: SetRecord) -> int:
-    """Return how often a set stands in the paper's list; once in any other list.
+    """Return the number of names of a set in the paper's list, or 1 for sets of other lists.
 
-    There a set stands again where one factor is at level zero.
+    The paper's list repeats a set if one of its factors has level zero.
     """
     return max(1, sum(alias.startswith(PAPER_NAME) for alias in record.aliases))
 
 
-def _order_effects(evaluation: Evaluation) -> list[OrderEffect]:
-    """Return each pair of sets of the same two stages in both orders."""
+def order_effects(evaluation: Evaluation) -> list[OrderEffect]:
+    """Return the difference in accuracy for each pair of sets that have the same two stages in both orders."""
     pairs = {
         tuple(canonical(stage.as_json()) for stage in r.stages): r.id for r in evaluation.tests if len(r.stages) == 2
     }
@@ -78,52 +85,48 @@ def _order_effects(evaluation: Evaluation) -> list[OrderEffect]:
     ]
 
 
+def group_scores(evaluation: Evaluation) -> dict[str, Measured]:
+    """Return the mean accuracy and the worst case over groups of test sets.
+
+    The groups are all test sets, each family of ImageNet-C, the strengths of each corruption, and the sets within each
+    radius of an attack. The worst case is the fraction of images that are classified correctly in every set, and it is
+    left out for a single set. For attacks, the mean of the greatest loss is added.
+    """
+    groups, within = _groups(evaluation), _within(evaluation)
+    several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
+    outcomes = evaluation.outcomes
+    shares = evaluation.images.estimates(
+        {name: np.logical_and.reduce([outcomes[id].correct for id in ids]) for name, ids in several.items()}
+    )
+    averaged = {name: ids for name, ids in groups.items() if ids and name in FAMILIES} | several
+    averaged.pop(ALL, None)
+    found = {
+        f"mean_accuracy.{name}": Measured(np.mean([evaluation.accuracies[id] for id in ids], axis=0), count=len(ids))
+        for name, ids in averaged.items()
+    }
+    found |= {f"worst_case.{name}": Measured(shares[name], count=len(ids)) for name, ids in several.items()}
+    for name, ids in within.items():
+        if (loss := _greatest_loss(evaluation, ids)) is not None:
+            found[f"greatest_loss.{name}"] = Measured(without_resamples(loss), count=len(ids))
+    return found
+
+
 def _groups(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return the sets to test on: all, by family of ImageNet-C, by corruption."""
+    """Return the test sets of each group, except the radii of attacks."""
     groups: dict[str, list[str]] = {name: [] for name in (ALL, *FAMILIES)}
+    corruptions: dict[str, list[str]] = {}
     for record in evaluation.tests:
         groups[ALL].append(record.id)
         if len(record.stages) == 1:
             stage = record.stages[0]
             if stage.corruption in FAMILY_OF and stage.severity in SEVERITIES:
                 groups[FAMILY_OF[stage.corruption]].append(record.id)
-            groups.setdefault(stage.corruption, []).append(record.id)
-    return groups
-
-
-def families(evaluation: Evaluation) -> dict[str, float]:
-    """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
-    groups = _groups(evaluation)
-    return {family: evaluation.mean_accuracy(groups[family]) for family in FAMILIES if groups[family]}
-
-
-def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
-    """Return the share of images that are right under every one of several sets.
-
-    Over all sets to test on, each family of ImageNet-C's corruptions, each corruption's strengths, and all that an
-    attack does within each of its radii, there with its greatest loss. Of one set alone it would be the accuracy, and
-    there is none.
-    """
-    within = _within(evaluation)
-    several = {name: ids for name, ids in _groups(evaluation).items() if len(ids) > 1} | within
-    outcomes = evaluation.outcomes
-    shares = evaluation.images.estimates(
-        {name: np.logical_and.reduce([outcomes[id].correct for id in ids]) for name, ids in several.items()}
-    )
-    return {
-        name: WorstCase(
-            sets=len(ids),
-            share=value(shares[name]) or 0.0,
-            interval=interval_of(shares[name]),
-            mean_accuracy=evaluation.mean_accuracy(ids),
-            loss=_greatest_loss(evaluation, ids) if name in within else None,
-        )
-        for name, ids in several.items()
-    }
+            corruptions.setdefault(stage.corruption, []).append(record.id)
+    return groups | {name: corruptions[name] for name in in_literature_order(corruptions)}
 
 
 def _within(evaluation: Evaluation) -> dict[str, list[str]]:
-    """Return the sets within each radius of an attack, the clean images among them."""
+    """Return the sets within each radius of an attack, including the clean set."""
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
         stage = record.stages[0]
@@ -139,17 +142,17 @@ def _within(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
-    """Return the mean greatest loss; None where a set's predictions have no probabilities."""
+    """Return the mean over images of the greatest loss, or None if the predictions of a set have no probabilities."""
     known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
     if len(known) < len(ids):
         return None
-    return mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), _LEAST, dtype=np.float64)))
+    return mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), LEAST_PROBABILITY, dtype=np.float64)))
 
 
-def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None]:
-    """Return the accuracy of each group of samples, and the best less the worst.
+def styles(evaluation: Evaluation) -> dict[str, Measured]:
+    """Return the accuracy of each group of samples and the gap between the best and the worst group.
 
-    On the clean set, or on the only set. Groups are the styles of icons, the cameras of photographs.
+    The scores are those of the clean set, or of the only set. Groups are for example the styles of icons.
 
     References
     ----------
@@ -161,11 +164,14 @@ def styles(evaluation: Evaluation) -> tuple[dict[str, Estimate], Estimate | None
     groups = np.array([sample.group or "" for sample in evaluation.samples])
     present = sorted(set(groups.tolist()) - {""})
     if name is None or not present:
-        return {}, None
+        return {}
     correct = outcomes[name].correct
-    found = evaluation.images.estimates(
+    found: dict[str, Estimate] = evaluation.images.estimates(
         {group: np.where(groups == group, correct, np.nan).astype(np.float32) for group in present}
     )
     rows = np.stack(list(found.values()))
-    # a resample without an image of a group says nothing of it
-    return found, np.asarray(np.fmax.reduce(rows) - np.fmin.reduce(rows)) if len(found) > 1 else None
+    gap = None
+    if len(found) > 1:
+        # Some resamples contain no image of a small group, which has the value NaN there.
+        gap = np.asarray(np.fmax.reduce(rows) - np.fmin.reduce(rows))
+    return {"style_gap": Measured(gap, "only one group")} | {f"style.{of}": Measured(one) for of, one in found.items()}

@@ -1,15 +1,16 @@
-"""What papers published: ImageNet-C's corruptions, AlexNet's errors, how sets were made."""
+"""Published facts: the corruptions of ImageNet-C, the errors of AlexNet, and how the published sets were made."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ..canonical import canonical_sha256
+from ..errors import VerificationError
 from ..manifests.records.models import Manifest
 
 FAMILIES = {
@@ -18,23 +19,23 @@ FAMILIES = {
     "weather": ("snow", "frost", "fog", "brightness"),
     "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
 }
-"""The fifteen corruptions to test on, as Hendrycks & Dietterich 2019 ("Benchmarking Neural Network Robustness to Common
-Corruptions and Perturbations", ICLR) group them."""
+"""The fifteen test corruptions in the families of Hendrycks & Dietterich 2019, "Benchmarking Neural Network Robustness
+to Common Corruptions and Perturbations" (ICLR)."""
 FIFTEEN = tuple(name for names in FAMILIES.values() for name in names)
 EXTRA = {"speckle_noise": "noise", "gaussian_blur": "blur", "spatter": "weather", "saturate": "digital"}
-"""The four further corruptions, to validate on, and the family of each."""
+"""The four extra corruptions, which are for validation, and their families."""
 FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names} | EXTRA
 SEVERITIES = (1, 2, 3, 4, 5)
 
 ALEXNET = "alexnet"
 IMAGENET_C = "sha256:bcd8e673b9710616bfd9ba732d397b2dda522b31ff9ee192760b9e1774314ce4"
-"""The `definition` of the fifteen corruptions of ImageNet-C at 224x224."""
+"""The `definition` of the fifteen corruptions of ImageNet-C at 224x224 pixels."""
 IMAGENET_IMAGES = 50_000
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How the sets of a shipped recipe were published; published.toml says what the fields are."""
+    """How the sets of a shipped recipe were published. The fields are explained in published.toml."""
 
     versions: Sequence[str] = ("1.0.0",)
     images: int | None = None
@@ -44,31 +45,58 @@ class Benchmark:
 
 
 def benchmark(recipe: str) -> Benchmark | None:
-    """Return how a recipe's sets were published; None where no numbers are."""
+    """Return how the sets of a recipe were published, or None if no scores for them were published."""
     row = published()["benchmarks"].get(recipe)
     return None if row is None else Benchmark(**row)
 
 
 @cache
 def published() -> dict[str, Any]:
-    """Return published.toml."""
+    """Return the content of published.toml."""
     return tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
 
 
+def in_literature_order(names: Iterable[str]) -> list[str]:
+    """Return names of corruptions or sets in the order of the papers.
+
+    The clean set comes first, followed by noise, blur, weather and digital corruptions and the four extra ones. Other
+    names keep their order and come last.
+    """
+    order = {name: place for place, name in enumerate(("clean", *FIFTEEN, *EXTRA))}
+    return sorted(names, key=lambda name: order.get(name.partition("/")[0], len(order)))
+
+
+def recipe_sets(manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the sets that the recipe in a manifest lists.
+
+    Raises
+    ------
+    VerificationError
+        If a set has no id or no stages.
+    """
+    sets: list[dict[str, Any]] = manifest.recipe.get("sets", [])
+    for number, spec in enumerate(sets):
+        if missing := [key for key in ("id", "stages") if key not in spec]:
+            raise VerificationError(
+                f"manifest.json: recipe.sets[{number}] has no {missing[0]!r}. Add it, or build the dataset again."
+            )
+    return sets
+
+
 def encoding_of(manifest: Manifest) -> list[str | int]:
-    """Return a manifest's encoding as `Benchmark` has it: what changes pixels."""
+    """Return the parts of a manifest's encoding that affect pixels, in the form of `Benchmark.encoding`."""
     encoding: dict[str, Any] = {**manifest.encoding}
     return [encoding[key] for key in ("format", "quality", "subsampling") if key in encoding]
 
 
 def definition(manifest: Manifest) -> str:
-    """Return the sha256 of how a recipe makes the fifteen corruptions.
+    """Return the sha256 of the definition of a recipe's fifteen test corruptions.
 
-    It is of parameters, scale, preprocessing and encoding. A seed is not in it, because the published sets have none,
-    nor a corruption's revision, which is a better or worse reading of one published definition.
+    It covers parameters, scale, preprocessing and encoding. It excludes the seed, which the published sets do not have,
+    and the revisions of corruptions, because all revisions implement the same published definition.
     """
     rows = []
-    for spec in manifest.recipe.get("sets", []):
+    for spec in recipe_sets(manifest):
         stages = spec["stages"]
         if len(stages) == 1 and stages[0]["corruption"] in FIFTEEN and stages[0]["severity"] in SEVERITIES:
             rows.append([stages[0]["corruption"], stages[0]["severity"], sorted(stages[0]["parameters"].items())])

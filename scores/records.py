@@ -1,11 +1,11 @@
-"""The records of a scores file, as pydantic models.
+"""Records of a scores file: the score values, the sets, the profiles and the bootstrap resamples.
 
-Fractions are 0..1; a score that cannot be had is null, and `notes` says why.
+Fractions range from 0 to 1. A score that cannot be computed has the value null and a reason.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,47 +13,92 @@ from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
 from .tables import Column, Table, columns, data_frame
 
-SCORES_VERSION = 1
-"""Of a scores file."""
-
+SCORES_VERSION = 2
 
 Interval = tuple[float, float] | None
-"""Where 95 % of a score's values lie over resamples of the images."""
+"""The ends of a 95 % confidence interval from the bootstrap."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Rank = Annotated[float, Field(ge=0)]
+Unit = Literal["percent", "number"]
 
-
-SUMMARY = {
-    "clean_accuracy": Column("clean accuracy"),
-    "mean_accuracy": Column("mean accuracy"),
-    "maude": Column("mAUDE"),
-    "relative_maude": Column("relative mAUDE"),
-    "mce": Column("mCE"),
-    "relative_mce": Column("relative mCE"),
-    "two_factor.cv_percent": Column("CV %", "number"),
-    "rb_index": Column("RB-index", "number"),
-    "style_gap": Column("style gap"),
+TITLES = {
+    "clean_accuracy": "clean accuracy",
+    "mean_accuracy": "mean accuracy",
+    "maude": "mAUDE",
+    "relative_maude": "relative mAUDE",
+    "mce": "mCE",
+    "relative_mce": "relative mCE",
+    "two_factor.cv_percent": "CV %",
+    "rb_index": "RB-index",
+    "style_gap": "style gap",
+    "two_factor.mean_accuracy": "mean accuracy over the names",
+    "two_factor.distinct_mean_accuracy": "mean accuracy over the sets",
+    "two_factor.distinct_cv_percent": "CV % over the sets",
+    "aude": "AUDE",
+    "ce": "CE",
+    "relative_ce": "relative CE",
+    "style": "accuracy",
+    "worst_case": "correct on every set",
+    "greatest_loss": "greatest loss",
+    "fragile": "fragile",
 }
-"""The scores that are one number, as tables have them."""
+"""The titles of scores, or of groups of scores, in tables."""
+SUMMARY = (
+    "clean_accuracy", "mean_accuracy", "maude", "relative_maude", "mce", "relative_mce", "two_factor.cv_percent",
+    "rb_index", "style_gap",
+)  # fmt: skip
+"""The scores of the summary table, in its order."""
 SPREADS = ("two_factor.cv_percent", "two_factor.distinct_cv_percent", "style_gap")
-"""Scores that noise makes larger, by their names in `intervals`."""
-SHORT_SUMMARY = ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")
-TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
+"""The scores that random errors make larger."""
+NUMBERS = ("two_factor.cv_percent", "two_factor.distinct_cv_percent", "rb_index", "greatest_loss")
+"""The scores, or groups of scores, that are not fractions."""
+RATES = ("loose_shift", "strict_shift", "loose_shrink", "strict_shrink", "label_change_shift")
+"""The fragile rates of each size of regions."""
+
+
+class ScoreValue(Record):
+    """A score with its confidence interval and the way in which it is printed."""
+
+    name: str
+    """The score, for example ``maude``. A score of a corruption, family or group has a dot, for example ``aude.fog``.
+    """
+    title: str
+    """The name of the score in tables, for example ``mAUDE``."""
+    value: float | None
+    unit: Unit
+    """``percent`` for a fraction that is printed as a percentage, ``number`` for a value that is printed as it is."""
+    interval: Interval
+    """The 95 % confidence interval."""
+    reason: str | None
+    """The reason why there is no value. If there is a value, the reason why there is no interval."""
+    count: Count | None = None
+    """The number of sets of a mean or a worst case, or the number of anchors of a fragile rate."""
+
+    @property
+    def column(self) -> Column:
+        """The column of a table that contains this score."""
+        return Column(self.title, self.unit)
+
+    def shown(self) -> str:
+        """Return the value for a table, with its interval or with the reason for what is absent."""
+        said = self.column.between(*self.interval or ()) or self.reason
+        return self.column.shown(self.value) + (f" ({said})" if said else "")
 
 
 class SetScore(Record):
     """The scores of one set."""
 
     n: Count
-    """Images that count."""
+    """The number of scored images."""
     accuracy: Fraction
     top5: Fraction | None
+    """The top-5 accuracy. It is null if the dataset has fewer than six classes."""
     rank: Rank | None
-    """Mean number of classes above the true one."""
+    """The mean number of classes above the true one."""
     probability: Fraction | None
-    """Mean probability of the true class."""
+    """The mean probability of the true class."""
     interval: Interval
-    """Of the accuracy."""
+    """The 95 % confidence interval of the accuracy."""
 
 
 class FirstBelow(Record):
@@ -61,24 +106,24 @@ class FirstBelow(Record):
 
     level: int
     change: str
-    """What the level does, in words."""
+    """The description of the level."""
     changed: Fraction | None
-    """Fraction of pixels changed at this level, as the manifest has it."""
+    """The fraction of pixels that this level changes, from the manifest."""
 
 
 class Profile(Record):
-    """A profile of one gradual degradation, or the mean of several."""
+    """The profile of one gradual degradation, or the mean of several profiles."""
 
     levels: list[int]
-    """Level 0 is the clean set."""
+    """The levels, where 0 is the clean set."""
     accuracy: list[Fraction]
     rank: list[Rank] | None
     probability: list[Fraction] | None
     first_below: dict[str, FirstBelow | None]
-    """By threshold: ``0.9``, ``0.5``, ``0.1``; null where the accuracy never falls below it."""
+    """The first level below each threshold ``0.9``, ``0.5`` and ``0.1``, or null if the accuracy is never below it."""
 
     @model_validator(mode="after")
-    def _one_value_a_level(self) -> Profile:
+    def _one_value_per_level(self) -> Profile:
         for name in ("accuracy", "rank", "probability"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.levels):
@@ -87,138 +132,82 @@ class Profile(Record):
 
 
 class OrderEffect(Record):
-    """A then B against B then A, on the same images."""
+    """The effect of the order of two stages, measured on the same images."""
 
     first: SetId
     second: SetId
     difference: float
-    """Accuracy of `first` less that of `second`."""
+    """The accuracy on the set `first` minus the accuracy on the set `second`."""
     interval: Interval
-
-
-class TwoFactor(Record):
-    """Means over all two-factor sets, clean included."""
-
-    names: Count
-    """Names counted, aliases as often as they stand."""
-    distinct: Count
-    """Sets."""
-    mean_accuracy: Fraction
-    cv_percent: float | None
-    """100 times the population standard deviation over the mean."""
-    mean_accuracy_interval: Interval
-    cv_percent_interval: Interval
-    distinct_mean_accuracy: Fraction
-    distinct_cv_percent: float | None
-    order_effects: list[OrderEffect]
-
-
-class FragileRate(Record):
-    """How often a small change flips what the model has right."""
-
-    rate: Fraction
-    """Of anchors, averaged over images: positive and negative together."""
-    positive: Fraction
-    """Anchors that are right where a neighbour is wrong."""
-    negative: Fraction
-    """Anchors that are wrong where a neighbour is right."""
-    minimal: Annotated[float, Field(ge=0)] | None = None
-    """Minimal images of an image, averaged over images: anchors that are positive. Null in files of older releases."""
-    interval: Interval
-    """Of the rate, over resamples of the source images."""
-    anchors: Count
-
-
-class Fragile(Record):
-    """The fragile rates of regions of one size."""
-
-    loose_shift: FragileRate | None
-    strict_shift: FragileRate | None
-    loose_shrink: FragileRate | None
-    strict_shrink: FragileRate | None
-    label_change_shift: FragileRate | None
-    """The predicted label changes, right or wrong."""
-
-
-class WorstCase(Record):
-    """Over several sets."""
-
-    sets: Count
-    share: Fraction
-    """Of the images: those that are right under every set."""
-    interval: Interval
-    mean_accuracy: Fraction
-    """Over the same sets."""
-    loss: Annotated[float, Field(ge=0)] | None = Field(default=None, exclude_if=lambda loss: loss is None)
-    """Of the sets within an attack's radius: the mean over images of the greatest -ln p of the true class."""
 
 
 class Resamples(Record):
-    """Scores in each resample of the images, by which `compare` holds models against each other."""
+    """The scores in each bootstrap resample, from which `compare` computes paired differences."""
 
     seed: Count
     units: Count
+    """The number of images that each resample draws."""
     values: dict[str, list[float]]
-    """By a score's name, as in `intervals`: one value a resample. A score without a value in one is left out."""
+    """The value in each resample, by the name of the score. Scores without an interval are not included."""
 
     @model_validator(mode="after")
-    def _equally_many(self) -> Resamples:
+    def _equal_lengths(self) -> Resamples:
         lengths = {len(values): name for name, values in self.values.items()}
         if len(lengths) > 1:
-            raise ValueError(
-                f"has {', '.join(f'{n:,} values of {name}' for n, name in lengths.items())}; expected as many of each"
-            )
+            said = ", ".join(f"{n:,} values of {name}" for n, name in lengths.items())
+            raise ValueError(f"has {said}; expected equally many values of each score")
         return self
 
 
 class Scores(Record):
-    """A scores file."""
+    """The scores of a model on a dataset, as in the file scores.json."""
 
     schema_version: Annotated[int, Field(ge=SCORES_VERSION, le=SCORES_VERSION)]
     digest: Sha256
-    """Of the data set."""
+    """The digest of the dataset."""
     name: str
-    """Of the data set, and its version."""
+    """The name and version of the dataset."""
     model: str
     samples: Count
+    """The number of samples in the dataset."""
     condition: str | None
-    sets: dict[SetId, SetScore]
-    families: dict[str, Fraction]
-    """Mean accuracy of the sets to test on of a family of ImageNet-C's corruptions."""
-    aude: dict[str, float]
-    maude: float | None
-    relative_maude: float | None
-    ce: dict[str, float]
-    mce: float | None
-    relative_ce: dict[str, float]
-    relative_mce: float | None
+    """The condition that a scored image fulfils, or null if all images are scored."""
     baseline: str | None
+    """The model that corruption errors are relative to."""
+    scores: list[ScoreValue]
+    """All scores that are single numbers."""
+    sets: dict[SetId, SetScore]
     profiles: dict[str, Profile]
     mean_profile: Profile | None
-    two_factor: TwoFactor | None
-    mean_accuracy: Fraction | None
-    """Over the sets to test on but clean."""
-    rb_index: float | None
-    """How much of the clean accuracy is lost on them, on average."""
-    worst_case: dict[str, WorstCase] = {}
-    """Over ``all`` sets to test on, each family, each corruption, and within each radius (``pgd within 4``)."""
-    fragile: dict[str, Fragile]
-    style: dict[str, Fraction]
-    """Accuracy of each group of samples on the clean set (or the only set)."""
-    style_gap: Fraction | None
-    """The best group's accuracy less the worst's."""
-    intervals: dict[str, Interval]
-    """By where a score of one number stands: ``maude``, ``two_factor.cv_percent`` ...; and ``clean_accuracy``."""
+    order_effects: list[OrderEffect]
     resamples: Resamples | None
     notes: list[str]
 
-    @property
-    def clean(self) -> float | None:
-        """Accuracy on the clean images."""
-        return self.sets["clean"].accuracy if "clean" in self.sets else None
+    def __getitem__(self, name: str) -> ScoreValue:
+        """Return a score by name, or raise KeyError."""
+        for score in self.scores:
+            if score.name == name:
+                return score
+        raise KeyError(f"{self.name} has no score {name!r}")
+
+    def get(self, name: str) -> float | None:
+        """Return the value of a score, or None if there is no such score or no value."""
+        return next((score.value for score in self.scores if score.name == name), None)
+
+    def interval(self, name: str) -> Interval:
+        """Return the confidence interval of a score, or None."""
+        return next((score.interval for score in self.scores if score.name == name), None)
+
+    def group(self, name: str) -> dict[str, ScoreValue]:
+        """Return the scores of a group, for example of ``aude``, by the name of their corruption, family or group."""
+        return {s.name[len(name) + 1 :]: s for s in self.scores if s.name.startswith(f"{name}.")}
+
+    def values(self, group: str) -> dict[str, float]:
+        """Return the values of a group of scores, without those that have no value."""
+        return {name: score.value for name, score in self.group(group).items() if score.value is not None}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each set, its interval as `low` and `high`."""
+        """Return a row for each set, with the ends of its interval as `low` and `high`."""
         ends = {
             name: dict(zip(("low", "high"), one.interval or (None, None), strict=True))
             for name, one in self.sets.items()
@@ -231,33 +220,27 @@ class Scores(Record):
         Raises
         ------
         ScoreError
-            pandas is not installed.
+            If pandas is not installed.
         """
         return data_frame(self.rows()).set_index("set")
 
-    def numbers(self) -> dict[str, float]:
-        """Return the scores that are one number each, by their names in `intervals`."""
-        found: dict[str, float | None] = {"clean_accuracy": self.clean}
-        found |= {name: getattr(self, name) for name in SUMMARY if name in type(self).model_fields}
-        found |= {f"two_factor.{name}": getattr(self.two_factor, name, None) for name in TWO_FACTOR}
-        for group, rates in self.fragile.items():
-            found |= {f"fragile.{group}.{name}": rate.rate for name, rate in rates if rate is not None}
-        return {name: number for name, number in found.items() if number is not None}
+    def summary(self) -> list[ScoreValue]:
+        """Return the scores of the summary table, with those that have a reason in place of a value."""
+        by_name = {score.name: score for score in self.scores}
+        return [by_name[name] for name in SUMMARY if name in by_name]
 
     def __repr__(self) -> str:
-        numbers = self.numbers()
-        known = [f"{name} {numbers[name]:.4f}" for name in SHORT_SUMMARY if name in numbers]
+        known = [f"{score.name} {score.value:.4f}" for score in self.summary() if score.value is not None]
         said = ", ".join([f"{len(self.sets)} sets", *known, f"{len(self.notes)} notes"])
         return f"<Scores of {self.model} on {self.name}: {said}>"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        numbers = self.numbers()
         rows = [
-            [column.heading, column.shown(numbers[name]), column.between(*self.intervals.get(name) or ()) or None]
-            for name, column in SUMMARY.items()
-            if name in numbers
+            [s.column.heading, s.column.shown(s.value), s.column.between(*s.interval or ()) or s.reason]
+            for s in self.summary()
         ]
         title = f"{self.model} on {self.name}, {len(self.sets)} sets of {self.samples} images"
-        return Table("summary", title, columns("text", "score", "value", "95 % interval"), rows)._repr_html_()
+        heads = columns("text", "score", "value", "95 % confidence interval")
+        return Table("summary", title, heads, rows)._repr_html_()

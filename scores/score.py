@@ -1,14 +1,12 @@
-"""`score`: from a model's predictions of a data set to the papers' numbers."""
+"""`score`: compute the scores of the papers from a model's predictions for a dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
-
-import numpy as np
+from typing import get_args
 
 from ..errors import ParameterError, PredictionError, first_few
 from ..manifests.disk.atomic import write_atomic
@@ -16,23 +14,23 @@ from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..plain_arguments import plain_arguments
 from ..progress import progress_function, shows_progress
+from .bootstrap import images_of
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
-from .estimates import ONE_IMAGE, images_of, interval_of, replicates, value
+from .error_curves import MEANS, alexnet_curves, error_curves, severity_curves
 from .evaluation import Evaluation, condition_of
-from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
-from .outcomes import CLEAN, Predictions
-from .over_sets import families, styles, two_factor, worst_cases
+from .outcomes import CLEAN, FIRST, Predictions
+from .over_sets import group_scores, means_over_tests, order_effects, styles, two_factor
 from .prediction_files.reading import read_predictions
 from .profiles import DescribeLevel, ProfileOver, degradation_profiles
-from .published import ALEXNET
-from .records import SCORES_VERSION, SPREADS, Resamples, Scores
+from .published import ALEXNET, FIFTEEN, SEVERITIES, recipe_sets
+from .records import SCORES_VERSION, Profile, Scores
+from .score_values import Measured, Measures, resamples_of, score_value
 from .scores_file import write_scores
 from .set_choice import choose_predicted
 
 Progress = Callable[[str, int, int], None]
-"""(phase, done, total)."""
+"""A function that is called with (phase, done, total)."""
 
 
 @plain_arguments
@@ -50,48 +48,50 @@ def score(
     progress: Progress | bool | None = None,
     describe_level: DescribeLevel | None = None,
 ) -> Scores:
-    """Score a model's predictions of a data set by the measures of the papers.
+    """Compute the scores of the papers from a model's predictions for a dataset.
 
     Parameters
     ----------
     directory : str, Path or DataSet
-        A finished data set.
+        A finished dataset.
     predictions : str, Path or Predictions
-        The model's: a folder of ``<set id>.npz``, one ``.npz`` or a CSV (docs/evaluate.md).
+        The model's predictions, as a folder of ``<set id>.npz``, one ``.npz`` or a CSV file (docs/evaluate.md).
     baseline : str, Path or Predictions, optional
-        The predictions that corruption errors (CE, mCE) are relative to. ``alexnet``, and by default: AlexNet's
-        published errors, where the data set is ImageNet-C as published; elsewhere there is no CE, and a note says why.
+        The predictions that corruption errors (CE, mCE) are relative to. The default ``alexnet`` uses AlexNet's
+        published errors if the dataset is ImageNet-C as published. For other datasets there is then no CE.
     condition : str, optional
-        Which images count: ``correct@clean``, those of the clean set that the model has right, or
-        ``correct@clean=PREDICTIONS``, those that another model has right. By default all.
+        Which images are scored. ``correct@clean`` selects the images that the model classifies correctly in the clean
+        set, and ``correct@clean=PREDICTIONS`` those that another model classifies correctly. By default all images are
+        scored.
     sets : sequence of str, optional
-        Ids, aliases or patterns of the sets to score; by default all.
+        Ids, aliases or patterns of the sets to score. By default all sets are scored.
     profile_over : {"ours", "figures", "tables"}
-        Which gradual degradations the mean profile is over: all that the data set has, or the fourteen of the figures
-        of Swingler 2022 (all fifteen but random_noise), or of its tables (all but fade_grey).
+        The gradual degradations of the mean profile. ``ours`` selects all of the dataset, and the other two select the
+        fourteen of the figures (without random_noise) or of the tables (without fade_grey) of Swingler 2022.
     seed : int
-        Of the resamples of the images, which intervals come from: 0..2**53 - 1.
+        The random seed of the bootstrap, from 0 to 2**53 - 1.
     out : str or Path, optional
-        A folder that gets ``scores.json`` and ``sets.csv``.
+        A folder for ``scores.json`` and ``sets.csv``.
     progress : callable or bool, optional
-        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
+        A function that is called with (phase, done, total). By default a progress bar is shown in terminals and
+        notebooks, and False disables it.
     describe_level : callable, optional
-        Says in words what a level of a gradual degradation does; `corruptset.score` supplies it.
+        A function that describes a level of a gradual degradation. `corruptset.score` provides it.
 
     Returns
     -------
     Scores
-        Fractions are 0..1. A score that cannot be had is None, and `notes` says why; they also say why a score may not
-        be laid beside a published one.
+        The scores as fractions from 0 to 1. A score without a value has a reason, and `notes` has the details and the
+        reasons why scores are not comparable with published ones.
 
     Raises
     ------
     PredictionError
-        The predictions are not of this data set, or lack images; no image fits the condition.
+        If the predictions belong to another dataset or lack images, or if no image fulfils the condition.
     ParameterError
-        The condition is not written as above; the seed is not one; no mean profile is called so.
+        If the condition, the seed or `profile_over` is invalid.
     UnknownCorruption, IncompleteBuild, VerificationError
-        No set fits `sets`; the data set is not finished, or damaged.
+        If no set matches `sets`, or if the dataset is unfinished or damaged.
     """
     if profile_over not in get_args(ProfileOver):
         raise ParameterError(f"profile_over is {profile_over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
@@ -106,6 +106,8 @@ def score(
     def evaluated(of: Predictions) -> Evaluation:
         records = [record for record in data.manifest.sets if record.id in of.outcomes]
         outcomes = {n: outcome if counted is None else outcome.rows(counted) for n, outcome in of.outcomes.items()}
+        if len(data.classes) <= FIRST:
+            outcomes = {name: replace(outcome, top5=None) for name, outcome in outcomes.items()}
         return Evaluation(of.model, records, samples, outcomes, images)
 
     evaluation = evaluated(predicted)
@@ -119,22 +121,22 @@ def score(
     tell("resampling", 0, 0)
 
     curves = error_curves(evaluation)
-    rows: dict[str, Mapping[str, Estimate]] = dict(curves.scores(reference))
-    rows["style"], style_gap = styles(evaluation)
-    two_factors, of_two = two_factor(evaluation)
+    measures: Measures = curves.scores(reference)
+    recipe_stages = [spec["stages"] for spec in recipe_sets(data.manifest)]
+    if not any(
+        s["corruption"] in FIFTEEN and s.get("severity") in SEVERITIES for stages in recipe_stages for s in stages
+    ):
+        # The means over the fifteen test corruptions do not apply to a recipe without them.
+        measures = {name: one for name, one in measures.items() if name not in (*MEANS.values(), "relative_maude")}
+    clean = {} if evaluation.clean is None else {"clean_accuracy": Measured(evaluation.clean)}
     profiles, mean_profile, profile_notes = degradation_profiles(data, evaluation, describe_level, profile_over)
     fragile = _fragile(data, evaluation, condition, seed)
-    numbers = _numbers(evaluation, curves, rows) | {"style_gap": style_gap}
-    estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
-    estimates |= {f"two_factor.{name}": estimate for name, estimate in of_two.items()} | fragile.estimates
-    replicated = {name: kept for name, estimate in estimates.items() if (kept := replicates(estimate)) is not None}
-    fields: dict[str, Any] = {
-        name: None if one is None else value(one) for name, one in numbers.items() if name in Scores.model_fields
-    }
-    fields |= {
-        table: {name: one for name, estimate in of.items() if (one := value(estimate)) is not None}
-        for table, of in rows.items()
-    }
+    means = means_over_tests(evaluation) if any(recipe_stages) else {}
+    measures = clean | means | measures | two_factor(evaluation) | group_scores(evaluation) | styles(evaluation)
+    measures |= fragile.measures
+    groups, units = {name.partition(".")[0] for name in measures}, images.bootstrap.units
+    sets = evaluation.set_scores()
+    baseline_model = None if reference is None else reference.model
     scores = Scores(
         schema_version=SCORES_VERSION,
         digest=data.digest,
@@ -142,28 +144,21 @@ def score(
         model=predicted.model,
         samples=len(data.samples),
         condition=condition,
-        sets=evaluation.set_scores(),
-        families=families(evaluation),
-        worst_case=worst_cases(evaluation),
-        baseline=None if reference is None else reference.model,
+        baseline=baseline_model,
+        scores=[score_value(name, one, units) for name, one in measures.items()],
+        sets=sets,
         profiles=profiles,
         mean_profile=mean_profile,
-        two_factor=two_factors,
-        fragile=fragile.groups,
-        intervals={name: interval_of(one, is_spread=name in SPREADS) for name, one in estimates.items()},
-        resamples=Resamples(seed=seed, units=images.bootstrap.units, values=replicated),
-        notes=[],
-        **fields,
+        order_effects=order_effects(evaluation),
+        resamples=resamples_of(measures, seed, units),
+        notes=[
+            *absence_notes(evaluation, curves, no_baseline, measures, classes=len(data.classes)),
+            *_not_applicable(data, measures, profiles),
+            *profile_notes,
+            *fragile.notes,
+            *comparability_notes(data, sets, condition, baseline_model if "ce" in groups else None),
+        ],
     )
-    notes = [
-        *absence_notes(evaluation, curves, no_baseline, scores, is_fragile=bool(fragile.groups or fragile.notes)),
-        *_undefined(rows | {"": estimates}),
-        *profile_notes,
-        *fragile.notes,
-        *[ONE_IMAGE] * (images.bootstrap.units == 1),
-        *comparability_notes(data, scores.sets, condition, scores.baseline),
-    ]
-    scores = scores.model_copy(update={"notes": list(dict.fromkeys(notes))})
     if out is not None:
         write_scores(scores, Path(out))
         if fragile.images.rows:
@@ -174,54 +169,40 @@ def score(
 def _predictions(
     data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress
 ) -> Predictions:
-    """Return predictions of sets and of clean, read where they are not in memory."""
+    """Return predictions of some sets and of clean, which are read unless they are in memory."""
     if not isinstance(given, Predictions):
         return read_predictions(given, data, sets=sets, progress=progress)
     wanted = choose_predicted(data, sets)
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
     missing = [name for name in wanted if name not in outcomes]
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
-    wrong = [f"lack the sets {first_few(missing)}"] if missing else [f"have {rows} rows a set" for rows in lengths]
-    wrong += [] if given.digest in (None, data.digest) else [f"are of {given.digest}"]
+    wrong = [f"lack the sets {first_few(missing)}"] if missing else [f"have {rows} rows per set" for rows in lengths]
+    wrong += [] if given.digest in (None, data.digest) else [f"belong to {given.digest}"]
     if wrong:
         raise PredictionError(
-            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): "
-            f"they {wrong[0]}."
+            f"The predictions of {given.model} do not fit {data.path} ({data.digest}, {len(data.samples)} images). "
+            f"They {wrong[0]}."
         )
     return replace(given, outcomes=outcomes)
 
 
 def _fragile(data: DataSet, evaluation: Evaluation, condition: str | None, seed: int) -> FragileScores:
-    """Return the fragile rates, which are of all regions: a condition would take neighbours away."""
+    """Return the fragile rates. They need all regions, so there are none with a condition."""
     if condition is not None and any(sample.region is not None for sample in data.samples):
-        return FragileScores({}, ["Fragile rates are of all regions; with a condition there are none."])
+        return FragileScores(notes=["There are no fragile rates with a condition, because they need all regions."])
     return measure_fragile(data, evaluation.outcomes, seed)
 
 
-def _numbers(
-    evaluation: Evaluation, curves: ErrorCurves, rows: Mapping[str, Mapping[str, Estimate]]
-) -> dict[str, Estimate | None]:
-    """Return the scores that are one number, over the fifteen and over all test sets."""
-    clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
-    maude = curves.mean(rows["aude"])
-    return {
-        "maude": maude,
-        "relative_maude": None if maude is None or curves.clean is None else maude - curves.clean,
-        "mce": curves.mean(rows["ce"]),
-        "relative_mce": curves.mean(rows["relative_ce"]),
-        "clean_accuracy": clean,
-        "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
-        "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
+def _not_applicable(data: DataSet, measures: Measures, profiles: Mapping[str, Profile]) -> Iterator[str]:
+    """Yield a note on kinds of scores that the recipe was made for and that no scored set allows."""
+    specs = [spec["stages"] for spec in recipe_sets(data.manifest)]
+    absent = {
+        "degradation profiles (no scored set has a level)": not profiles
+        and any(stage.get("level") is not None for stages in specs for stage in stages),
+        "two-factor scores (no scored set has two stages)": "two_factor.cv_percent" not in measures
+        and any(len(stages) > 1 for stages in specs),
+        "accuracy by group (the clean set is not scored)": "style_gap" not in measures
+        and any(sample.group for sample in data.samples),
     }
-
-
-def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
-    """Return a note on the scores whose formula divides by 0."""
-    names = [
-        f"{table} of {name}" if table else name
-        for table, rows in tables.items()
-        for name, row in rows.items()
-        if value(row) is None
-    ]
-    why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"
-    return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."] if names else []
+    if words := [words for words, is_absent in absent.items() if is_absent]:
+        yield f"Not applicable to this dataset, although its recipe was made for it: {'; '.join(words)}."

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from corruptset.canonical import canonical_sha256
-from corruptset.manifests.records.digests import sha256_file
+from corruptset.manifests.records.digests import DIGEST_VERSION, sha256_file
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
 
@@ -133,7 +133,7 @@ def redigest(root: Path) -> str:
     rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
     def change(m: dict[str, Any]) -> None:
-        named = {key: m[key] for key in ("schema_version", "seed", "preprocessing")}
+        named = {"schema_version": DIGEST_VERSION} | {key: m[key] for key in ("seed", "preprocessing")}
         named["classes"] = [[c["index"], c["name"], c["folder"]] for c in m["classes"]]
         named["samples"] = [[r["id"], r["label"], r["sha256"]] for r in rows]
         named["sets"] = [[s["id"], s["stages"], s["count"], s["pixel_digest"]] for s in m["sets"]]

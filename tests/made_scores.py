@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from corruptset.scores.published import EXTRA, FIFTEEN
-from corruptset.scores.records import SCORES_VERSION, Fragile, Scores
+from corruptset.scores.records import RATES, SCORES_VERSION, Scores
+from corruptset.scores.score_values import Measured, score_value
 
 DIGEST = "sha256:" + "1" * 64
 OTHER = "sha256:" + "2" * 64
@@ -15,14 +16,44 @@ STAGES = ["sp010", "ga020", "ro030", "ro-30"]
 DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posterize"]
 
 
-def bare(model="net", **changes):
-    """Return the JSON of scores that has nothing but one clean set."""
-    mappings = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case")
+def bare(model="net", values=None, **changes):
+    """Return the JSON of scores with one clean set and some score values."""
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,
-        "sets": {"clean": set_score(0.9)}, "intervals": {"clean_accuracy": [0.88, 0.92]}, "notes": [],
+        "sets": {"clean": set_score(0.9)}, "profiles": {}, "order_effects": [], "notes": [],
+        "scores": score_values({"clean_accuracy": (0.9, [0.88, 0.92])} | (values or {})),
     }  # fmt: skip
-    return {**dict.fromkeys(Scores.model_fields), **{name: {} for name in mappings}, **known, **changes}
+    return {**dict.fromkeys(Scores.model_fields), **known, **changes}
+
+
+def score_values(values):
+    """Return the JSON of score values, each from a number, a number with an interval, or a reason."""
+    found = []
+    for name, given in values.items():
+        value, ends, *count = given if isinstance(given, tuple) else (given, None)
+        known = Measured(None, value) if isinstance(value, str) else Measured(np.array([value]))
+        one = score_value(name, known, 200).as_json()
+        found.append(one | {"interval": ends, "count": count[0] if count else None})
+    return found
+
+
+def changed(scores, **values):
+    """Return the JSON of scores in which some score values have other numbers."""
+    names = {name.replace("__", "."): value for name, value in values.items()}
+    return {
+        **scores,
+        "scores": [{**one, "value": names.get(one["name"], one["value"])} for one in scores["scores"]],
+    }
+
+
+def without(scores, group):
+    """Return the JSON of scores without a group of score values."""
+    return {**scores, "scores": [one for one in scores["scores"] if not one["name"].startswith(f"{group}.")]}
+
+
+def value_of(scores, name):
+    """Return the value of a score."""
+    return next(one["value"] for one in scores["scores"] if one["name"] == name)
 
 
 def set_score(accuracy):
@@ -50,26 +81,32 @@ def full(number=0, model=None):
     accuracy, cv = round(0.85 * strength + 0.02 * rng.random(), 4), round(2 + 4 * rng.random(), 3)
     families = {"noise": 0.6, "blur": 0.7, "weather": 0.72, "digital": 0.8}
     groups = enumerate(["s12", "s16", "s20", "s24", "s28"])
+    values = {
+        "clean_accuracy": (clean, [clean - 0.02, clean + 0.02]),
+        "maude": (maude, [maude - 0.02, maude + 0.02]),
+        "relative_maude": maude - (1 - clean),
+        "mce": (1.1 * maude, [1.1 * maude - 0.02, 1.1 * maude + 0.02]),
+        "relative_mce": 1.2 * maude,
+        "rb_index": rb_index,
+        **{f"aude.{name}": area for name, area in aude.items()},
+        **{f"ce.{name}": 1.1 * aude[name] for name in FIFTEEN},
+        **{f"relative_ce.{name}": 1.2 * aude[name] for name in FIFTEEN},
+        **{f"mean_accuracy.{name}": (share * strength, None, 15) for name, share in families.items()},
+        **two_factor(accuracy, cv),
+        "style_gap": 0.1 * strength,
+        "style.apple": 0.9 * strength,
+        "style.microsoft": 0.8 * strength,
+    }
+    for place, group in groups:
+        values |= fragile(group, 0.1 + 0.02 * number + 0.05 * place)
     return bare(
         model or f"net-{number}",
+        values,
         sets=sets,
-        aude=aude,
-        maude=maude,
-        relative_maude=maude - (1 - clean),
-        ce={name: 1.1 * aude[name] for name in FIFTEEN},
-        mce=1.1 * maude,
-        relative_ce={name: 1.2 * aude[name] for name in FIFTEEN},
-        relative_mce=1.2 * maude,
         baseline="alexnet",
-        families={name: share * strength for name, share in families.items()},
         profiles={name: profile(strength ** (1 + place / 2)) for place, name in enumerate(DEGRADATIONS)},
         mean_profile=profile(strength),
-        two_factor=two_factor(accuracy, cv, rng),
-        rb_index=rb_index,
-        fragile={group: fragile(0.1 + 0.02 * number + 0.05 * place) for place, group in groups},
-        style={"apple": 0.9 * strength, "microsoft": 0.8 * strength},
-        style_gap=0.1 * strength,
-        intervals={"maude": [maude - 0.02, maude + 0.02], "mce": [1.1 * maude - 0.02, 1.1 * maude + 0.02]},
+        order_effects=order_effects(rng),
         resamples=resamples(maude=maude + draws, mce=1.1 * (maude + draws), rb_index=rb_index + draws),
         notes=["PNG in place of JPEG.", f"A note of {number}."],
     )
@@ -97,29 +134,36 @@ def profile(strength):
     return {"levels": list(range(31)), **known, "first_below": below}
 
 
-def two_factor(accuracy, cv, rng):
-    """Return two-factor scores, with the order effects of four stages."""
+def two_factor(accuracy, cv):
+    """Return two-factor scores."""
+    return {
+        "two_factor.mean_accuracy": (accuracy, [accuracy - 0.01, accuracy + 0.01], 69),
+        "two_factor.cv_percent": (cv, [cv - 0.3, cv + 0.3], 69),
+        "two_factor.distinct_mean_accuracy": (accuracy - 0.01, None, 53),
+        "two_factor.distinct_cv_percent": (cv + 1, None, 53),
+    }
+
+
+def order_effects(rng):
+    """Return the order effects of four stages."""
     effects = []
     for a, b in combinations(STAGES, 2):
         difference = round(float(rng.normal(0, 0.03)), 4)
         first, second = sorted([f"{a}+{b}", f"{b}+{a}"])
         own = {"difference": difference, "interval": [difference - 0.01, difference + 0.01]}
         effects.append({"first": first, "second": second, **own})
-    return {
-        "names": 69, "distinct": 53, "mean_accuracy": accuracy, "cv_percent": cv,
-        "mean_accuracy_interval": [accuracy - 0.01, accuracy + 0.01], "cv_percent_interval": [cv - 0.3, cv + 0.3],
-        "distinct_mean_accuracy": accuracy - 0.01, "distinct_cv_percent": cv + 1, "order_effects": effects,
-    }  # fmt: skip
+    return effects
 
 
-def fragile(rate):
-    """Return fragile rates of one group."""
-    rates = {name: rate * (1 + place / 10) for place, name in enumerate(Fragile.model_fields)}
-    counts = {"minimal": 5, "anchors": 400}
-    return {
-        name: {"rate": r, "positive": 0.6 * r, "negative": 0.4 * r, "interval": [0.9 * r, 1.1 * r], **counts}
-        for name, r in rates.items()
-    }
+def fragile(group, rate):
+    """Return the fragile rates of one size of regions."""
+    found = {}
+    for place, name in enumerate(RATES):
+        own = rate * (1 + place / 10)
+        found[f"fragile.{group}.{name}"] = (own, [0.9 * own, 1.1 * own], 400)
+        parts = {"positive": 0.6 * own, "negative": 0.4 * own, "minimal": 5}
+        found |= {f"fragile.{group}.{name}.{part}": number for part, number in parts.items()}
+    return found
 
 
 def valid(*compared):

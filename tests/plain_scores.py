@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-import numpy as np
-
 FIFTEEN = (
     "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness "
     "contrast elastic_transform pixelate jpeg_compression"
@@ -60,9 +58,22 @@ def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
 
 
 def drawn(seed: int, units: int, resample: int) -> list[int]:
-    """Return the units of a resample below the hundredth, as `Bootstrap` draws them."""
-    generator = np.random.Generator(np.random.Philox(key=[seed, 0]))
-    return generator.integers(0, units, (100, units), dtype=np.int64)[resample].tolist()
+    """Return the units of a bootstrap resample, from Philox4x64-10 as its authors define it."""
+    words = [word for block in range(-(-units // 8)) for word in philox4x64((block + 1, 0, 0, 0), (seed, resample))]
+    halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+    return [half * units >> 32 for half in halves[:units]]
+
+
+def philox4x64(counter: tuple[int, ...], key: tuple[int, int]) -> tuple[int, ...]:
+    """Return a block of Philox4x64-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3")."""
+    mask = 2**64 - 1
+    for number in range(10):
+        low, high = (key[0] + number * 0x9E3779B97F4A7C15) & mask, (key[1] + number * 0xBB67AE8584CAA73B) & mask
+        first, second = counter[0] * 0xD2E7470EE14C6C93, counter[2] * 0xCA5A826395121157
+        counter = (
+            second >> 64 ^ counter[1] ^ low, second & mask, first >> 64 ^ counter[3] ^ high, first & mask,
+        )  # fmt: skip
+    return counter
 
 
 def resampled(right: Right, seed: int, resample: int) -> Right:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from corruptset.corruptions import add_ons, plugins, registry
-from corruptset.generate.recipes import recipe
+from corruptset.generate.recipes import recipe_files
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
 HEAD = "import numpy as np\nfrom corruptset.corruptions.plugins import Parameter, corruption\n"
@@ -23,8 +23,8 @@ CACHES = (
     add_ons.installed,
     add_ons.installed_files,
     plugins.load_installed,
-    recipe._files,
-    recipe.recipe_aliases,
+    recipe_files._files,
+    recipe_files.recipe_aliases,
 )
 
 

@@ -82,13 +82,11 @@ def joined(sets):
 
 
 def write_csv(path, columns):
-    """Write columns as docs/evaluate.md describes the CSV file."""
-    begins = {"top": ("top", 1), "logits": ("logit_", 0), "probs": ("prob_", 0)}
+    """Write the columns of a CSV file that docs/evaluate.md describes."""
     cells = {}
     for name, values in columns.items():
-        word, first = begins.get(name, (name, 0))
-        parts = enumerate(values.T, first) if name in begins else [("", values)]
-        cells |= {f"{word}{number}": column.tolist() for number, column in parts}
+        parts = {f"top{n}": column for n, column in enumerate(values.T, 1)} if name == "top" else {name: values}
+        cells |= {part: column.tolist() for part, column in parts.items()}
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([list(cells), *zip(*cells.values(), strict=True)])
     return path

@@ -114,8 +114,8 @@ FLOORS = {
     "manifests": "records disk paths manifest_file checksums disk_size set_choice images regions unfinished partial "
     "reading reader verify release distribution schema".split(),
     "scores": "outcomes published tables records scores_file schema set_choice prediction_files predict formulas "
-    "estimates places fragile fragile_maps evaluation error_curves profiles over_sets comparability score comparison "
-    "score_table compare results_page report".split(),
+    "bootstrap score_values places fragile fragile_maps evaluation error_curves profiles over_sets comparability score "
+    "comparison score_table compare results_page report".split(),
 }
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
 

@@ -52,7 +52,7 @@ def write_data_set(
         )
     encoding = resolved.recipe.encoding.model_dump() | {"containers": ["folder"]}
     manifest = {
-        "schema_version": 2,
+        "schema_version": 3,
         "name": resolved.recipe.name,
         "version": resolved.recipe.version,
         "digest": SHA256,

@@ -11,7 +11,8 @@ from ...quantities import size
 from ..exports.contents import unexpected
 from ..exports.layouts import get_layout
 from ..recipes.expectations import Named, refusal
-from ..recipes.recipe import Recipe, load_recipe, recipe_names
+from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.recipe_files import recipe_names
 from ..recipes.set_spec import SetSpec
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS

@@ -1,4 +1,4 @@
-"""What a recipe's file says of its sets: ``[stages]``, ``[[sets]]`` and ``[[pairs]]``, as pydantic models."""
+"""The tables of a recipe file as pydantic models: ``[stages]``, ``[[sets]]``, ``[[pairs]]``, ``[storage]``, ..."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from ...corruptions.registry import corruption_names, is_corruption
 from ...corruptions.rows import severity_number
 from ...errors import quoted, suggest
-from ...manifests.records.fields import SetId
+from ...manifests.records.fields import SetId, Storage
+from ..pixels.preprocessing import Side
 from .set_spec import Role
 
 
@@ -122,3 +123,39 @@ class PairEntry(RecipeTable):
     same: bool = True
     """Whether a corruption is paired with itself (two independent draws)."""
     role: Role | None = None
+
+
+class Published(RecipeTable):
+    """``[published]``: what the sets of a recipe were made from where they were published."""
+
+    source: Annotated[str, Field(min_length=1)]
+    images: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """None where the publication does not say how many."""
+    size: tuple[Side, Side] | None = None
+    """(width, height) of the images, where all are of one."""
+    channels: Literal["rgb", "grey"] = "rgb"
+
+
+class SurrogateEntry(RecipeTable):
+    """``[surrogate]``: the model whose gradients the sets of a recipe follow."""
+
+    file: Annotated[str, Field(min_length=1)]
+    """A model file, relative to the recipe's."""
+    device: str = "cpu"
+    batch: Annotated[int, Field(strict=True, ge=1)] = 1
+
+
+class StorageEntry(RecipeTable):
+    """``[storage]``: how the images of a dataset are stored."""
+
+    container: Storage = "folder"
+    """``folder`` stores image files, ``hdf5`` stores shards of one set each, ``both`` stores every image twice."""
+
+
+class HoldOutTable(RecipeTable):
+    """``[hold_out]``: the groups for testing; all others are for training (``--train``)."""
+
+    groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """Names, or shell patterns; of these some may match nothing."""
+    grouping: Annotated[str, Field(min_length=1)] | None = None
+    """What the groups are, for a source that knows several kinds: ``style`` or ``subtype`` of icons50."""

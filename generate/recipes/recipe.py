@@ -2,72 +2,41 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...corruptions.add_ons import installed_files, where_to_get
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...corruptions.plugins import load_plugin
-from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest, unread_settings
-from ...files import parse_toml, read_text, reason
-from ...manifests.records.fields import LONGEST_NAME, Storage
+from ...errors import CorruptsetError, PluginError, RecipeError, mistakes
+from ...manifests.records.fields import LONGEST_NAME
 from ..pixels.encoding import Encoding
-from ..pixels.preprocessing import Preprocessing, Side
+from ..pixels.preprocessing import Preprocessing
 from .expectations import Expects
-from .file_models import PairEntry, RecipeTable, SetEntry, StageEntry, StageName
+from .file_models import (
+    HoldOutTable,
+    PairEntry,
+    Published,
+    RecipeTable,
+    SetEntry,
+    StageEntry,
+    StageName,
+    StorageEntry,
+    SurrogateEntry,
+)
+from .recipe_files import known_name, read_recipe, read_values, with_paths
 from .region_table import RegionTable
 from .set_spec import SetSpec, merge_chains
 from .sets import resolve_sets
 
 _E = TypeVar("_E", bound=RecipeTable)
-
-
-class Published(RecipeTable):
-    """``[published]``: what the sets of a recipe were made from where they were published."""
-
-    source: Annotated[str, Field(min_length=1)]
-    images: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """None where the publication does not say how many."""
-    size: tuple[Side, Side] | None = None
-    """(width, height) of the images, where all are of one."""
-    channels: Literal["rgb", "grey"] = "rgb"
-
-
-class SurrogateEntry(RecipeTable):
-    """``[surrogate]``: the model whose gradients the sets of a recipe follow."""
-
-    file: Annotated[str, Field(min_length=1)]
-    """A model file, relative to the recipe's."""
-    device: str = "cpu"
-    batch: Annotated[int, Field(strict=True, ge=1)] = 1
-
-
-class StorageEntry(RecipeTable):
-    """``[storage]``: how the images of a dataset are stored."""
-
-    container: Storage = "folder"
-    """``folder`` stores image files, ``hdf5`` stores shards of one set each, ``both`` stores every image twice."""
-
-
-class HoldOutTable(RecipeTable):
-    """``[hold_out]``: the groups for testing; all others are for training (``--train``)."""
-
-    groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """Names, or shell patterns; of these some may match nothing."""
-    grouping: Annotated[str, Field(min_length=1)] | None = None
-    """What the groups are, for a source that knows several kinds: ``style`` or ``subtype`` of icons50."""
 
 
 class Recipe(RecipeTable):
@@ -210,36 +179,10 @@ class ResolvedRecipe:
         }
 
 
-def recipe_names() -> tuple[str, ...]:
-    """Return the names of the shipped recipes and of those installed beside them."""
-    return tuple(sorted(_files()))
-
-
-@cache
-def _files() -> dict[str, Traversable]:
-    """Return the file of each recipe of this package, and of those installed beside it."""
-    own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
-    return installed_files("recipes") | own
-
-
 @cache
 def _shipped(name: str) -> Recipe:
-    file = _files()[name]
-    whose = (
-        f"The installed recipe {file}" if installed_files("recipes").get(name) is file else f"The shipped recipe {name}"
-    )
-    return parse_recipe(file.read_text(encoding="utf-8"), whose)
-
-
-@cache
-def recipe_aliases() -> Mapping[str, str]:
-    """Return other names of the shipped recipes -> the names they stand for."""
-    aliases = {}
-    for name in recipe_names():
-        with suppress(ValueError):  # of somebody else's file, which says so when it is asked for
-            data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
-            aliases.update(dict.fromkeys(data.get("aliases", []), name))
-    return aliases
+    text, where, _ = read_recipe(name)
+    return parse_recipe(text, where)
 
 
 def load_recipe(recipe: str | Path | Recipe) -> Recipe:
@@ -254,22 +197,9 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
     if isinstance(recipe, Path) or recipe.endswith(".toml"):
-        path = Path(recipe)
-        try:
-            text = read_text(path)
-        except OSError as e:
-            raise RecipeError(f"The recipe file {path} cannot be read: {reason(e)}.") from None
-        return parse_recipe(text, f"The recipe file {path}", folder=path.parent)
-    name = recipe_aliases().get(recipe, recipe)
-    if name not in recipe_names():
-        known = [*recipe_names(), *recipe_aliases()]
-        if name in corruption_names():
-            raise RecipeError(
-                f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
-            )
-        hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
-        raise RecipeError(f"There is no recipe {recipe!r}.{unread_settings(recipe) or where_to_get(recipe) or hint}")
-    return _shipped(name)
+        text, where, folder = read_recipe(recipe)
+        return parse_recipe(text, where, folder=folder)
+    return _shipped(known_name(recipe))
 
 
 def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe:
@@ -281,31 +211,28 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     where : str
         What errors call it.
     folder : Path, optional
-        Where a calibration that is a table file, a surrogate's file, and plugins that are files, are searched.
+        The folder that paths in the recipe are relative to: of a calibration, a surrogate, plugins, and a recipe that
+        it extends.
 
     Raises
     ------
     RecipeError
         Every mistake at once: of form, and of the sets whose form is right.
     """
-    data = parse_toml(text, where)
-    if "stream" in data:
-        raise RecipeError(f"{where} is a stream's: `corruptset stream FILE.toml` makes it.{where_to_get('stream')}")
-    return located_recipe(data, where, folder)
+    return _recipe_at(read_values(text, where, folder), where)
 
 
 def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
-    """Return a file's recipe, whose other files lie relative to `folder`; plugins are loaded."""
-    calibration = data.get("calibration")
-    if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
-        data["calibration"] = str(folder / calibration)
-    surrogate = data.get("surrogate")
-    if isinstance(surrogate, dict) and isinstance(surrogate.get("file"), str) and folder is not None:
-        data["surrogate"] = surrogate | {"file": str(folder / surrogate["file"])}
+    """Return the recipe of a file's values, in which paths are relative to `folder`; plugins are loaded."""
+    return _recipe_at(with_paths(data, folder), where)
+
+
+def _recipe_at(data: dict[str, Any], where: str) -> Recipe:
+    """Return the recipe of a file's values, once its plugins are loaded."""
     plugins, problems = data.get("plugins"), []
     for name in plugins if isinstance(plugins, list) and all(isinstance(name, str) for name in plugins) else []:
         try:
-            load_plugin(name if folder is None or not name.endswith(".py") else folder / name)
+            load_plugin(name)
         except PluginError as e:
             problems.append(f"plugins: {e}")
     return recipe_of(data, where, problems)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .shards import ENCODED, ENCODING, INDEX, LABELS, PIXELS, RAW, shard_attributes
+from .shards import ENCODED, ENCODING, INDEX, LABELS, PIXEL_DIGEST, RAW, shard_attributes
 
 _LIBVER = ("v108", "v110")
 """Two writes of the same data are the same bytes, and HDF5 1.10 reads them."""
@@ -51,7 +51,7 @@ def shard_pieces(
     columns: Columns = {
         LABELS: np.asarray(labels, np.int64),
         INDEX: np.asarray(indices, np.int64),
-        PIXELS: np.frombuffer(bytes.fromhex("".join(pixels)), np.uint8).reshape(-1, 32),
+        PIXEL_DIGEST: np.frombuffer(bytes.fromhex("".join(pixels)), np.uint8).reshape(-1, 32),
     }
     frame = _frame(rows.shape, len(set_id.encode()), build) if isinstance(rows, np.ndarray) else None
     if frame is None or not isinstance(rows, np.ndarray):
@@ -123,7 +123,7 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
     columns: Columns = {
         LABELS: np.zeros(count, np.int64),
         INDEX: np.zeros(count, np.int64),
-        PIXELS: np.zeros((count, 32), np.uint8),
+        PIXEL_DIGEST: np.zeros((count, 32), np.uint8),
     }
     # zeros: the system gives memory for them only where it is written to
     image, slots = by_hdf5(np.zeros(shape, np.uint8), columns, mark, build, "raw")

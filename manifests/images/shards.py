@@ -2,7 +2,7 @@
 
 A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`,
 N variable-length uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels`
-int64, `index` int64 (the samples' index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted).
+int64, `index` int64 (the samples' index) and `pixel_digest` (N, 32) uint8 (the blake3 of the pixels as corrupted).
 `shard_attributes` are the attributes of the file.
 
 h5py is imported where a shard is opened: builds of files, and the process that reads others' HDF5 files, need the names
@@ -28,15 +28,15 @@ from ...files import open_regular
 from ..disk.atomic import inside
 from .arrays import ArrayFile, NotAShard, Rows
 
-SHARD_SCHEMA = 1
-"""The version of the layout; older than the manifest's."""
+SHARD_SCHEMA = 2
+"""The version of the layout of shards, which differs from the version of the manifest."""
 SCHEMA = "corruptset_schema"
 ENCODING = "encoding"
 RAW = "images"
 ENCODED = "encoded"
 LABELS = "labels"
 INDEX = "index"
-PIXELS = "pixels"
+PIXEL_DIGEST = "pixel_digest"
 MAX_OPEN_SHARDS = 32
 """Files that a process keeps open. Systems allow 256 (macOS) or 1,024."""
 
@@ -109,7 +109,7 @@ class Shard(Rows):
     def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
         """Yield what a build does not write: further data, links and attributes."""
         stored = ENCODED if self.encoded else RAW
-        names = {stored, LABELS, INDEX, PIXELS}
+        names = {stored, LABELS, INDEX, PIXEL_DIGEST}
         for name in sorted(set(self._file) - names):
             yield f"holds {name!r}, which no shard has"
         yield from _attribute_problems("it", self._file.attrs, expected)
@@ -122,7 +122,9 @@ class Shard(Rows):
     def column(self, name: str) -> NDArray[Any]:
         """Return a column beside the images; NotAShard where it has not one entry a row."""
         dataset = _dataset(self._file, name)
-        shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
+        shape, dtype = (self.rows,), np.dtype(np.int64)
+        if name == PIXEL_DIGEST:
+            shape, dtype = (self.rows, 32), np.dtype(np.uint8)
         if (dataset.shape, dataset.dtype) != (shape, dtype):
             raise NotAShard(
                 f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}"

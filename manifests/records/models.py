@@ -30,8 +30,8 @@ from .fields import (
     check_finite,
 )
 
-SCHEMA_VERSION = 2
-"""Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
+SCHEMA_VERSION = 3
+"""The version of manifest.json and of the other records."""
 
 
 def _absent(value: object) -> bool:

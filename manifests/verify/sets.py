@@ -22,7 +22,7 @@ from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import Listing, file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
-from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
+from ..images.shards import INDEX, LABELS, PIXEL_DIGEST, Shard, open_rows, shard_attributes
 from ..paths import set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, Manifest, SetRecord, StoredRecord
@@ -282,7 +282,7 @@ class SetCheck:
         build = f"{self.manifest.name} {self.manifest.version}"
         for stranger in shard.strangers(shard_attributes(self.record.id, build, self.form if shard.encoded else "raw")):
             self._note(path, "records", stranger)
-        index, pixels, labels = map(shard.column, (INDEX, PIXELS, LABELS))
+        index, pixels, labels = map(shard.column, (INDEX, PIXEL_DIGEST, LABELS))
         for row, number in rows:
             label = self._label(row.index)
             for name, stated, right in (

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple, get_origin
+from typing import NamedTuple
 
 from ...arguments import as_list
 from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
-from ..records import SCORES_VERSION, Scores, SetScore, TwoFactor
+from ..records import SCORES_VERSION, Scores
+from ..score_values import Measured, score_value, without_resamples
 from ..scores_file import load_scores
 
 PRINTED = "sha256:" + "0" * 64
 """In place of a data set's digest, of scores that were printed."""
+CV, MEAN_ACCURACY = "two_factor.cv_percent", "two_factor.mean_accuracy"
 PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
 
 
@@ -143,22 +145,24 @@ def _mistake(cv_percent: float, *accuracies: float) -> str | None:
 
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> Scores:
-    """Return scores that have nothing but what was printed, in per cent."""
-    nothing: dict[str, Any] = {
-        name: {} if get_origin(field.annotation) is dict else None for name, field in Scores.model_fields.items()
-    }
-    means = {"mean_accuracy": mean / 100, "cv_percent": cv_percent, "distinct_mean_accuracy": mean / 100}
-    known = {
-        "schema_version": SCORES_VERSION,
-        "digest": PRINTED,
-        "name": "a printed table",
-        "model": model,
-        "notes": [],
-        "samples": 0,
-        "sets": {"clean": dict.fromkeys(SetScore.model_fields) | {"n": 0, "accuracy": clean / 100}},
-        "two_factor": dict.fromkeys(TwoFactor.model_fields) | {"names": 0, "distinct": 0, "order_effects": []} | means,
-    }
-    return Scores.model_validate(nothing | known)
+    """Return scores with the values of a printed table, which are in percent."""
+    values = {"clean_accuracy": clean / 100, CV: cv_percent, MEAN_ACCURACY: mean / 100}
+    return Scores(
+        schema_version=SCORES_VERSION,
+        digest=PRINTED,
+        name="a printed table",
+        model=model,
+        samples=0,
+        condition=None,
+        baseline=None,
+        scores=[score_value(name, Measured(without_resamples(one)), 0) for name, one in values.items()],
+        sets={},
+        profiles={},
+        mean_profile=None,
+        order_effects=[],
+        resamples=None,
+        notes=[],
+    )
 
 
 class ReferencePoint(NamedTuple):
@@ -169,6 +173,12 @@ class ReferencePoint(NamedTuple):
     """A fraction."""
     words: str
     """What it is."""
+
+
+def point_of(scores: Scores) -> tuple[float, float] | None:
+    """Return the CV in percent and the mean accuracy over two-factor sets, or None without both."""
+    cv, mean = scores.get(CV), scores.get(MEAN_ACCURACY)
+    return None if cv is None or mean is None else (cv, mean)
 
 
 def reference_point(
@@ -183,8 +193,7 @@ def reference_point(
     ScoreError
         No model is called so, or it has no two-factor scores; or a CV and an accuracy that are none.
     """
-    two_factor = {e.label: t for e in entries if (t := e.scores.two_factor) is not None}
-    points = {label: (t.cv_percent, t.mean_accuracy) for label, t in two_factor.items() if t.cv_percent is not None}
+    points = {e.label: point for e in entries if (point := point_of(e.scores)) is not None}
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given or points))
     try:
         cv, mean = map(float, names if given is not None else ())

@@ -15,7 +15,7 @@ from ...pages.drawing import Figure, png, svg
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile, Scores
 from ..tables import Column, Kind
-from .entries import Entry, ReferencePoint
+from .entries import CV, MEAN_ACCURACY, Entry, ReferencePoint, point_of
 from .statistics import quadrant
 
 MEANS = MEAN, MEAN_OF_FIFTEEN = "mean", "mean of the fifteen"
@@ -63,11 +63,12 @@ def _errors(scores: Scores) -> dict[tuple[str, int], float]:
     A corruption is there where a model has all its severities; the mean where it has all fifteen.
     """
     # AUDE knows whatever else has severities, such as chains of one strength
-    curves = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *scores.aude)}
+    names = (*FIFTEEN, *EXTRA, *scores.group("aude"))
+    curves = {c: [scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in names}
     errors = {c: [1 - one.accuracy for one in sets if one] for c, sets in curves.items() if None not in sets}
     if errors.keys() >= set(FIFTEEN):
         errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
-    clean = {} if scores.clean is None else {0: 1 - scores.clean}
+    clean = {} if (accuracy := scores.get("clean_accuracy")) is None else {0: 1 - accuracy}
     return {
         (c, s): e for c, own in errors.items() for s, e in (clean | dict(zip(SEVERITIES, own, strict=True))).items()
     }
@@ -123,14 +124,19 @@ def course_charts(entries: Sequence[Entry], course: Course) -> list[Chart]:
 
 def fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
     """Return fragile rates against the size of regions, a chart a kind of change."""
-    groups = list(dict.fromkeys(group for entry in entries for group in entry.scores.fragile))
+    rates_of = [entry.scores.group("fragile") for entry in entries]
+    groups = list(dict.fromkeys(name.partition(".")[0] for own in rates_of for name in own))
     texts = {float(n): f"{group[1:]} %" if group.startswith("p") else group[1:] for n, group in enumerate(groups)}
     made = []
     for kind, title in RATES.items():
         lines = []
-        for number, (entry, beside) in enumerate(zip(entries, apart(len(entries)), strict=True)):
-            rates = {group: getattr(own, kind) for group, own in entry.scores.fragile.items()}
-            points = [Point(groups.index(g) + beside, 100 * r.rate, percent(r.interval)) for g, r in rates.items() if r]
+        for number, (entry, own, beside) in enumerate(zip(entries, rates_of, apart(len(entries)), strict=True)):
+            rates = {n: rate for n, g in enumerate(groups) if (rate := own.get(f"{g}.{kind}")) is not None}
+            points = [
+                Point(n + beside, 100 * rate.value, percent(rate.interval))
+                for n, rate in rates.items()
+                if rate.value is not None
+            ]
             lines += [Line(number, entry.label, points)] if points else []
         if lines:
             made.append(line_chart(title, "side of the regions", "fragile, %", lines, _from_zero(lines), texts))
@@ -143,10 +149,11 @@ def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) 
         return []
     lines, where = [], []
     for number, entry in enumerate(entries):
-        if (t := entry.scores.two_factor) is not None and t.cv_percent is not None:
-            point = Point(t.cv_percent, 100 * t.mean_accuracy, percent(t.mean_accuracy_interval), t.cv_percent_interval)
-            lines.append(Line(number, entry.label, [point]))
-            where.append(quadrant(t.cv_percent, t.mean_accuracy, reference[:2]))
+        if (point := point_of(entry.scores)) is not None:
+            cv, mean = point
+            ends = percent(entry.scores.interval(MEAN_ACCURACY)), entry.scores.interval(CV)
+            lines.append(Line(number, entry.label, [Point(cv, 100 * mean, *ends)]))
+            where.append(quadrant(cv, mean, reference[:2]))
     title, x_name = "Accuracy and its variation", "coefficient of variation over the sets, %"
     middle = reference.cv_percent, 100 * reference.accuracy
     return [quadrant_chart(title, x_name, "mean accuracy over the sets, %", lines, middle, where)]
@@ -154,11 +161,12 @@ def quadrant_charts(entries: Sequence[Entry], reference: ReferencePoint | None) 
 
 def maude_bars(entries: Sequence[Entry]) -> Figure | None:
     """Return mAUDE as bars, the lowest on top, with intervals and the clean error."""
-    areas = sorted((100 * e.scores.maude, n, e) for n, e in enumerate(entries) if e.scores.maude is not None)
+    known = {n: area for n, e in enumerate(entries) if (area := e.scores.get("maude")) is not None}
+    areas = sorted((100 * area, n, entries[n]) for n, area in known.items())
     if not areas:
         return None
-    ends = {n: percent(e.scores.intervals.get("maude")) or () for _, n, e in areas}
-    clean = {n: () if e.scores.clean is None else (100 * (1 - e.scores.clean),) for _, n, e in areas}
+    ends = {n: percent(e.scores.interval("maude")) or () for _, n, e in areas}
+    clean = {n: () if (c := e.scores.get("clean_accuracy")) is None else (100 * (1 - c),) for _, n, e in areas}
     left = 12 + 7 * max(len(short(e.label)) for _, _, e in areas)
     factor = 300 / (max(max(area, *clean[n], *ends[n]) for area, n, _ in areas) or 1)
     title = "mean area under the distortion error curves, % (upright line: clean error)"
@@ -208,7 +216,7 @@ def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
     """Return each model's order effects: the first stage is down, the second across."""
     found: dict[str, dict[tuple[str, str], float]] = {}
     for entry in entries:
-        for effect in [] if entry.scores.two_factor is None else entry.scores.two_factor.order_effects:
+        for effect in entry.scores.order_effects:
             if effect.first.count("+") == 1:
                 a, b = effect.first.split("+")
                 found.setdefault(entry.label, {}).update({(a, b): effect.difference, (b, a): -effect.difference})

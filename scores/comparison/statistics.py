@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 
 from ...errors import first_few
-from ..estimates import interval, without_noise
+from ..bootstrap import interval, without_noise
 from ..evaluation import CORRECT
-from ..records import SPREADS, TWO_FACTOR, Scores
+from ..records import SPREADS, Scores
+from ..score_values import is_compared
 from .entries import PRINTED, Entry
 
 LEAST_MODELS = 3
@@ -93,7 +94,7 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     """
     found, pairs_of = list[Difference](), dict[str, list[str]]()
     for a, b in combinations([entry for entry in entries if entry.scores.digest != PRINTED], 2):
-        first, second = a.scores.numbers(), b.scores.numbers()
+        first, second = _compared(a.scores), _compared(b.scores)
         both = [name for name in first if name in second]
         unpaired = why_not_paired(a.scores, b.scores)
         unlike = {name: why for name, why in _why_unlike(a.scores, b.scores).items() if name in both}
@@ -116,6 +117,11 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
     return found, [f"{first_few(pairs)}: {reason}." for reason, pairs in pairs_of.items()]
 
 
+def _compared(scores: Scores) -> dict[str, float]:
+    """Return the values of the scores that models are compared in."""
+    return {one.name: one.value for one in scores.scores if one.value is not None and is_compared(one.name)}
+
+
 def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
     """Return the scores of two models that have no difference, each with the reason."""
     unlike: dict[str, str] = {}
@@ -124,7 +130,8 @@ def _why_unlike(a: Scores, b: Scores) -> dict[str, str]:
         unlike |= dict.fromkeys(("mce", "relative_mce"), why)
     if a.sets.keys() != b.sets.keys():
         why = f"means over different sets ({len(a.sets)}, {len(b.sets)}) have no difference; score both with one --sets"
-        unlike |= dict.fromkeys(("mean_accuracy", "rb_index", *(f"two_factor.{name}" for name in TWO_FACTOR)), why)
+        two_factor = [f"two_factor.{name}" for name in a.group("two_factor")]
+        unlike |= dict.fromkeys(("mean_accuracy", "rb_index", *two_factor), why)
     return unlike
 
 

@@ -1,3 +1,3 @@
-"""Files of predictions, which any framework writes, and what they come down to."""
+"""Read files of predictions, which any framework can write."""
 
 from .reading import read_predictions as read_predictions

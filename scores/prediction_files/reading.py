@@ -1,11 +1,12 @@
-"""From files of predictions on a disk to what a model made of every image."""
+"""Read the predictions of a model for a dataset from .npz or CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PredictionError, first_few, listed, suggest
-from ...files import file_problem, open_regular, read_text, reason
+from ...files import file_problem, open_regular, read_regular, read_text, reason
 from ...manifests.paths import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import progress_function
+from ...quantities import plural
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose_predicted
-from .reduction import COLUMNS, PROBABILITIES, Kind, reduced
-from .tables_on_disk import READERS, BadTable, NpzTable, Table, layout
+from .reduction import COLUMNS, KINDS, PROBABILITIES, reduced
 
 HEAD = "predictions.json"
-"""Whose predictions these are, and of what data set."""
+"""The file that names the model and the dataset."""
 FEW = 3
-"""Rows, files or sets that are named of many."""
-BLOCK_BYTES = 1 << 20
-"""Bytes of the widest column of a block."""
+"""The number of examples in a message."""
+ROWS_AT_ONCE = 4096
+"""The number of rows that are converted to float32 at the same time, which limits memory."""
+MAX_CSV_BYTES = 2 << 30
+TYPES = {
+    "logits": ("f", "floating-point numbers, for example array.astype(np.float32)"),
+    "probs": ("f", "floating-point numbers, for example array.astype(np.float32)"),
+    "p_true": ("f", "floating-point numbers, for example array.astype(np.float32)"),
+    "top": ("iu", "integers, for example array.astype(np.int64)"),
+    "rank_true": ("iu", "integers, for example array.astype(np.int64)"),
+    "index": ("iu", "integers, for example array.astype(np.int64)"),
+    "id": ("U", "text, for example np.asarray(names, dtype=str)"),
+    "set_id": ("U", "text, for example np.asarray(names, dtype=str)"),
+}
+"""The kinds of NumPy types that each array may have, and their description."""
+EXPECTED = "logits, probs, top, or rank_true with p_true"
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class BadFile(Exception):
+    """A problem of a file of predictions, as the part of a sentence after the name of the file."""
 
 
 def read_predictions(
@@ -37,19 +57,19 @@ def read_predictions(
     sets: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Predictions:
-    """Read a model's predictions of a data set; docs/evaluate.md describes the files.
+    """Read the predictions of a model for a dataset. The files are described in docs/evaluate.md.
 
     Parameters
     ----------
     path : str or Path
-        A folder of ``<set id>.npz`` (or ``<alias>.npz``), or one .npz or .csv file with a column ``set_id``.
+        A folder of ``<set id>.npz`` or ``<alias>.npz``, or one .npz or .csv file with the column ``set_id``.
     data : DataSet
-        What the predictions are of; its images are not read.
+        The dataset, whose images are not read.
     sets : sequence of str, optional
-        Ids, aliases or patterns of them: predictions of these sets must be there; by default of all. Predictions of the
-        clean images are read wherever they are there, also of a build without a clean set.
+        Ids, aliases or patterns of the sets that need predictions. By default all sets do. Predictions of the clean
+        images are read if they exist, even if the dataset has no clean set.
     progress : callable, optional
-        Told (phase, rows read, rows in all, which is 0 where nobody knows).
+        A function that is called with (phase, rows read, total number of rows).
 
     Returns
     -------
@@ -58,248 +78,318 @@ def read_predictions(
     Raises
     ------
     PredictionError
-        Lists all sets, rows and values that are missing, double, unknown or no predictions, and damaged files.
+        If files are damaged, or if sets, rows or values are missing, repeated, unknown or invalid. The message lists
+        all problems.
     UnknownCorruption
-        No set fits a pattern of `sets`.
-
-    Notes
-    -----
-    Memory holds what comes out (14 bytes an image of a set), one file's ids and names of sets, and a block of values.
+        If a pattern of `sets` matches no set.
     """
-    path = Path(path)
-    said, reader = _said(path), _Reader(data, choose_predicted(data, sets), progress_function(progress))
-    files, problems = _files(path, reader) if path.is_dir() else ({None: path}, [])
-    # problem -> the files that have it
-    places: dict[str, list[str]] = {problem: [] for problem in (*problems, *_head_problems(said, data))}
+    path, tell = Path(path), progress_function(progress)
+    required = choose_predicted(data, sets)
+    head, whole = _open(path)
+    problems: dict[str, list[str]] = {problem: [] for problem in _head_problems(head, data)}
     outcomes: dict[str, Outcome] = {}
-    if said.get("digest") in (None, data.digest):
-        reader.total = 0 if None in files else len(files) * len(data.samples)
-        for set_id, file in files.items():
-            found, problems = reader.read(file, set_id)
-            outcomes |= found
-            for problem in problems:
-                places.setdefault(problem, []).extend([] if set_id is None else [file.relative_to(path).as_posix()])
-    if places:
-        lines = [f"{first_few(where, FEW)}: {problem}" if where else problem for problem, where in places.items()]
+    if head.get("digest") in (None, data.digest):
+        ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
+        wanted = {*required, CLEAN}
+        given: Mapping[str, Path | Arrays]
+        if whole is None:
+            given, found = _files(path, ids, required, wanted)
+        else:
+            given, found = _split(whole, ids, required, wanted)
+        problems |= {problem: [] for problem in found}
+        rows, count = _Rows(data), len(data.samples)
+        for number, (name, one) in enumerate(sorted(given.items()), 1):
+            where = [one.relative_to(path).as_posix()] if isinstance(one, Path) else []
+            try:
+                arrays = _load_npz(one) if isinstance(one, Path) else one
+                outcomes[name], found = rows.outcome(arrays, "" if where else f" of {name}")
+            except BadFile as e:
+                found = [*map(str, e.args)]
+            for problem in found:
+                problems.setdefault(problem, []).extend(where)
+            tell("reading predictions", number * count, len(given) * count)
+    if problems:
+        lines = [f"{first_few(places, FEW)}: {problem}" if places else problem for problem, places in problems.items()]
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n"
-            f"{listed(lines)}\ndocs/evaluate.md shows how such files are written."
+            f"{listed(lines)}\nThe file formats are described in docs/evaluate.md."
         )
-    model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
-    return Predictions(str(model), said.get("digest"), dict(sorted(outcomes.items())))
+    model = head.get("model") or (path.resolve().name if path.is_dir() else path.stem)
+    return Predictions(str(model), head.get("digest"), outcomes)
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """Return what a predictions.json says; PredictionError: it cannot be read as JSON."""
+    """Return the content of predictions.json, or raise PredictionError if it cannot be read as JSON."""
     try:
         head = json.loads(read_text(path))
     except OSError as e:
         raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
     except (ValueError, RecursionError) as e:
-        raise PredictionError(
-            f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew."
-        ) from None
+        raise PredictionError(f"{path} is not JSON: {e}. Write it again, or delete it with its predictions.") from None
     return head if isinstance(head, dict) else {}
 
 
-def _head_problems(said: Mapping[str, Any], data: DataSet) -> list[str]:
-    """Return what is wrong with a head, for predictions of a data set."""
-    expected = {"model": "the model's name", "digest": "the data set's digest, as corruptset.open(...).digest has it"}
-    problems = [
-        f"{name} is {json.dumps(said[name])[:60]}; expected {words}"
-        for name, words in expected.items()
-        if name in said and not (isinstance(said[name], str) and said[name])
-    ]
-    if problems or said.get("digest") in (None, data.digest):
-        return problems
-    return [
-        f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the "
-        "model was shown, or let the model predict this one"
-    ]
-
-
-def _said(path: Path) -> Mapping[str, Any]:
-    """Return what predictions.json, a .json beside, or an archive says; refuse other paths."""
+def _open(path: Path) -> tuple[dict[str, Any], Arrays | None]:
+    """Return the model and digest that a path states, and the arrays of a single file."""
     if (path / MANIFEST).exists():
         raise PredictionError(
-            f"{path} is a data set, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
-            "predictions of it; so does any framework: docs/evaluate.md."
+            f"{path} is a dataset, not predictions. `corruptset predict {path} --model FILE --out FOLDER` writes "
+            "predictions of it, and docs/evaluate.md shows how to write them with other frameworks."
         )
-    beside, suffix = path / HEAD, ".json"
-    if not path.is_dir():
-        beside, suffix = path.with_suffix(".json"), path.suffix.lower()
-        if (problem := file_problem(path)) is not None:
-            raise PredictionError(f"{path} {problem}. Give a folder of <set id>.npz, or one .npz or .csv file.")
-        if suffix not in READERS:
-            raise PredictionError(
-                f"{path} is neither a folder of <set id>.npz nor one .npz or .csv file with a column set_id; "
-                "docs/evaluate.md shows how they are written."
-            )
-    if beside.exists():
-        return read_head(beside)
+    if path.is_dir():
+        return (read_head(path / HEAD) if (path / HEAD).exists() else {}), None
+    if (problem := file_problem(path)) is not None:
+        raise PredictionError(f"{path} {problem}. Expected a folder of <set id>.npz, or one .npz or .csv file.")
+    loaders = {".npz": _load_npz, ".csv": _load_csv}
+    if (suffix := path.suffix.lower()) not in loaders:
+        raise PredictionError(
+            f"{path} is neither a folder of <set id>.npz nor an .npz or .csv file. The file formats are described in "
+            "docs/evaluate.md."
+        )
     try:
-        if suffix == ".npz":
-            with open_regular(path) as file:
-                return NpzTable(file).texts
-    except (BadTable, OSError) as e:
-        raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
-    return {}
+        arrays = loaders[suffix](path)
+    except BadFile as e:
+        raise PredictionError(f"{path} {e}.") from None
+    beside = path.with_suffix(".json")
+    head = read_head(beside) if beside.exists() else {k: str(arrays[k]) for k in ("model", "digest") if k in arrays}
+    return head, arrays
 
 
-def _files(folder: Path, reader: _Reader) -> tuple[dict[str | None, Path], list[str]]:
-    """Return the file of each set that is read, and what is wrong with names."""
-    # macOS puts hidden files beside others on foreign disks
-    names = {
-        file.relative_to(folder).as_posix(): file
-        for file in sorted(folder.rglob("*.npz"))
-        if not file.name.startswith(".")
-    }
-    if not names:
-        other = sorted({file.suffix for file in folder.rglob("*") if file.is_file() and file.name != HEAD})
-        there = f" (but {first_few(other, FEW)})" if any(other) else ""
-        return {}, [f"the folder holds no .npz file{there}: write <set id>.npz for each set"]
-    found: dict[str | None, list[str]] = {}
-    for name in names:
-        found.setdefault(reader.ids.get(name.removesuffix(".npz")), []).append(name)
+def _head_problems(head: Mapping[str, Any], data: DataSet) -> list[str]:
+    """Return the problems of the model's name and the digest."""
+    problems = [
+        f"{name} is {json.dumps(head[name])[:60]}; expected text"
+        for name in ("model", "digest")
+        if name in head and not (isinstance(head[name], str) and head[name])
+    ]
+    if not problems and head.get("digest") not in (None, data.digest):
+        problems = [
+            f"they belong to another dataset, {head['digest']}; {data.path} is {data.digest}. Pass the dataset that "
+            "the model has predicted"
+        ]
+    return problems
+
+
+def _load_npz(path: Path) -> Arrays:
+    """Return the known arrays of an .npz file, without ever loading pickled objects."""
+    try:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in (*TYPES, "model", "digest") if name in archive.files}
+            names = archive.files
+    except OSError as e:
+        raise BadFile(f"cannot be read: {reason(e)}") from None
+    except Exception as e:  # zipfile, zlib and numpy raise many types of errors for damaged archives
+        said = str(e).partition("\n")[0][:200]
+        raise BadFile(f"is not a valid .npz archive ({said}). Write it again with np.savez") from None
+    return _with_values(arrays, names)
+
+
+def _load_csv(path: Path) -> Arrays:
+    """Return the known columns of a CSV file."""
+    try:
+        lines = csv.reader(io.StringIO(read_regular(path, MAX_CSV_BYTES).decode("utf-8-sig"), newline=""))
+        names, *rows = [row for row in lines if row] or [[]]
+    except OSError as e:
+        raise BadFile(f"cannot be read: {reason(e)}") from None
+    except (csv.Error, UnicodeDecodeError) as e:
+        raise BadFile(f"is not a CSV file in UTF-8 ({e})") from None
+    if wrong := [row for row in rows if len(row) != len(names)]:
+        raise BadFile(
+            f"has {plural(len(wrong), 'line')} with more or fewer cells than the first line, which has {len(names)}"
+        )
+    columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+    arrays = {name: _column(name, columns[name], TYPES[name][0]) for name in TYPES if name in columns}
+    top = sorted((name for name in columns if re.fullmatch(r"top[1-9]\d*", name)), key=lambda name: int(name[3:]))
+    if top and top != [f"top{number}" for number in range(1, len(top) + 1)]:
+        raise BadFile(f"has the columns {', '.join(top)}; expected top1, top2, ... without gaps")
+    if top:
+        arrays["top"] = np.stack([_column(name, columns[name], "iu") for name in top], axis=1)
+    return _with_values(arrays, names)
+
+
+def _column(name: str, texts: Sequence[str], kinds: str) -> NDArray[Any]:
+    try:
+        return np.array(texts, {"U": np.str_, "iu": np.int64, "f": np.float64}[kinds])
+    except (ValueError, OverflowError) as e:
+        raise BadFile(f"has values in the column {name} that are not numbers ({e})") from None
+
+
+def _with_values(arrays: Arrays, names: Sequence[str]) -> Arrays:
+    """Return arrays, or raise BadFile if they contain no predictions or predictions of several kinds."""
+    given = [name for name in TYPES if name in arrays and name not in ("index", "id", "set_id")]
+    if not given:
+        raise BadFile(f"contains no predictions but {first_few(list(names)) or 'nothing'}; expected {EXPECTED}")
+    if {*given} not in map(set, COLUMNS.values()):
+        raise BadFile(f"contains {' and '.join(given)}; expected one of {EXPECTED}")
+    if "index" in arrays and "id" in arrays:
+        raise BadFile("contains both index and id; expected one of them")
+    return arrays
+
+
+def _files(
+    folder: Path, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
+) -> tuple[dict[str, Path], list[str]]:
+    """Return the file of each wanted set, and the problems of the names of files."""
+    # Hidden files are those that macOS adds on foreign file systems.
+    files = [file for file in sorted(folder.rglob("*.npz")) if not file.name.startswith(".")]
+    if not files:
+        return {}, ["the folder has no .npz files; expected <set id>.npz for each set"]
+    found, unknown = dict[str, list[Path]](), list[str]()
+    for file in files:
+        name = file.relative_to(folder).as_posix().removesuffix(".npz")
+        if name in ids:
+            found.setdefault(ids[name], []).append(file)
+        else:
+            unknown.append(name)
     problems = []
-    if unknown := found.pop(None, []):
-        are = f"{len(unknown):,} files are" if len(unknown) > 1 else "1 file is"
+    if unknown:
         problems.append(
-            f"{are} of no set of the data set: {first_few(unknown, FEW)}."
-            f"{suggest(unknown[0].removesuffix('.npz'), reader.ids)} Rename or delete what is none; a file of many "
-            "sets is given itself, in place of its folder"
+            f"no set of the dataset has the name of {plural(len(unknown), 'file')}: {first_few(unknown, FEW)}."
+            f"{suggest(unknown[0], ids)} Rename or delete them"
         )
     problems += [
-        f"the set {set_id} is there {len(own)} times: {first_few(own, FEW)}. Keep one"
+        f"the set {set_id} has {len(own)} files: {first_few([file.name for file in own], FEW)}. Keep one of them"
         for set_id, own in found.items()
         if len(own) > 1
     ]
-    if missing := [name for name in reader.required if name not in found]:
-        problems.append(
-            f"{len(missing):,} of {len(reader.required):,} sets {'have' if len(missing) > 1 else 'has'} no file: "
-            f"{first_few(missing, FEW)}. Predict them, or choose the sets that are there (sets=, --sets)"
-        )
-    return {name: names[own[0]] for name, own in found.items() if name in reader.wanted and len(own) == 1}, problems
+    problems += _absent(required, found)
+    return {name: own[0] for name, own in found.items() if name in wanted}, problems
 
 
-class _Reader:
-    """Reads files of predictions of one data set."""
+def _split(
+    arrays: Arrays, ids: Mapping[str, str], required: Sequence[str], wanted: set[str]
+) -> tuple[dict[str, Arrays], list[str]]:
+    """Return the rows of each wanted set in a single file, and the problems of the names of sets."""
+    if "set_id" not in arrays:
+        return {}, ["has no column set_id. Add it, or give a folder of <set id>.npz"]
+    if problems := _shape_problems(arrays):
+        return {}, problems
+    names, inverse = np.unique(arrays["set_id"], return_inverse=True)
+    set_ids = [ids.get(name) for name in names.tolist()]
+    unknown = [name for name, set_id in zip(names.tolist(), set_ids, strict=True) if set_id is None]
+    problems = [f"has rows of {plural(len(unknown), 'set')} that the dataset does not have: {first_few(unknown, FEW)}"]
+    parts = {}
+    for set_id in sorted(wanted & {one for one in set_ids if one is not None}):
+        rows = np.flatnonzero(np.isin(inverse, [n for n, one in enumerate(set_ids) if one == set_id]))
+        kept = (name for name in TYPES if name in arrays and name != "set_id")
+        parts[set_id] = {name: arrays[name][rows] for name in kept}
+    return parts, [*problems * bool(unknown), *_absent(required, parts)]
 
-    def __init__(self, data: DataSet, required: list[str], tell: Callable[..., None]) -> None:
-        self.required, self.total, self._done, self._tell = required, 0, 0, tell
-        # a build without a clean set has predictions of it too
-        self.ids = {name: s.id for s in data.manifest.sets for name in (*s.aliases, s.id)} | {CLEAN: CLEAN}
-        self.wanted = sorted({*required, CLEAN})
-        self._samples = [sample.id for sample in data.samples]
+
+def _absent(required: Sequence[str], found: Mapping[str, Any]) -> list[str]:
+    if not (missing := [name for name in required if name not in found]):
+        return []
+    return [
+        f"{len(missing):,} of {len(required):,} sets have no predictions: {first_few(missing, FEW)}. Predict them, or "
+        "select the others with --sets (in Python: sets=)"
+    ]
+
+
+def _shape_problems(arrays: Arrays) -> list[str]:
+    """Return the problems of the types and lengths of arrays."""
+    given = {name: array for name, array in arrays.items() if name in TYPES}
+    problems = [
+        f"has {name} of the type {array.dtype}; expected {TYPES[name][1]}"
+        for name, array in given.items()
+        if array.dtype.kind not in TYPES[name][0] or (array.dtype.kind == "f" and array.dtype.itemsize > 8)
+    ]
+    lengths = {name: len(array) if array.ndim else 0 for name, array in given.items()}
+    if len(set(lengths.values())) > 1:
+        problems.append(f"has arrays of different lengths: {', '.join(f'{n} {count}' for n, count in lengths.items())}")
+    return problems
+
+
+class _Rows:
+    """The rows that the predictions of a set need."""
+
+    def __init__(self, data: DataSet) -> None:
+        self._ids = [sample.id for sample in data.samples]
+        self._numbers = {name: number for number, name in enumerate(self._ids)}
         self._labels = np.array([sample.class_index for sample in data.samples], np.int64)
         self._classes = len(data.classes)
 
-    def read(self, file: Path, set_id: str | None) -> tuple[dict[str, Outcome], list[str]]:
-        """Return the outcomes in a file, by set, and what is wrong with it."""
-        sets, count = self.wanted if set_id is None else [set_id], len(self._samples)
-        problems: list[str] = []
-        try:
-            with open_regular(file) as stream:
-                table = READERS[file.suffix.lower()](stream)
-                kind, key = layout(table, self._classes, count, set_id, len(self.ids))
-                numbers = self._numbers(table, kind, set_id, problems)
-                places = self._places(table, key, numbers, problems)
-                problems += self._missing(places, sets, set_id, set(numbers.tolist()))
-                fields = self._fields(table, kind, places, len(sets), problems)
-        except BadTable as e:
-            return {}, list(e.args)
-        except OSError as e:
-            return {}, [f"cannot be read: {reason(e)}"]
-        there = set((places // count).tolist())
-        outcomes = {
-            name: Outcome(**{field: values[number * count :][:count] for field, values in fields.items()})
-            for number, name in enumerate(sets)
-            if number in there
-        }
-        return outcomes, problems
+    def outcome(self, arrays: Arrays, of_set: str) -> tuple[Outcome, list[str]]:
+        """Return the outcome of a set in the order of the dataset, and the problems of rows and values.
 
-    def _numbers(self, table: Table, kind: Kind, set_id: str | None, problems: list[str]) -> NDArray[np.intp]:
-        """Return the number of each row's set; -1 where it is not read."""
-        if set_id is not None:
-            return np.zeros(table.columns[COLUMNS[kind][0]].shape[0], np.intp)
-        names, number_of = _whole(table, "set_id").tolist(), {name: n for n, name in enumerate(self.wanted)}
-        if strange := Counter(name for name in names if name not in self.ids):
-            problems.append(
-                f"has {strange.total():,} rows of sets that the data set does not have: {first_few(list(strange), FEW)}"
-            )
-        return np.array([number_of.get(self.ids.get(name, ""), -1) for name in names], np.intp)
-
-    def _places(
-        self, table: Table, key: str | None, numbers: NDArray[np.intp], problems: list[str]
-    ) -> NDArray[np.intp]:
-        """Return the place of each row, set after set; -1 where it is not read."""
-        count = len(self._samples)
-        if key == "index":
-            given, problem = _whole(table, "index"), f"with an index outside 0 to {count - 1:,}"
-            images = given.astype(np.int64)  # an unsigned number beyond its range becomes a negative one
-        elif key == "id":
-            given, problem = _whole(table, "id"), f"whose id is of no sample; ids here are such as {self._samples[0]!r}"
-            row_of = {name: row for row, name in enumerate(self._samples)}
-            images = np.array([row_of.get(name, -1) for name in given.tolist()], np.int64)
-        else:
-            given = images = np.zeros(len(numbers), np.int64)
-            for number in set(numbers.tolist()):
-                own = np.flatnonzero(numbers == number)
-                images[own] = np.arange(len(own))
-            problem = f"too many: a set has {count:,}"
-        outside = (numbers >= 0) & ((images < 0) | (images >= count))
-        problems += _of_rows(problem, [repr(one) for one in given[outside].tolist()])
-        return np.where((numbers < 0) | outside, -1, numbers * count + images)
-
-    def _missing(self, places: NDArray[np.intp], sets: list[str], set_id: str | None, given: set[int]) -> Iterator[str]:
-        """Yield which images are there twice, and which sets, of those without rows, and images are missing."""
-        count = len(self._samples)
-        times = np.bincount(places[places >= 0], minlength=len(sets) * count).reshape(len(sets), count)
-        named = [f"{row} ({name})" for row, name in enumerate(self._samples)] if (times != 1).any() else []
-        yield from _of_rows("twice", [f"{sets[n]} {named[row]}" for n, row in np.argwhere(times > 1).tolist()])
-        required = sets if set_id is not None else self.required
-        if absent := [name for number, name in enumerate(sets) if name in required and number not in given]:
-            yield f"lacks {len(absent):,} of {len(required):,} sets: {first_few(absent, FEW)}"
-        for name, of_set in zip(sets, times, strict=True):
-            missing = [named[row] for row in np.flatnonzero(of_set == 0).tolist()]
-            if 0 < len(missing) < count:
-                of = f" of {name}" if set_id is None else ""
-                yield f"lacks {len(missing):,} of {count:,} rows{of}: {first_few(missing, FEW)}"
-
-    def _fields(
-        self, table: Table, kind: Kind, places: NDArray[np.intp], sets: int, problems: list[str]
-    ) -> dict[str, NDArray[Any]]:
-        """Return the fields of the outcomes, set after set."""
-        names = COLUMNS[kind]
-        widest = max(math.prod(table.columns[name].shape[1:]) * table.columns[name].dtype.itemsize for name in names)
-        most = max(1, BLOCK_BYTES // widest)
-        labels = self._labels[np.where(places < 0, 0, places) % len(self._labels)]
-        fields: dict[str, NDArray[Any]] = {}
-        faulty: dict[str, list[str]] = {}
-        blocks = zip(*(table.blocks(name, most) for name in names), strict=True)
-        for first, block in zip(range(0, len(places), most), blocks, strict=True):
-            part = slice(first, first + most)
-            outcome, faults = reduced(kind, dict(zip(names, block, strict=True)), labels[part], self._classes)
+        `of_set` names the set in messages. BadFile is raised for arrays of unexpected types or shapes.
+        """
+        kind = next(kind for kind in KINDS if COLUMNS[kind][0] in arrays or COLUMNS[kind][-1] in arrays)
+        if problems := [*_shape_problems(arrays), *self._width_problems(arrays)]:
+            raise BadFile(*problems)
+        if "set_id" in arrays:
+            raise BadFile("has a column set_id. Give this file itself in place of its folder")
+        rows = len(arrays[COLUMNS[kind][0]])
+        places, problems = self._places(arrays, rows, of_set)
+        valid = np.flatnonzero((places >= 0) & (places < len(self._ids)))
+        parts, faulty = list[Outcome](), dict[str, list[int]]()
+        for first in range(0, max(len(valid), 1), ROWS_AT_ONCE):
+            some = valid[first : first + ROWS_AT_ONCE]
+            block = {name: np.asarray(arrays[name][some]) for name in COLUMNS[kind]}
+            part, faults = reduced(kind, block, self._labels[places[some]], self._classes)
+            parts.append(part)
             for problem, which in faults.items():
-                rows = first + np.flatnonzero(which & (places[part] >= 0)) + table.first_row
-                faulty.setdefault(problem, []).extend(f"{table.row_word} {row:,}" for row in rows.tolist())
-            for name, values in vars(outcome).items():
-                if values is not None:
-                    # the last place is that of rows that are not read; memory that nobody writes costs nothing
-                    whole = fields.setdefault(name, np.empty(sets * len(self._labels) + 1, values.dtype))
-                    whole[places[part]] = values
-            self._done += len(places[part])
-            self._tell("reading predictions", self._done, self.total)
-        if len(faulty.pop(PROBABILITIES, [])) == np.count_nonzero(places >= 0) > 0:
+                faulty.setdefault(problem, []).extend(some[which].tolist())
+        if len(faulty.pop(PROBABILITIES, [])) == len(valid) > 0:
             problems.append(PROBABILITIES)
-        problems += [line for problem, rows in faulty.items() for line in _of_rows(problem, rows)]
-        return fields
+        problems += [
+            _of_rows(problem, [f"row {n:,}" for n in numbers]) for problem, numbers in faulty.items() if numbers
+        ]
+        return _joined(parts).rows(np.argsort(places[valid], kind="stable")), problems
+
+    def _width_problems(self, arrays: Arrays) -> list[str]:
+        """Return the problems of the shapes of arrays."""
+        problems = []
+        for name in [name for name in TYPES if name in arrays]:
+            shape, expected, is_valid = arrays[name].shape, "(N,)", arrays[name].ndim == 1
+            if name in ("logits", "probs"):
+                expected, is_valid = f"(N, {self._classes})", shape[1:] == (self._classes,)
+            elif name == "top":
+                expected, is_valid = f"(N, 1 to {self._classes})", len(shape) == 2 and 0 < shape[1] <= self._classes
+            if not is_valid:
+                problems.append(
+                    f"has {name} of the shape {shape}; expected {expected}, because the dataset has "
+                    f"{self._classes:,} classes"
+                )
+        return problems
+
+    def _places(self, arrays: Arrays, rows: int, of_set: str) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of the image of each row, and the problems of rows."""
+        count = len(self._ids)
+        if "index" in arrays:
+            given, problem = arrays["index"], f"with an index outside 0 to {count - 1:,}"
+            places = given.astype(np.int64)  # An unsigned number that is too large becomes negative.
+        elif "id" in arrays:
+            given, problem = arrays["id"], f"whose id matches no sample; ids are for example {self._ids[0]!r}"
+            places = np.array([self._numbers.get(name, -1) for name in given.tolist()], np.int64)
+        else:
+            places = np.arange(rows)
+            if rows == count:
+                return places, []
+            return places, [
+                f"has {plural(rows, 'row')}{of_set}, but the dataset has {count:,} images. Without index or id, each "
+                "image needs one row, in the order of the dataset"
+            ]
+        is_known = (places >= 0) & (places < count)
+        problems = []
+        if not is_known.all():
+            problems.append(_of_rows(problem, [repr(one) for one in given[~is_known].tolist()]))
+        times = np.bincount(places[is_known], minlength=count)
+        names = [f"{number} ({self._ids[number]})" for number in range(count)] if (times != 1).any() else []
+        if repeated := [names[n] for n in np.flatnonzero(times > 1).tolist()]:
+            problems.append(f"repeats {plural(len(repeated), 'image')}{of_set}: {first_few(repeated, FEW)}")
+        if missing := [names[n] for n in np.flatnonzero(times == 0).tolist()]:
+            problems.append(f"lacks {len(missing):,} of {count:,} images{of_set}: {first_few(missing, FEW)}")
+        return places, problems
 
 
-def _whole(table: Table, name: str) -> NDArray[Any]:
-    return np.concatenate([*table.blocks(name, 1 << 20)] or [np.empty(0)])
+def _joined(parts: Sequence[Outcome]) -> Outcome:
+    fields: dict[str, Any] = {
+        name: None if values is None else np.concatenate([getattr(part, name) for part in parts])
+        for name, values in vars(parts[0]).items()
+    }
+    return Outcome(**fields)
 
 
-def _of_rows(problem: str, rows: Sequence[str]) -> list[str]:
-    """Return a problem with the first few rows that have it; nothing where none has."""
-    return [f"has {len(rows):,} row{'s' * (len(rows) > 1)} {problem}: {first_few(rows, FEW)}"] if rows else []
+def _of_rows(problem: str, rows: Sequence[str]) -> str:
+    """Return a problem with the number of rows and the first of them."""
+    return f"has {plural(len(rows), 'row')} {problem}: {first_few(rows, FEW)}"

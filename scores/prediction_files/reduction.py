@@ -1,4 +1,4 @@
-"""Predictions reduced: whether each image is right, the rank and probability of its true class."""
+"""Reduce predictions to the outcome of each image: correctness, and the rank and probability of the true class."""
 
 from __future__ import annotations
 
@@ -8,46 +8,42 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outcomes import Outcome
+from ..outcomes import FIRST, Outcome
 
 Kind = Literal["logits", "probs", "top", "rank"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COLUMNS: dict[Kind, tuple[str, ...]] = {kind: (kind,) for kind in KINDS} | {"rank": ("rank_true", "p_true")}
-"""The arrays of each kind."""
-FIRST = 5
-"""Classes that `top5` counts."""
+"""The arrays of each kind of predictions."""
 SUM_TOLERANCE = 0.01
-"""How far the probabilities of an image may sum from 1: what float16 loses over some thousand classes is below it."""
+"""The largest deviation of a sum of probabilities from 1. Rounding to float16 causes a smaller one."""
 ROUNDING = 1e-3
-"""How far above 1 a single probability may lie."""
+"""The largest amount by which a single probability may exceed 1."""
 SAFE_EXPONENT = 60.0
-"""Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
+"""The largest absolute logit for which exponentials of a million classes can be summed in float32."""
 
-PROBABILITIES = "has logits that are probabilities, each row of 0 to 1 with the sum 1: keep them as probs"
-"""Of a file all of whose rows are so."""
-NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class gets a low number)"
+PROBABILITIES = "has logits that are probabilities, because each row is from 0 to 1 with the sum 1. Save them as probs"
+"""The problem if it applies to all rows."""
+NOT_FINITE = "with values that are NaN or infinite (use a large negative logit to mask a class)"
 
 Faults = Mapping[str, NDArray[np.bool_]]
-"""What is wrong, in words that follow a number of rows, and with which rows."""
+"""Problems, worded to follow a number of rows, and the affected rows."""
 
 
 def reduced(
     kind: Kind, block: Mapping[str, NDArray[Any]], labels: NDArray[np.integer], classes: int
 ) -> tuple[Outcome, Faults]:
-    """Return the outcome of a block of predictions, and its faults.
-
-    The outcome of a faulty row means nothing.
+    """Return the outcome of some predictions and their faults. The outcome of a faulty row is undefined.
 
     Parameters
     ----------
     kind : {"logits", "probs", "top", "rank"}
     block : mapping
-        ``logits`` or ``probs`` (n, K) of a float type; ``top`` (n, k), classes from the most likely down; ``rank_true``
-        (n,), how many classes are above the true one, and ``p_true`` (n,).
+        Floating-point ``logits`` or ``probs`` (n, K), or ``top`` (n, k) with classes from the most likely down, or
+        ``rank_true`` (n,) with the number of classes above the true one and ``p_true`` (n,) with its probability.
     labels : (n,) ndarray of integers
-        The true classes, 0..K-1.
+        The true classes, from 0 to K - 1.
     classes : int
-        K.
+        The number of classes K.
     """
     with np.errstate(all="ignore"):
         if kind == "top":
@@ -74,7 +70,7 @@ def reduced(
 
 
 def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return the softmax of each row's value of the true class, within 1e-5."""
+    """Return the softmax of the true class of each row, accurate to 1e-5."""
     if not np.abs(logits).max(initial=0) <= SAFE_EXPONENT:
         logits = logits - logits.max(axis=1, keepdims=True)
     powers = np.exp(logits.astype(np.float32))
@@ -84,7 +80,7 @@ def _softmax(logits: NDArray[Any], labels: NDArray[np.integer]) -> NDArray[np.fl
 def _from_values(values: NDArray[Any], labels: NDArray[np.integer], probability: NDArray[np.float32]) -> Outcome:
     predicted = values.argmax(axis=1)
     rank, before = np.zeros(len(labels), np.int32), np.zeros(len(labels), np.int32)
-    # nothing is above the true class, or before it, where it is the predicted one; of equal classes the lower is first
+    # Only wrong rows have classes above the true one. Of tied classes the lowest comes first.
     wrong = np.flatnonzero(predicted != labels)
     values, labels_of_wrong = values[wrong], labels[wrong][:, None]
     own = np.take_along_axis(values, labels_of_wrong, axis=1)
@@ -100,19 +96,19 @@ def _from_top(top: NDArray[Any], labels: NDArray[np.integer], classes: int) -> t
     enough = top.shape[1] >= min(FIRST, classes)
     top5 = (top[:, :FIRST] == labels[:, None]).any(axis=1) if enough else None
     outcome = Outcome(top[:, 0] == labels, top5, predicted=np.where(outside, 0, top[:, 0]).astype(np.int32))
-    return outcome, {f"with classes outside 0 to {classes - 1}": outside, "with a class twice": twice & ~outside}
+    return outcome, {f"with classes outside 0 to {classes - 1}": outside, "with a repeated class": twice & ~outside}
 
 
 def _from_rank(rank: NDArray[Any], probability: NDArray[Any], classes: int) -> tuple[Outcome, Faults]:
     finite = np.isfinite(probability)
     unlikely = finite & ((probability < 0) | (probability > 1 + ROUNDING))
     outside = (rank < 0) | (rank >= classes)
-    # whatever is more likely than all others together is the first
+    # A class with a probability above one half is always the most likely one.
     late = finite & ~unlikely & ~outside & (probability > 0.5 + ROUNDING) & (rank > 0)
     ranks = np.where(outside, 0, rank).astype(np.int32)
     return Outcome(ranks == 0, ranks < FIRST, ranks, np.clip(probability, 0, 1).astype(np.float32)), {
-        "with a p_true that is not finite (NaN or infinite)": ~finite,
+        "with a p_true that is NaN or infinite": ~finite,
         "with a p_true outside 0 to 1": unlikely,
         f"with a rank_true outside 0 to {classes - 1}": outside,
-        "with a p_true above 0.5 whose rank_true is not 0 (ranks count from 0)": late,
+        "with a p_true above 0.5 whose rank_true is not 0 (ranks begin at 0)": late,
     }

@@ -18,7 +18,8 @@ from PIL import Image
 from unbuilt import made_up
 
 import corruptset
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 from corruptset.scores.scores_file import write_scores
 
 pytestmark = pytest.mark.ci

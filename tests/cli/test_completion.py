@@ -11,7 +11,8 @@ from commands import COMMAND
 
 from corruptset.cli import completion
 from corruptset.corruptions.registry import corruption_names
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 
 COMPLETE = """
 eval "$("$1" --show-completion)"

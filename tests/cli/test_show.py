@@ -127,3 +127,12 @@ def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_ch
     assert f" {metrics['fog/3']['ms_ssim']} " in rows["fog/3"]
     assert "(" not in rows["fog/3"]
     assert "0.9 at severity 1 and 0.5 at severity 5" in out
+
+
+def test_the_file_of_a_recipe_can_be_saved_and_changed(run, tmp_path):
+    text = run.ok("show imagenet-d --toml").out
+    assert 'name = "imagenet-c"' in text
+    (tmp_path / "mine.toml").write_text(text.replace('name = "imagenet-c"', 'name = "mine"'))
+    shown, own = run.ok("show imagenet-c --json").json, run.ok("show mine.toml --json").json
+    assert (own["recipe"]["name"], own["sets"]) == ("mine", shown["sets"])
+    run.refused("There is no recipe 'fogg'", "show fogg --toml")

@@ -26,7 +26,7 @@ def source(shared):
 
 
 def test_a_build_of_another_schema(run, recipe, build, source):
-    edit_manifest(build, lambda m: m.update(schema_version=3, something="new"), reseal=True)
+    edit_manifest(build, lambda m: m.update(schema_version=4, something="new"), reseal=True)
     for words in (
         ["verify", build],
         ["verify --repair", build, *source],
@@ -36,7 +36,7 @@ def test_a_build_of_another_schema(run, recipe, build, source):
         ["rebuild --out again", build, *source],
         ["build --sets brightness/1 --out .", recipe, *source],
     ):
-        said = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
+        said = "schema_version is 4, and this release reads 3: use the release of corruptset that wrote it"
         done = run.refused(said, *words, code=1)
         assert "Extra inputs" not in done.out + done.err
 

@@ -17,7 +17,8 @@ from corruptset.corruptions import registry
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.index import FAMILIES, MODULES
 from corruptset.corruptions.registry import corruption_names, family_of, get_corruption
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 from pictures import painted
 
 

@@ -33,7 +33,7 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
     for model in ("thumbnail", "colours"):
         shown = re.search(rf"^\| {model} \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
         # AUDE of each corruption in per cent
-        aude = load_scores(tmp_path / "scores" / model).aude
+        aude = load_scores(tmp_path / "scores" / model).values("aude")
         assert dict(zip(columns, shown, strict=True)) == {name: f"{100 * value:.1f}" for name, value in aude.items()}
 
 

@@ -132,6 +132,9 @@ def test_what_cannot_be_built_is_refused_and_nothing_is_touched(make, lossless_r
             make(**{name: value})
     with pytest.raises(BuildError, match="--optimize applies to JPEG"):
         build(lossless_recipe, out=tmp_path, optimize=True)
+    for encoding in ("gif", "jpeg:0", "jpeg:101", "png:9", "JPEG"):
+        with pytest.raises(BuildError, match=f"encoding is '{encoding}'; expected png, jpeg, or jpeg with a quality"):
+            make(encoding=encoding)
     (tmp_path / "small-1.0.0").mkdir()
     (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
     with pytest.raises(BuildError, match=r"holds no build \(thesis.tex\)"):
@@ -143,6 +146,25 @@ def test_optimized_jpegs_have_the_same_pixels(make, whole):
     by_id = {s.id: s for s in whole.manifest.sets}
     for one in make(sets=["contrast/*"], optimize=True, page=False).manifest.sets:
         assert (one.pixel_digest, one.bytes < by_id[one.id].bytes) == (by_id[one.id].pixel_digest, True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "manifest", "first"),
+    [
+        ("png", {"format": "png"}, b"\x89PNG"),
+        ("jpeg", {"format": "jpeg", "quality": 85}, b"\xff\xd8"),
+        ("jpeg:30", {"format": "jpeg", "quality": 30}, b"\xff\xd8"),
+    ],
+)
+def test_an_encoding_in_place_of_the_recipe_s(small_recipe, tmp_path, encoding, manifest, first):
+    """The images are encoded otherwise, with the same pixels before."""
+    options = {"sets": ["contrast/1"], "samples": 2, "jobs": 1, "metrics": 0, "page": False}
+    built = build(small_recipe, out=tmp_path, encoding=encoding, storage="folder", **options)
+    assert manifest.items() <= built.manifest.encoding.items()
+    images = list((built.directory / "images").rglob("*.*"))
+    assert len(images) == 2
+    assert all(image.read_bytes().startswith(first) for image in images)
+    assert built.digest == build(small_recipe, out=tmp_path / "own", **options).digest
 
 
 def test_images_of_several_shapes(photos, tmp_path, monkeypatch):

@@ -52,7 +52,7 @@ def test_ids_manifest_images_and_scores(tmp_path):
     (folder / "predictions.json").write_text(json.dumps({"model": "zero", "digest": built.digest}))
     scores = corruptset.score(built.directory, folder)
     assert {"fog/2p25", "fog-0p5+jpeg_compression-3"} <= scores.sets.keys()
-    assert set(scores.aude) == {"fog", "brightness"}, "the five whole severities alone"
+    assert set(scores.values("aude")) == {"fog", "brightness"}, "the five whole severities alone"
 
 
 def test_sets_are_chosen_with_a_dot_or_a_p():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from corruptset.generate.catalogue import outline
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 
 
 def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from_and_how_large_it_is():

@@ -127,7 +127,7 @@ def write_dataset(
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
     manifest = Manifest(
-        schema_version=2,
+        schema_version=3,
         name="tiny-c",
         version="1.0.0",
         digest=digest,

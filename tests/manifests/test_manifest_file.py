@@ -34,7 +34,7 @@ def test_equal_manifests_have_equal_bytes(templates):
     assert manifest_bytes(manifest) == manifest_bytes(Manifest(**turned(value))) == data
     assert list(value) == FIELDS.split()
     assert data.endswith(b"}\n")
-    assert b'\n  "schema_version": 2,\n' in data
+    assert b'\n  "schema_version": 3,\n' in data
     assert "käfer".encode() in data
 
 
@@ -47,7 +47,7 @@ def test_all_wrong_fields_are_listed_at_once(dataset, tmp_path):
     del value["name"]
     value["colour"] = 1
     (root / "manifest.json").write_text(json.dumps(value))
-    with pytest.raises(VerificationError, match="does not follow schema 2") as caught:
+    with pytest.raises(VerificationError, match="does not follow schema 3") as caught:
         load_manifest(root)
     for says in ["seed: ", "sets[1].role: ", "files[0].path: ", "name: Field required", "colour: Extra", str(root)]:
         assert says in str(caught.value)

@@ -1,4 +1,4 @@
-"""Notes that a score may not be laid beside a published one."""
+"""Notes on scores that are not comparable with published ones."""
 
 from __future__ import annotations
 
@@ -35,44 +35,50 @@ def make(tmp_path_factory):
 def test_each_difference_has_one_note_and_the_published_benchmark_has_none(make):
     recipe = make().manifest.recipe
     jpeg = {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}
-    calibration = "those of the calibration imagenet; the published sets have those of cifar"
+    calibration = "those of the calibration imagenet, but the published sets use cifar"
     followed = [record.as_json() | {"reproducible": record.id != "fog/1"} for record in make().manifest.sets]
     for fields, says in (
-        ({"version": "0.9.0"}, "is of version 0.9.0; the published sets are those of 1.0.0"),
-        ({"name": "mine"}, "mine 1.1.0 is no published benchmark"),
-        ({"encoding": jpeg}, "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
-        ({"scale": "side"}, "Lengths grow with the image's side"),
-        ({"coupling": "severity"}, "Severities share their random draws"),
-        ({"textures": [{"name": "sheet", "sha256": unbuilt.SHA256}]}, "Frost is made with other pictures"),
-        ({"textures": FROST[:3]}, "Frost is made with other pictures"),
-        ({"excluded": [{"path": "a.png", "reason": "truncated"}]}, "1 bad image of the source was left out"),
+        ({"version": "0.9.0"}, "has version 0.9.0, but the published sets have 1.0.0"),
+        ({"name": "mine"}, "mine 1.1.0 is not a published benchmark"),
+        ({"encoding": jpeg}, "stored as JPEG of quality 85 (4:2:0), but the published ones as PNG"),
+        ({"scale": "side"}, "Lengths are proportional to the side of the image"),
+        ({"coupling": "severity"}, "All severities of a sample use the same random draws"),
+        (
+            {"textures": [{"name": "sheet", "sha256": unbuilt.SHA256}]},
+            "The frost images are not those of the published sets",
+        ),
+        ({"textures": FROST[:3]}, "The frost images are not those of the published sets"),
+        ({"excluded": [{"path": "a.png", "reason": "truncated"}]}, "1 bad image of the source was excluded"),
         ({"recipe": recipe | {"calibration": "imagenet"}}, calibration),
         ({"recipe": recipe | {"unexpected": ["3 images are 64x64"]}}, "the recipe expects: 3 images are 64x64"),
-        ({"sets": followed, "surrogates": [{"name": "resnet50"}]}, "the gradients of a model (resnet50): fog/1."),
+        (
+            {"sets": followed, "surrogates": [{"name": "resnet50"}]},
+            "The sets fog/1 follow the gradients of a model (resnet50).",
+        ),
     ):
         (note,) = notes(make(**fields))
         assert says in note
     (note,) = notes(make(), condition="correct@clean")
-    assert "Only images count that are correct@clean" in note
+    assert "Only images that fulfil correct@clean are scored" in note
     (note,) = notes(make(), baseline="resnet18")
-    assert "relative to the errors of resnet18: published ones are relative to AlexNet's" in note
+    assert "relative to the errors of resnet18, but published ones to those of AlexNet" in note
     assert notes(make()) == notes(make(textures=FROST)) == notes(make(), baseline="alexnet") == []
 
 
 def test_images_and_sets_that_are_missing(tmp_path, make):
     (note,) = notes(unbuilt.data_set(tmp_path / "few", "cifar10-c", 500))
-    assert note == "It has 500 images; the published scores are of 10,000."
+    assert note == "The dataset has 500 images, but the published scores are of 10,000."
     rows = [{"region": region(f"photo {n // 2}", 3, 0, n % 2).as_json()} for n in range(6)]
     found = notes(unbuilt.data_set(tmp_path / "regions", "fragile-cifar10", 6, samples=rows))
-    assert "It has 3 images; the published scores are of 10,000." in found
+    assert "The dataset has 3 images, but the published scores are of 10,000." in found
     (note,) = notes(make(), scored=["fog/1", "clean"])
-    assert note.startswith("2 of the recipe's 96 sets are scored (the rest was not built, or not asked for)")
+    assert note.startswith("2 of the 96 sets of the recipe are scored (the rest was not built or not selected)")
     part = make()
     part.absent = ["fog/2"]
     (note,) = notes(part, scored=["fog/1"])
-    assert "the rest of the data set was not unpacked" in note
+    assert "the rest of the dataset was not unpacked" in note
     some = {"chosen": 20, "total": 600}
-    said = "It has 20 of the 600 images of its source."
+    said = "The dataset has 20 of the 600 images of its source."
     assert said in notes(unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection=some))
     held = some | {"hold_out": {"groups": ["microsoft"]}}
     assert said not in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held))
@@ -84,7 +90,9 @@ def test_imagenet_at_another_size(tmp_path):
     assert any("299x299" in note for note in notes(unbuilt.data_set(tmp_path / "299", "imagenet-c-299")))
     smaller = {"kind": "resize-crop", "resize": 110, "crop": 96}
     found = notes(unbuilt.data_set(tmp_path / "96", "imagenet-c", preprocessing=smaller))
-    assert "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224." in found
+    assert (
+        "The corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224." in found
+    )
 
 
 def test_alexnet_is_the_baseline_of_imagenet_c_alone(tmp_path, monkeypatch):
@@ -92,16 +100,16 @@ def test_alexnet_is_the_baseline_of_imagenet_c_alone(tmp_path, monkeypatch):
     genuine = unbuilt.data_set(tmp_path, "imagenet-c", samples=rows)
     monkeypatch.setattr("corruptset.scores.comparability.IMAGENET_IMAGES", 40)
     assert why_not_alexnet(genuine, None) == []
-    assert why_not_alexnet(genuine, "correct@clean") == ["only some of the images count"]
+    assert why_not_alexnet(genuine, "correct@clean") == ["only some of the images are scored"]
     scores = corruptset.score(genuine, unbuilt.made_up(genuine))
-    assert (scores.baseline, len(scores.ce)) == ("alexnet", 15)
+    assert (scores.baseline, len(scores.values("ce"))) == ("alexnet", 15)
     fog = sum(1 - scores.sets[f"fog/{s}"].accuracy for s in range(1, 6))
     clean = 1 - scores.sets["clean"].accuracy
-    assert scores.ce["fog"] == pytest.approx(fog / (5 * 0.819324))
-    assert scores.relative_ce["fog"] == pytest.approx((fog - 5 * clean) / (5 * 0.819324 - 5 * 0.435))
-    assert scores.mce == pytest.approx(sum(scores.ce.values()) / 15)
+    assert scores["ce.fog"].value == pytest.approx(fog / (5 * 0.819324))
+    assert scores["relative_ce.fog"].value == pytest.approx((fog - 5 * clean) / (5 * 0.819324 - 5 * 0.435))
+    assert scores.get("mce") == pytest.approx(sum(scores.values("ce").values()) / 15)
     conditioned = corruptset.score(genuine, unbuilt.made_up(genuine), condition="correct@clean")
-    assert (conditioned.mce, conditioned.ce, conditioned.baseline) == (None, {}, None)
+    assert (conditioned.get("mce"), conditioned.group("ce"), conditioned.baseline) == (None, {}, None)
 
 
 def test_alexnet_is_no_baseline_of_other_images_or_recipes(tmp_path):
@@ -113,5 +121,10 @@ def test_alexnet_is_no_baseline_of_other_images_or_recipes(tmp_path):
     assert reasons[0].startswith("its recipe is not that of ImageNet-C")
     for given in (None, "alexnet"):
         scores = corruptset.score(data, unbuilt.made_up(data), baseline=given)
-        assert (scores.mce, scores.relative_mce, scores.ce, scores.baseline) == (None, None, {}, None)
-        assert any(f"no baseline for this data set: {few}" in note for note in scores.notes)
+        assert (scores.get("mce"), scores.get("relative_mce"), scores.group("ce"), scores.baseline) == (
+            None,
+            None,
+            {},
+            None,
+        )
+        assert any(f"not a baseline for this dataset: {few}" in note for note in scores.notes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unbuilt
 
 from corruptset.corruptions.registry import get_corruption
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 from corruptset.scores.published import (
     EXTRA,
     FAMILY_OF,

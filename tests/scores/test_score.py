@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -14,7 +15,8 @@ import unbuilt
 from plain_scores import FIFTEEN, accuracy, mean
 
 import corruptset
-from corruptset.errors import ParameterError, PredictionError, ScoreError, UnknownCorruption
+from corruptset.cli.score import put_scores
+from corruptset.errors import ParameterError, PredictionError, ScoreError, UnknownCorruption, VerificationError
 from corruptset.scores.outcomes import Outcome, Predictions
 
 EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
@@ -51,7 +53,8 @@ def has_note(scores, text):
 
 
 def test_every_set(data, predictions, scores):
-    assert list(scores.sets) == sorted(data.set_ids)
+    in_order = [f"{name}/{s}" for name in (*FIFTEEN, *EXTRA) for s in range(1, 6)]
+    assert list(scores.sets) == ["clean", *in_order]
     for name, scored in scores.sets.items():
         outcome = predictions.outcomes[name]
         of_it = (accuracy(outcome.correct), accuracy(outcome.top5), mean(outcome.rank.tolist()))
@@ -63,22 +66,23 @@ def test_every_set(data, predictions, scores):
     frame = scores.to_pandas()
     assert list(frame.columns) == ["n", "accuracy", "top5", "rank", "probability", "low", "high"]
     assert frame.loc["fog/3", "accuracy"] == scores.sets["fog/3"].accuracy
-    assert re.match(r"<Scores of made up on imagenet-c-all 1\.1\.0: 96 sets, maude 0\.", str(scores))
+    assert re.match(r"<Scores of made up on imagenet-c-all 1\.1\.0: 96 sets, clean_accuracy 0\.", str(scores))
     bare = {name: Outcome(outcome.correct) for name, outcome in predictions.outcomes.items()}
     less = corruptset.score(data, replace(predictions, outcomes=bare))
     assert less.sets["fog/1"].top5 is less.sets["fog/1"].rank is less.sets["fog/1"].probability is None
-    assert has_note(less, "do not say the top5, rank, probability")
+    assert has_note(less, "do not contain the top5, rank, probability")
 
 
 def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predictions, scores):
     right, other = right_of(predictions), right_of(unbuilt.made_up(data, 1))
-    assert set(scores.aude) == {*FIFTEEN, *EXTRA}
-    for name in scores.aude:
-        assert scores.aude[name] == pytest.approx(plain_scores.aude(right, name))
-        assert scores.ce[name] == pytest.approx(plain_scores.ce(right, other, name))
-        assert scores.relative_ce[name] == pytest.approx(plain_scores.relative_ce(right, other, name))
+    assert list(scores.group("aude")) == [*FIFTEEN, *EXTRA]
+    for name in scores.group("aude"):
+        assert scores[f"aude.{name}"].value == pytest.approx(plain_scores.aude(right, name))
+        assert scores[f"ce.{name}"].value == pytest.approx(plain_scores.ce(right, other, name))
+        assert scores[f"relative_ce.{name}"].value == pytest.approx(plain_scores.relative_ce(right, other, name))
     values = scores.resamples.values
-    assert (scores.resamples.seed, scores.resamples.units, set(values)) == (0, 40, set(scores.intervals))
+    assert (scores.resamples.seed, scores.resamples.units) == (0, 40)
+    assert set(values) == {one.name for one in scores.scores if "." not in one.name}
     for resample in (None, 0, 7):
         if resample is not None:
             right, other = (plain_scores.resampled(right_of(unbuilt.made_up(data, n)), 0, resample) for n in (0, 1))
@@ -90,58 +94,59 @@ def test_error_curves_and_means_over_test_sets_and_their_resamples(data, predict
             "relative_mce": mean(plain_scores.relative_ce(right, other, name) for name in FIFTEEN),
             "rb_index": plain_scores.rb_index(clean, tests),
         }
-        found = {name: getattr(scores, name) if resample is None else values[name][resample] for name in wanted}
+        found = {name: scores.get(name) if resample is None else values[name][resample] for name in wanted}
         assert found == pytest.approx(wanted, rel=1e-5)
         if resample is None:
-            assert scores.mean_accuracy == pytest.approx(mean(tests))
+            assert scores.get("mean_accuracy") == pytest.approx(mean(tests))
     for name, rows in values.items():
         assert len(rows) == 1000
-        assert scores.intervals[name] == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
-    assert list(scores.families) == ["noise", "blur", "weather", "digital"]
-    assert scores.families["noise"] == pytest.approx(mean(shares(right_of(predictions), FIFTEEN[:3])))
+        assert scores.interval(name) == pytest.approx(np.quantile(rows, [0.025, 0.975]), rel=1e-5)
+    assert list(scores.group("mean_accuracy")) == ["noise", "blur", "weather", "digital", *FIFTEEN]
+    assert scores["mean_accuracy.noise"].value == pytest.approx(mean(shares(right_of(predictions), FIFTEEN[:3])))
     # the four extra corruptions are for choosing a method: worse predictions of them change no mean
     worse = {name: Outcome(~o.correct) if name.startswith(EXTRA) else o for name, o in predictions.outcomes.items()}
     again = corruptset.score(data, replace(predictions, outcomes=worse), seed=1)
-    assert again.aude["spatter"] != scores.aude["spatter"]
-    for name in ("maude", "mean_accuracy", "rb_index", "families"):
-        assert getattr(again, name) == getattr(scores, name)
-    assert again.intervals["maude"] != scores.intervals["maude"]
+    assert again.get("aude.spatter") != scores.get("aude.spatter")
+    for name in ("maude", "mean_accuracy", "rb_index", "mean_accuracy.noise"):
+        assert again.get(name) == scores.get(name)
+    assert again.interval("maude") != scores.interval("maude")
 
 
 def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predictions, scores):
     right = right_of(predictions)
     for name, corruptions in {"all": FIFTEEN, "noise": FIFTEEN[:3], "fog": ["fog"]}.items():
         ids = [f"{corruption}/{s}" for corruption in corruptions for s in range(1, 6)]
-        every, one = np.all([right[set_id] for set_id in ids], axis=0), scores.worst_case[name]
+        every, one = np.all([right[set_id] for set_id in ids], axis=0), scores[f"worst_case.{name}"]
+        average = scores.get("mean_accuracy" if name == "all" else f"mean_accuracy.{name}")
         wanted = (len(ids), *map(pytest.approx, (mean(every), mean(shares(right, corruptions)))))
-        assert (one.sets, one.share, one.mean_accuracy) == wanted
+        assert (one.count, one.value, average) == wanted
     # those to validate on are in none
-    assert set(scores.worst_case) == {"all", "noise", "blur", "weather", "digital", *FIFTEEN}
-    few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).worst_case
-    assert {name: one.sets for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
+    assert list(scores.group("worst_case")) == ["all", "noise", "blur", "weather", "digital", *FIFTEEN]
+    few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).group("worst_case")
+    assert {name: one.count for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
 
 
 def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_images(tmp_path):
     attacked = unbuilt.data_set(tmp_path, "pgd-5")
     made = unbuilt.made_up(attacked)
-    found = corruptset.score(attacked, made).worst_case
+    found = corruptset.score(attacked, made)
     radii = {s.id: s.stages[0].parameters["eps"] for s in attacked.manifest.sets if s.stages}
     assert len(set(radii.values())) > 1
     for radius in set(radii.values()):
-        one = found[f"pgd within {radius:g}"]
+        one = found[f"worst_case.pgd within {radius:g}"]
         within = [made.outcomes[set_id] for set_id in ("clean", *radii) if radii.get(set_id, 0) <= radius]
-        assert (one.sets, one.share) == (len(within), np.all([o.correct for o in within], axis=0).mean())
+        assert (one.count, one.value) == (len(within), np.all([o.correct for o in within], axis=0).mean())
         least = np.min([o.probability for o in within], axis=0).astype(float)
-        assert one.loss == pytest.approx(mean(-math.log(p) for p in least))
-    assert found["all"].loss is None
+        assert found[f"greatest_loss.pgd within {radius:g}"].value == pytest.approx(mean(-math.log(p) for p in least))
+    assert "all" not in found.group("greatest_loss")
     farthest = f"pgd within {max(radii.values()):g}"
     for probability, loss in ((None, None), (np.zeros(40, np.float32), pytest.approx(87.336545, abs=1e-5))):
         others = {name: replace(one, probability=probability) for name, one in made.outcomes.items()}
-        assert corruptset.score(attacked, replace(made, outcomes=others)).worst_case[farthest].loss == loss
+        assert corruptset.score(attacked, replace(made, outcomes=others)).get(f"greatest_loss.{farthest}") == loss
     for record in attacked.manifest.sets:
         for stage in record.stages:
             stage.parameters["eps"] = "far"
-    assert set(corruptset.score(attacked, made).worst_case) == {"all", "pgd"}
+    assert set(corruptset.score(attacked, made).group("worst_case")) == {"all", "pgd"}
 
 
 def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
@@ -149,10 +154,60 @@ def test_a_baseline_that_loses_nothing_is_divided_by_nowhere(data):
     guesses = [Outcome(guess == labels) for guess in (labels, np.zeros(len(labels), np.int64))]
     perfect, constant = (Predictions("m", data.digest, dict.fromkeys(data.set_ids, guess)) for guess in guesses)
     best = corruptset.score(data, perfect, baseline=constant)
-    numbers = (best.maude, best.relative_maude, best.mce, best.rb_index, best.mean_accuracy)
-    assert (numbers, best.intervals["maude"]) == ((0, 0, 0, 0, 1), (0, 0))
-    assert (best.relative_mce, best.relative_ce) == (None, {})
-    assert any("divided by 0" in n and "relative_ce of brightness" in n and "and 15 more" in n for n in best.notes)
+    numbers = tuple(map(best.get, ("maude", "relative_maude", "mce", "rb_index", "mean_accuracy")))
+    assert (numbers, best.interval("maude")) == ((0, 0, 0, 0, 1), (0, 0))
+    row = best["relative_mce"]
+    assert (row.value, row.reason) == (None, "the baseline loses no accuracy on 15 corruptions")
+    assert best["relative_ce.fog"].reason == "the baseline loses no accuracy"
+    assert has_note(best, f"no relative CE of {', '.join((*FIFTEEN, *EXTRA))}, because the baseline loses no accuracy")
+    flawless = corruptset.score(data, constant, baseline=perfect)
+    assert flawless["mce"].reason == "the baseline makes no errors on 15 corruptions"
+
+
+def test_a_ratio_whose_resamples_divide_by_almost_0_has_no_interval(data, predictions, capsys):
+    rng = np.random.default_rng(0)
+    clean = rng.random(40) < 0.5
+    outcomes = dict.fromkeys(data.set_ids, Outcome(clean))
+    for name in FIFTEEN:  # This baseline loses one image, which a third of the resamples do not contain.
+        outcomes[f"{name}/5"] = Outcome(clean & (np.arange(40) != np.argmax(clean)))
+    other = Predictions("other", data.digest, outcomes)
+    scores = corruptset.score(data, predictions, baseline=other)
+    for row in (scores["relative_mce"], scores["relative_ce.fog"]):
+        assert (row.interval, row.reason) == (None, "no interval, because some resamples divide by almost 0")
+    right = right_of(predictions)
+    wanted = mean(plain_scores.relative_ce(right, right_of(other), name) for name in FIFTEEN)
+    assert scores.get("relative_mce") == pytest.approx(wanted)
+    assert scores.interval("mce") is not None
+    put_scores(scores)
+    row = f"relative mCE %    {100 * wanted:.2f} (no interval, because some resamples divide by almost 0)"
+    assert any(line.strip() == row for line in capsys.readouterr().out.splitlines())
+
+
+def test_top5_accuracy_needs_at_least_six_classes(tmp_path):
+    for classes, is_shown in ((5, False), (6, True)):
+        few = unbuilt.data_set(tmp_path / str(classes), "cifar10-c", classes=classes, only="fog/1".__eq__)
+        scores = corruptset.score(few, unbuilt.made_up(few))
+        assert (scores.sets["fog/1"].top5 is not None) == is_shown
+        assert not has_note(scores, "top5")
+
+
+def test_a_recipe_in_a_manifest_without_stages_is_named(tmp_path):
+    folder = unbuilt.write_data_set(tmp_path, "cifar10-c")
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    del manifest["recipe"]["sets"][3]["stages"]
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    data = corruptset.open(folder)
+    with pytest.raises(VerificationError, match=r"manifest\.json: recipe\.sets\[3\] has no 'stages'"):
+        corruptset.score(data, unbuilt.made_up(data))
+
+
+def test_scores_that_the_recipe_was_made_for_are_named_if_they_are_absent(tmp_path):
+    data = unbuilt.data_set(tmp_path, "image-degrade-30")
+    made = unbuilt.made_up(data)
+    assert not has_note(corruptset.score(data, made), "Not applicable")
+    (note,) = (n for n in corruptset.score(data, made, sets=["clean"]).notes if "Not applicable" in n)
+    assert "degradation profiles" in note
+    assert "two-factor" not in note
 
 
 def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
@@ -160,22 +215,25 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     here = corruptset.score(data, predictions, sets=["fog/*", "clean", "saturate/2"])
     of_part = {name: predictions.outcomes[name] for name in part.set_ids}
     assert here == corruptset.score(part, replace(predictions, outcomes=of_part))
-    assert (list(here.aude), here.maude) == (["fog"], None)
-    assert has_note(here, "14 of them are missing")
-    assert has_note(here, "7 of the recipe's 96 sets are scored")
+    assert (list(here.group("aude")), here.get("maude")) == (["fog"], None)
+    assert here["maude"].reason == here["mce"].reason == "14 of the 15 corruptions are missing"
+    assert has_note(here, f"14 of them are missing: {', '.join(name for name in FIFTEEN if name != 'fog')}.")
+    assert has_note(here, "7 of the 96 sets of the recipe are scored")
     unclean = unbuilt.data_set(tmp_path / "unclean", clean=False)
     without = {name: outcome for name, outcome in predictions.outcomes.items() if name != "clean"}
     scores = corruptset.score(unclean, replace(predictions, outcomes=without))
     # clean images need not be a set of the data set
-    assert corruptset.score(unclean, predictions).maude == corruptset.score(unclean, predictions, sets=["*"]).maude
-    assert (scores.maude, scores.aude, scores.rb_index) == (None, {}, None)
-    assert scores.mean_accuracy is not None
-    assert has_note(scores, "add clean.npz")
+    assert corruptset.score(unclean, predictions).scores == corruptset.score(unclean, predictions, sets=["*"]).scores
+    assert (scores.get("maude"), scores.values("aude"), scores.get("rb_index")) == (None, {}, None)
+    assert scores["maude"].reason == scores["rb_index"].reason == "no predictions of the clean images"
+    assert scores.get("mean_accuracy") is not None
+    assert has_note(scores, "Add clean.npz")
     whole = corruptset.open(data.path)
     train = [record.model_copy(update={"role": "train"}) for record in whole.manifest.sets]
     whole.manifest = whole.manifest.model_copy(update={"sets": train})
     trained = corruptset.score(whole, predictions)
-    assert (trained.maude, trained.mean_accuracy, trained.rb_index, trained.families) == (None, None, None, {})
+    assert {trained.get(name) for name in ("maude", "mean_accuracy", "rb_index")} == {None}
+    assert (trained.group("mean_accuracy"), trained["mean_accuracy"].reason) == ({}, "no test set")
     assert has_note(trained, "role train")
 
 
@@ -184,8 +242,8 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
     short = {name: outcome.rows(np.arange(40) < 39) for name, outcome in predictions.outcomes.items()}
     for changes, says in (
         ({"outcomes": some}, "lack the sets fog/2"),
-        ({"outcomes": short}, "have 39 rows a set"),
-        ({"digest": "sha256:" + "7" * 64}, "are of sha256:777"),
+        ({"outcomes": short}, "have 39 rows per set"),
+        ({"digest": "sha256:" + "7" * 64}, "belong to sha256:777"),
     ):
         with pytest.raises(PredictionError, match=says):
             corruptset.score(data, replace(predictions, **changes))
@@ -196,7 +254,7 @@ def test_predictions_and_baselines_of_something_else(data, predictions, tmp_path
     other = unbuilt.made_up(mixed, 1, "other")
     del other.outcomes["snow/3"]
     scores = corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
-    assert (list(scores.ce), scores.baseline) == (["fog"], "other")
+    assert (list(scores.group("ce")), scores.baseline) == (["fog"], "other")
     del other.outcomes["fog/3"]
     with pytest.raises(PredictionError, match="lack the sets fog/3"):
         corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
@@ -221,17 +279,17 @@ def test_only_images_that_a_model_has_right(data, tmp_path):
         assert {s.n for s in scores.sets.values()} == {int(right.sum())}
         assert scores.sets["fog/3"].accuracy == pytest.approx(made.outcomes["fog/3"].correct[right].mean())
         assert (scores.sets["clean"].accuracy == 1) == (judge is made)
-        assert has_note(scores, f"Only images count that are {said}")
+        assert has_note(scores, f"Only images that fulfil {said} are scored")
         every = [made.outcomes[f"{name}/{s}"].correct[right] for name in FIFTEEN for s in range(1, 6)]
-        assert scores.worst_case["all"].share == pytest.approx(np.all(every, axis=0).mean())
+        assert scores["worst_case.all"].value == pytest.approx(np.all(every, axis=0).mean())
     for text in ("", "correct", "correct@fog/3", "correct@clean="):
         with pytest.raises(ParameterError, match="expected 'correct@clean', or 'correct@clean=PREDICTIONS'"):
             corruptset.score(data, made, condition=text)
     wrong = replace(made, outcomes={**made.outcomes, "clean": Outcome(np.zeros(40, bool))})
     unclean = unbuilt.data_set(tmp_path, "cifar10-c", clean=False)
     for of, given, says in (
-        (data, wrong, "no clean image right"),
-        (unclean, unbuilt.made_up(unclean), r"those of made up have none: add clean\.npz"),
+        (data, wrong, "classifies no clean image correctly"),
+        (unclean, unbuilt.made_up(unclean), r"those of made up have none. Add clean\.npz"),
     ):
         with pytest.raises(PredictionError, match=says):
             corruptset.score(of, given, condition="correct@clean")
@@ -250,24 +308,25 @@ def test_groups_of_samples_and_their_gap(tmp_path):
         return {group: accuracy(flags) for group, flags in found.items()}
 
     wanted = of_groups(range(40))
-    assert (list(scores.style), scores.style) == (sorted(wanted), pytest.approx(wanted))
-    assert scores.style_gap == pytest.approx(max(wanted.values()) - min(wanted.values()))
+    assert (list(scores.values("style")), scores.values("style")) == (sorted(wanted), pytest.approx(wanted))
+    assert scores.get("style_gap") == pytest.approx(max(wanted.values()) - min(wanted.values()))
     for resample in range(20):
         means = of_groups(plain_scores.drawn(0, 40, resample)).values()
         assert scores.resamples.values["style_gap"][resample] == pytest.approx(max(means) - min(means), abs=1e-6)
     correct[:] = np.array([group != "google" for group in GROUPS])
     chosen = corruptset.score(icons, made, condition="correct@clean")
-    assert chosen.style == {"apple": 1.0, "microsoft": 1.0, "rare": 1.0}
+    assert chosen.values("style") == {"apple": 1.0, "microsoft": 1.0, "rare": 1.0}
     one = unbuilt.data_set(tmp_path / "one", "icons50-microsoft", samples=[{"group": "microsoft"}] * 40)
     alone = corruptset.score(one, unbuilt.made_up(one))
-    assert (list(alone.style), alone.style_gap, "style_gap" in alone.intervals) == (["microsoft"], None, False)
+    assert (list(alone.values("style")), alone.get("style_gap")) == (["microsoft"], None)
+    assert alone["style_gap"].reason == "only one group"
 
 
 def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
     data = unbuilt.data_set(tmp_path / "all", "two-factor-69")
     made = unbuilt.made_up(data, 3)
     scored = corruptset.score(data, made)
-    two, values = scored.two_factor, scored.resamples.values
+    two, values = scored.group("two_factor"), scored.resamples.values
     for resample in (None, 11):
         right = right_of(made) if resample is None else plain_scores.resampled(right_of(made), 0, resample)
         of_set = {name: accuracy(flags) for name, flags in right.items()}
@@ -278,11 +337,10 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
             "distinct_mean_accuracy": mean(of_set.values()),
             "distinct_cv_percent": plain_scores.cv_percent(list(of_set.values())),
         }
-        found = {n: getattr(two, n) if resample is None else values[f"two_factor.{n}"][resample] for n in wanted}
+        found = {n: two[n].value if resample is None else values[f"two_factor.{n}"][resample] for n in wanted}
         assert found == pytest.approx(wanted, rel=1e-6)
-    assert (two.names, two.distinct) == (69, 53)
-    assert two.cv_percent_interval == scored.intervals["two_factor.cv_percent"]
-    effects = {(e.first, e.second): e for e in two.order_effects}
+    assert (two["mean_accuracy"].count, two["distinct_mean_accuracy"].count) == (69, 53)
+    effects = {(e.first, e.second): e for e in scored.order_effects}
     assert set(effects) == {tuple(sorted((n, "+".join(reversed(n.split("+")))))) for n in data if "+" in n}
     for (first, second), effect in effects.items():
         a, b = made.outcomes[first].correct, made.outcomes[second].correct
@@ -291,9 +349,10 @@ def test_two_factors_over_names_and_sets_and_in_both_orders(tmp_path):
         paired = [np.mean(a[rows]) - np.mean(b[rows]) for rows in (plain_scores.drawn(0, 40, r) for r in range(100))]
         assert min(paired) - 0.2 < effect.interval[0] <= effect.interval[1] < max(paired) + 0.2
     part = unbuilt.data_set(tmp_path, "two-factor-69", only={"sp010+ga010", "sp010", "ga010+sp015"}.__contains__)
-    few = corruptset.score(part, unbuilt.made_up(part)).two_factor
+    few = corruptset.score(part, unbuilt.made_up(part))
+    counts = [few[f"two_factor.{kind}cv_percent"].count for kind in ("", "distinct_")]
     # clean, sp010 as often as the paper names it, and the two chains
-    assert (few.names, few.distinct, few.order_effects) == (1 + 4 + 2, 4, [])
+    assert (counts, few.order_effects) == ([1 + 4 + 2, 4], [])
 
 
 def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
@@ -302,7 +361,7 @@ def test_chains_have_a_curve_where_a_stage_has_all_five_severities(tmp_path):
     more = "[[sets]]\nclean = true\n" + "".join(f"[[sets]]\nchain = {n.split('+')}\n" for n in [*pairs, *four])
     data = unbuilt.small(tmp_path, more=more)
     made = unbuilt.made_up(data)
-    right, found = right_of(made), corruptset.score(data, made).aude
+    right, found = right_of(made), corruptset.score(data, made).values("aude")
     for name, pattern in (
         ("fog+snow", "fog-{0}+snow-{0}"),
         ("fog-3+snow", "fog-3+snow-{0}"),

@@ -72,9 +72,9 @@ def test_the_schema_is_that_of_the_models_and_holds(folder):
     validator = jsonschema.Draft202012Validator(schema)
     value = json.loads((folder / "scores.json").read_text("utf-8"))
     validator.validate(value)
-    assert list(validator.iter_errors(value | {"maude": "good"}))
+    assert list(validator.iter_errors(value | {"scores": "good"}))
     assert list(validator.iter_errors(value | {"more": 1}))
-    assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("Mean number of classes")
+    assert schema["$defs"]["SetScore"]["properties"]["rank"]["description"].startswith("The mean number of classes")
 
 
 def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
@@ -86,17 +86,17 @@ def test_a_version_in_a_record_that_has_none_is_a_key_too_many():
 def test_every_mistake_is_named(folder, tmp_path):
     whole = made_scores.valid(made_scores.full(0))[0].as_json()
     file = tmp_path / "changed.json"
-    newer = "schema_version is 2, and this release reads 1: use the release of corruptset that wrote it"
+    newer = "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it"
 
     def changed(name, **fields):
         return {name: whole[name] | fields}
 
     for fields, says in (
-        ({"maude": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is no scores .*maude: .*more: "),
+        ({"scores": "good", "more": 1, "notes": ["a", 2]}, r"(?s)changed\.json is no scores .*scores: .*more: "),
         ({"notes": ["a", 2]}, r"notes\[1\]: "),
         ({"model": ...}, "model: Field required"),
         ({"samples": "40"}, r"samples: .*given: '40'"),
-        ({"schema_version": 2, "other": {}}, newer),
+        ({"schema_version": 3, "other": {}}, newer),
         # no interval is computed of resamples of another length
         (
             changed("resamples", values={"maude": [0.2], "mce": [0.1, 0.2]}),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corruptset.errors import StudyError, listed
-from corruptset.scores.estimates import Bootstrap, interval_of, value
+from corruptset.scores.bootstrap import Bootstrap, interval_of, value
 from corruptset.scores.formulas import Estimate
 from corruptset.scores.outcomes import CLEAN
 from corruptset.scores.profiles import THRESHOLDS

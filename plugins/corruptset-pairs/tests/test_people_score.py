@@ -16,9 +16,9 @@ from studies import save, sheet_of
 
 from corruptset.errors import StudyError
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.estimates import Bootstrap
+from corruptset.scores.bootstrap import Bootstrap
 from corruptset.scores.profiles import THRESHOLDS
-from corruptset.scores.records import Scores
+from corruptset.scores.records import SCORES_VERSION, Scores
 
 
 def people_of(key: StudyKey, groups: str, seed: int) -> People:
@@ -159,7 +159,7 @@ def scores_of(levels: DataSet, accuracy: dict[str, float], **changed: Any) -> Sc
     nothing = {"n": 20, "top5": None, "rank": None, "probability": None, "interval": None}
     sets = {name: nothing | {"accuracy": value} for name, value in accuracy.items()}
     given = {
-        "schema_version": 1,
+        "schema_version": SCORES_VERSION,
         "digest": levels.digest,
         "name": "levels 1.0.0",
         "model": "net",

@@ -7,7 +7,8 @@ from pathlib import Path
 from own_recipes import HEAD, mistakes
 
 from corruptset.generate.pixels.preprocessing import SurrogateInput
-from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe_files import recipe_names
 
 
 def test_mistakes_in_what_a_recipe_expects():

@@ -13,18 +13,13 @@ from own_recipes import HEAD
 from corruptset.errors import RecipeError
 from corruptset.generate.pixels.encoding import JpegEncoding, PngEncoding
 from corruptset.generate.pixels.preprocessing import ResizeCrop
-from corruptset.generate.recipes.recipe import (
-    Published,
-    Recipe,
-    SurrogateEntry,
-    load_recipe,
-    parse_recipe,
-    recipe_aliases,
-    recipe_names,
-)
+from corruptset.generate.recipes.file_models import Published, SurrogateEntry
+from corruptset.generate.recipes.recipe import Recipe, load_recipe, parse_recipe
+from corruptset.generate.recipes.recipe_files import recipe_aliases, recipe_names
 
 FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog
 brightness contrast elastic_transform pixelate jpeg_compression""".split()
+DOCS = Path(__file__).parents[3] / "docs"
 EXTRA = ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
 
 
@@ -154,12 +149,54 @@ def test_mistakes_of_files(tmp_path):
         assert str(tmp_path / path) in str(error.value)
 
 
+def test_a_recipe_that_extends_another(tmp_path):
+    """Keys and tables replace those of the base as a whole, and paths are relative to the file that they are in."""
+    base = load_recipe("imagenet-c")
+    head = 'extends = "{}"\nname = "mine"\nversion = "2.0"\n'
+    own = parse_recipe(head.format("imagenet-d") + '[encoding]\nformat = "png"\n', "own")
+    assert (own.name, own.version, own.title, own.aliases, own.published) == ("mine", "2.0", "", (), None)
+    assert own.encoding == PngEncoding()
+    fields = ("calibration", "expects", "preprocessing", "sets", "storage")
+    assert [getattr(own, field) for field in fields] == [getattr(base, field) for field in fields]
+    pairs = '[[pairs]]\nfirst = ["fog-1"]\nsecond = ["snow-1"]\n'
+    assert len(parse_recipe(head.format("imagenet-c") + pairs, "own").resolve().sets) == 2
+    plain = parse_recipe(head.format("fragile-cifar10") + 'preprocessing = {kind = "none"}\n', "own")
+    assert (plain.regions, plain.preprocessing.kind) == (None, "none")
+
+    (tmp_path / "deep").mkdir()
+    gentle = (DOCS / "recipes.md").read_text("utf-8").split("```toml\n")[2].partition("```")[0]
+    (tmp_path / "deep/gentle.toml").write_text(gentle)
+    middle = 'calibration = "gentle.toml"\nsets = [{corruptions = ["fog"], severities = [1]}]\n'
+    (tmp_path / "deep/middle.toml").write_text(head.format("imagenet-c") + middle)
+    (tmp_path / "own.toml").write_text(head.format("deep/middle.toml") + 'encoding = {format = "png"}\n')
+    found = load_recipe(tmp_path / "own.toml")
+    assert (found.table().name, found.encoding.format, len(found.resolve().sets)) == ("gentle", "png", 1)
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        ('"imagenetc"', "extends cannot be read.*no recipe 'imagenetc'. Did you mean 'imagenet-c'"),
+        ('"gone.toml"', "extends cannot be read.*gone.toml cannot be read"),
+        ('"./own.toml"', "extend each other in a circle"),
+        ('"other.toml"', "extend each other in a circle"),
+        ("7", "extends is 7; expected the name or the path of a recipe"),
+    ],
+)
+def test_a_recipe_that_cannot_be_extended(tmp_path, base, message):
+    (tmp_path / "own.toml").write_text(f'extends = {base}\nname = "mine"\nversion = "1"\n')
+    (tmp_path / "other.toml").write_text('extends = "own.toml"\nname = "mine"\nversion = "1"\n')
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(tmp_path / "own.toml")
+
+
 def test_the_documented_recipes_work(tmp_path):
     """Every TOML block of docs/recipes.md is read as it stands there."""
-    text = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text(encoding="utf-8")
+    text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 3
-    shipped, table, own = blocks
+    assert len(blocks) == 4
+    shipped, table, changed, own = blocks
+    assert parse_recipe(changed, "the documented change").encoding == PngEncoding()
     assert parse_recipe(shipped, "the documented recipe") == load_recipe("imagenet-c")
     (tmp_path / "gentle.toml").write_text(table, encoding="utf-8")
     (tmp_path / "own.toml").write_text(own, encoding="utf-8")

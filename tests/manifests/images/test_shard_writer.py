@@ -31,8 +31,8 @@ def test_raw_and_encoded_rows_are_laid_out_as_documented():
             assert f["labels"].dtype == f["index"].dtype == np.int64
             assert list(f["labels"]) == [i % 3 for i in range(count)]
             assert list(f["index"]) == list(range(8, 8 + count))
-            assert [bytes(r).hex() for r in f["pixels"][:]] == pixel_hashes(rows)
-            about = {"corruptset_schema": 1, "set": "fog/3", "build": "x 1", "encoding": "raw"}
+            assert [bytes(r).hex() for r in f["pixel_digest"][:]] == pixel_hashes(rows)
+            about = {"corruptset_schema": 2, "set": "fog/3", "build": "x 1", "encoding": "raw"}
             assert dict(f.attrs) == about
     for encoded in ([b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]):  # of one length too
         with h5py.File(io.BytesIO(shard(encoded, "jpeg"))) as f:
@@ -47,7 +47,9 @@ SIZES = [(1, (8, 8, 1)), (7, (9, 11, 3)), (1252, (5, 3, 1)), (130, (97, 60, 3))]
 @pytest.mark.parametrize(("count", "shape"), SIZES)
 def test_rows_put_between_are_what_hdf5_itself_writes(count, shape):
     columns = {"labels": np.arange(count) % 3, "index": np.arange(8, 8 + count)}
-    columns["pixels"] = np.array([list(bytes.fromhex(digest)) for digest in pixel_hashes(images(count))], np.uint8)
+    columns["pixel_digest"] = np.array(
+        [list(bytes.fromhex(digest)) for digest in pixel_hashes(images(count))], np.uint8
+    )
     for name in ("a", "a chain of several things, ä/12"):
         for rows in (images(count, shape), images(count, shape)[::-1].copy()):
             assert shard(rows, "raw", name) == by_hdf5(rows, columns, name, "x 1", "raw")[0]

@@ -92,13 +92,13 @@ def in_a_view(manifest, place):
 
 def test_manifests_of_strangers(good, tmp_path):
     changes = [
-        (lambda m: m.update(name="../x"), "schema 2"),
-        (lambda m: m.update(version="../../x"), "schema 2"),
+        (lambda m: m.update(name="../x"), "schema 3"),
+        (lambda m: m.update(version="../../x"), "schema 3"),
         (lambda m: m.update(digest="sha256:" + "0" * 64), "contradicts the manifest"),
-        (lambda m: m["sets"][0].update(id="../x"), "schema 2"),
-        (lambda m: m["files"][0].update(path="../../x"), "schema 2"),
+        (lambda m: m["sets"][0].update(id="../x"), "schema 3"),
+        (lambda m: m["files"][0].update(path="../../x"), "schema 3"),
         (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
-        (lambda m: in_a_view(m, "../x"), "schema 2"),
+        (lambda m: in_a_view(m, "../x"), "schema 3"),
         (lambda m: in_a_view(m, ".corruptset"), "is not below .corruptset"),
     ]
     for number, (change, said) in enumerate(changes):

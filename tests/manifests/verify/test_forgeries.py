@@ -252,7 +252,7 @@ def test_other_bytes_and_pixels_behind_matching_hashes(dataset):
 
 
 def longer(f):
-    for name in ("images", "labels", "index", "pixels"):
+    for name in ("images", "labels", "index", "pixel_digest"):
         values = f[name][()]
         del f[name]
         f.create_dataset(name, data=np.concatenate([values, values[-1:]]), track_times=False)
@@ -264,7 +264,7 @@ SHARD_EDITS = [
     (assigned("index", 1), "records", ""),
     (replaced("images"), "decode", ""),
     (replaced("labels", data=np.ones(5)), "decode", ""),
-    (replaced("pixels", data=np.zeros((5, 16), np.uint8)), "decode", ""),
+    (replaced("pixel_digest", data=np.zeros((5, 16), np.uint8)), "decode", ""),
     (longer, "shape", "has 6 rows, recorded are 5"),
     (replaced("images", data=np.zeros((1, 16, 20, 3), np.uint8)), "missing", ""),
     (replaced("images", data=np.zeros((5, 8, 20, 3), np.uint8)), "size", ""),

@@ -29,7 +29,7 @@ VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, m
 def scores(model="a", maude=0.5, draws=None, *, seed=0, units=200, **changes):
     values = {} if draws is None else {"maude": maude + draws}
     resamples = made_scores.resamples(seed, units, **values)
-    return Scores.model_validate(made_scores.bare(model, maude=maude, resamples=resamples) | changes)
+    return Scores.model_validate(made_scores.bare(model, {"maude": maude}, resamples=resamples) | changes)
 
 
 def of_maude(*compared, **options):
@@ -38,8 +38,9 @@ def of_maude(*compared, **options):
 
 
 def test_what_is_written(tmp_path):
-    lacking = {"profiles": {}, "mean_profile": None, "fragile": {}}
-    files = made_scores.write(tmp_path, *(made_scores.small(i) | lacking for i in range(2)))
+    lacking = {"profiles": {}, "mean_profile": None}
+    small = [made_scores.without(made_scores.small(i) | lacking, "fragile") for i in range(2)]
+    files = made_scores.write(tmp_path, *small)
     out = tmp_path / "out"
     done = compare(files, out)
     there = {p.relative_to(out).as_posix(): p for p in out.rglob("*") if p.is_file()}
@@ -55,7 +56,7 @@ def test_what_is_written(tmp_path):
     assert made_scores.DIGEST in page
     rows = list(csv.DictReader(there["tables/aude.csv"].read_text().splitlines()))
     assert [row["model"] for row in rows] == ["net-0", "net-1"]
-    assert float(rows[1]["mAUDE %"]) == pytest.approx(100 * made_scores.small(1)["maude"])
+    assert float(rows[1]["mAUDE %"]) == pytest.approx(100 * made_scores.value_of(made_scores.small(1), "maude"))
     assert json.loads(json.dumps(done.as_json()))["models"] == ["net-0", "net-1"]
     assert done.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
     compare(files, tmp_path / "again", plots=False)
@@ -105,18 +106,15 @@ def test_differences_are_taken_resample_by_resample():
     one = of_maude(scores("a", 0.50, DRAWS), scores("b", 0.47, other))[0]["a", "b"]
     assert (one.low, one.high) == pytest.approx(tuple(np.quantile(0.03 + DRAWS - other, [0.025, 0.975])))
     assert one.exceeds is False
-    made = [made_scores.full(i) for i in range(2)]
+    made = [made_scores.changed(made_scores.full(i), two_factor__cv_percent=3.0 + i) for i in range(2)]
     for i, own in enumerate(made):
-        own["two_factor"]["cv_percent"] = 3.0 + i
         own["resamples"]["values"] = {"two_factor.cv_percent": list(3.0 + i + DRAWS)}
     by = {d.score: d for d in compare(made_scores.valid(*made)).differences}
     cv = by["two_factor.cv_percent"]  # a variation in per cent is a fraction in its difference
     assert (cv.difference, cv.low, cv.high, cv.exceeds) == (*[pytest.approx(-0.01, rel=0.02)] * 3, True)
     # resamples whose CV is larger by as much as by chance alone
-    for own, times in zip(made, (1.4, 1.5), strict=True):
-        own["resamples"]["values"] = {
-            "two_factor.cv_percent": list(times * own["two_factor"]["cv_percent"] * (1 + DRAWS))
-        }
+    for i, (own, times) in enumerate(zip(made, (1.4, 1.5), strict=True)):
+        own["resamples"]["values"] = {"two_factor.cv_percent": list(times * (3.0 + i) * (1 + DRAWS))}
     (cv,) = (d for d in compare(made_scores.valid(*made)).differences if d.score == "two_factor.cv_percent")
     assert (cv.low, cv.difference) == pytest.approx((-0.01, -0.01))
     assert (cv.high > 0, cv.exceeds) == (True, False)
@@ -141,7 +139,9 @@ def test_unpaired_models_have_differences_without_intervals():
 
 
 def test_scores_over_other_sets_and_relative_to_other_baselines_have_no_difference():
-    made = [made_scores.full(i) | {"mean_accuracy": 0.5} for i in range(4)]
+    made = [made_scores.full(i) for i in range(4)]
+    for own in made:
+        own["scores"] += made_scores.score_values({"mean_accuracy": 0.5})
     of_all = {d.score for d in compare(made_scores.valid(*made[:2])).differences}
     over_sets = {name for name in of_all if name in ("mean_accuracy", "rb_index") or name.startswith("two_factor.")}
     for other in made[2:]:
@@ -178,8 +178,8 @@ def test_a_model_on_a_line_counts_as_low_in_cv_and_high_in_accuracy():
 def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     """Table 3 of Dai & Berleant 2021: its networks of clean images, and one's own."""
     printed = Path(__file__).parents[1] / "two_factor_paper_table3.csv"
-    own = made_scores.full(0, "own")
-    own["two_factor"] |= {"cv_percent": 1.0, "mean_accuracy": 0.95}
+    values = {"two_factor__cv_percent": 1.0, "two_factor__mean_accuracy": 0.95}
+    own = made_scores.changed(made_scores.full(0, "own"), **values)
     names = [row["model"] for row in csv.DictReader(printed.read_text().splitlines())]
     clean = [name for name in names if "(clean)" in name]
     assert len(clean) == 3
@@ -192,7 +192,7 @@ def test_the_paper_s_models_are_compared_around_the_paper_s_point(tmp_path):
     # printed models have nothing that a difference could be told by
     assert (done.differences, [note for note in done.notes if "paired" in note]) == ((), [])
     page = (tmp_path / "comparison.md").read_text()
-    assert f"The reference point: mean of {', '.join(clean)}." in page
+    assert f"The reference point is: mean of {', '.join(clean)}." in page
     assert "a printed table" not in page
     given = compare([printed], reference="2.94,88.31").table("two_factor")
     assert [row[-1] for row in given.rows[:-1]] == [row["quadrant"] for row in rows[:-1]]

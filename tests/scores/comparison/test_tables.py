@@ -83,7 +83,7 @@ def test_on_a_page_intervals_stand_below_and_columns_of_dashes_are_left_out():
     assert "&lt;Summary&gt;" in html
     (scores,) = made_scores.valid(made_scores.full(0, "<net>"))
     assert "&lt;net&gt; on small-c" in scores._repr_html_()
-    assert f"<td>{100 * scores.maude:.2f} <small></small></td>" in scores._repr_html_()
+    assert f"<td>{100 * scores.get('maude'):.2f} <small></small></td>" in scores._repr_html_()
     assert "<th>mAUDE %</th>" in corruptset.compare([scores])._repr_html_()
 
 
@@ -135,7 +135,8 @@ def test_a_comparison_has_the_tables_that_its_scores_have(three):
     both = made(made_scores.full(0), made_scores.bare("bare"))
     assert both["families"].rows[0][1:] == [pytest.approx(0.54), None]
     assert rows_of(both["aude"])[1]["mAUDE"] is None
-    curves = made(made_scores.bare("a", aude={"fog": 0.2, "fog+snow": 0.3, "mine": 0.1}), made_scores.bare("b"))
+    areas = {"aude.fog": 0.2, "aude.fog+snow": 0.3, "aude.mine": 0.1}
+    curves = made(made_scores.bare("a", areas), made_scores.bare("b"))
     assert [c.title for c in curves["aude"].columns] == ["model", "clean error", "mAUDE", "relative mAUDE", "fog"]
     assert curves["aude_others"].rows == [["fog+snow", 0.3, None], ["mine", 0.1, None]]
 
@@ -144,12 +145,14 @@ def test_error_tables_are_laid_out_as_printed(three):
     table, wanted = three["aude"], made_scores.full(1)
     row = rows_of(table)[1]
     assert list(row) == ["model", "clean error", "mAUDE", "relative mAUDE", *FIFTEEN, *EXTRA]
-    assert {name: row[name] for name in wanted["aude"]} == pytest.approx(wanted["aude"])
-    totals = 1 - wanted["sets"]["clean"]["accuracy"], wanted["maude"], wanted["relative_maude"]
+    areas = {name: made_scores.value_of(wanted, f"aude.{name}") for name in (*FIFTEEN, *EXTRA)}
+    assert {name: row[name] for name in areas} == pytest.approx(areas)
+    means = (made_scores.value_of(wanted, name) for name in ("maude", "relative_maude"))
+    totals = (1 - wanted["sets"]["clean"]["accuracy"], *means)
     assert (row["clean error"], row["mAUDE"], row["relative mAUDE"]) == pytest.approx(totals)
     assert three["ce"].title == "CE by corruption, relative to alexnet"
     assert list(rows_of(three["ce"])[0]) == ["model", "clean error", "mCE", *FIFTEEN]
-    assert rows_of(three["relative_ce"])[0]["relative mCE"] == made_scores.full(0)["relative_mce"]
+    assert rows_of(three["relative_ce"])[0]["relative mCE"] == made_scores.value_of(made_scores.full(0), "relative_mce")
 
 
 def test_degradations_orders_fragile_rates_and_differences(three):
@@ -165,9 +168,9 @@ def test_degradations_orders_fragile_rates_and_differences(three):
     levels = rows_of(three["degradation_levels"])
     assert len({(r["degradation"], r["level"]) for r in levels}) == len(levels)
     first = levels[0]
-    assert first["what the level does"] == f"{first['level']} randomly placed 1 pixel wide lines"
+    assert first["effect of the level"] == f"{first['level']} randomly placed 1 pixel wide lines"
     assert first["pixels changed"] == pytest.approx(first["level"] / 31, abs=1e-4)
-    effect = made_scores.full(2)["two_factor"]["order_effects"][0]
+    effect = made_scores.full(2)["order_effects"][0]
     row = next(r for r in rows_of(three["order_effects"]) if r["first order"] == effect["first"])
     assert (row["second order"], row["net-2"]) == (effect["second"], effect["difference"])
     fragile = {(r["regions"], r["change"]): r for r in rows_of(three["fragile"])}
@@ -178,7 +181,7 @@ def test_degradations_orders_fragile_rates_and_differences(three):
     assert (part["anchors"], part["minimal images"]) == (400, 5)
     differences = rows_of(three["differences"])
     found = [r for r in differences if r["score"] == "rb_index"]
-    assert [(r["model"], r["less"], round(r["difference"], 6), r["exceeds"]) for r in found] == [
+    assert [(r["model"], r["minus"], round(r["difference"], 6), r["exceeds"]) for r in found] == [
         ("net-0", "net-1", -0.05, "yes"), ("net-0", "net-2", -0.1, "yes"), ("net-1", "net-2", -0.05, "yes"),
     ]  # fmt: skip
     assert {r["exceeds"] for r in differences if r["score"] == "clean_accuracy"} == {"no interval"}
@@ -188,8 +191,7 @@ def test_two_factor_by_hand():
     compared = []
     points = [("a", 1.0, 0.95, 0.99), ("b", 5.0, 0.93, 0.98), ("c", 1.5, 0.80, 0.97), ("d", 4.26, 0.8524, 0.96)]
     for model, cv, accuracy, clean in points:
-        two = made_scores.full(0)["two_factor"] | {"cv_percent": cv, "mean_accuracy": accuracy}
-        compared.append(made_scores.bare(model, two_factor=two, sets={"clean": made_scores.set_score(clean)}))
+        compared.append(made_scores.bare(model, {**made_scores.two_factor(accuracy, cv), "clean_accuracy": clean}))
     found = made(*compared)
     rows = rows_of(found["two_factor"])
     assert [r["quadrant"] for r in rows] == ["I", "II", "III", "IV", None]

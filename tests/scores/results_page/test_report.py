@@ -26,7 +26,7 @@ PAYLOADS = [
     "javascript:alert(1)",
     "\u202egnp.\u0007",
 ]
-SUMMARY = "Scores that are one number, with intervals of 95 % over resamples of the images"
+SUMMARY = "Scores of the whole dataset, with 95 % confidence intervals from the bootstrap"
 
 
 def numbers(value):
@@ -52,8 +52,8 @@ def test_every_number_stands_with_its_model_and_set(everything):
 
         for name, known in one.sets.items():
             assert of_cell[name, one.model] == ["200", with_ends(known.accuracy, known.interval)]
-        assert summary[one.model]["mAUDE %"] == with_ends(one.maude, one.intervals["maude"])
-        assert summary[one.model]["RB-index"] == f"{one.rb_index:.3f}"
+        assert summary[one.model]["mAUDE %"] == with_ends(one.get("maude"), one.interval("maude"))
+        assert summary[one.model]["RB-index"] == f"{one.get('rb_index'):.3f}"
 
 
 def test_notes_and_how_scores_were_made(everything, data, tmp_path):
@@ -130,11 +130,11 @@ def test_quadrants_and_orders_are_as_their_tables(everything):
     page, scores = everything
     chart = section(page, "two-factor").one("figure")
     for one in scores:
-        assert f"{one.model} at {one.two_factor.cv_percent:.2f} and" in chart.one("svg").attributes["aria-label"]
+        assert f"{one.model} at {one.get('two_factor.cv_percent'):.2f} and" in chart.one("svg").attributes["aria-label"]
         stages, effects = tables(section(page, "orders"))[one.model]
         assert stages[1:] == [row[0] for row in effects] == sorted(stages[1:])
         cells = {(row[0], stage): cell for row in effects for stage, cell in zip(stages[1:], row[1:], strict=True)}
-        for effect in one.two_factor.order_effects:
+        for effect in one.order_effects:
             first, second = effect.first.split("+")
             both = float(cells[first, second]), -float(cells[second, first])
             assert both == pytest.approx([100 * effect.difference] * 2, abs=0.006)
@@ -175,7 +175,8 @@ def test_what_strangers_write_comes_out_as_text(data, tmp_path):
     rows = [row | {"id": f"{payload}{row['index']}", "class": payload} for row in rows]
     (directory / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (scores,), predictions = scored(corruptset.open(directory), payload)
-    record = scores.as_json() | {"notes": [payload], "condition": payload, "baseline": payload, "style": {payload: 0.5}}
+    record = scores.as_json() | {"notes": [payload], "condition": payload, "baseline": payload}
+    record["scores"] += made_scores.score_values({f"style.{payload}": 0.5})
     record["profiles"]["fade_black"]["first_below"]["0.9"]["change"] = payload
     page = reported(directory, made_scores.valid(record), tmp_path / "r.html", predictions=predictions)
     assert_inert(page)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corruptset.errors import ParameterError
-from corruptset.scores.estimates import COLUMNS, Bootstrap, Images, images_of, interval_of, replicates, value
+from corruptset.scores.bootstrap import SETS_AT_ONCE, Bootstrap, Images, images_of, interval_of, stored_resamples, value
 from corruptset.scores.formulas import cv_percent
 
 
@@ -50,11 +50,11 @@ def test_regions_are_drawn_with_their_image(tmp_path):
 
 def test_every_set_and_every_model_has_the_same_resamples(samples):
     rng = np.random.default_rng(0)
-    values = {i: rng.random(11) < 0.5 for i in range(COLUMNS + 3)}
+    values = {i: rng.random(11) < 0.5 for i in range(SETS_AT_ONCE + 3)}
     images = images_of(samples, 0)
     together = images.estimates(values)
     assert list(together) == list(values)
-    for i in (0, COLUMNS - 1, COLUMNS, COLUMNS + 2):
+    for i in (0, SETS_AT_ONCE - 1, SETS_AT_ONCE, SETS_AT_ONCE + 2):
         np.testing.assert_allclose(together[i], images.estimates({i: values[i]})[i])
     one, columns = Bootstrap(50, seed=4), rng.random((50, 2))
     assert (one.means(columns) != Bootstrap(50, seed=5).means(columns)).any()
@@ -77,10 +77,10 @@ def test_of_sets_that_differ_by_chance_alone_no_spread_is_told():
 def test_what_has_no_value_and_seeds_that_are_none(samples):
     for estimate, wanted in (([0.5, np.nan, 0.25], (0.5, (0.25, 0.25))), ([np.nan, 0.5], (None, None))):
         assert (value(np.array(estimate)), interval_of(np.array(estimate))) == wanted
-        assert replicates(np.array(estimate)) is None or estimate[0] != 0.5
+        assert stored_resamples(np.array(estimate)) is None or estimate[0] != 0.5
     assert interval_of(np.array([0.5, np.nan]), is_spread=True) is None
     assert np.isnan(Bootstrap(1).means(np.ones((1, 2)))).all()
-    assert replicates(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
+    assert stored_resamples(np.array([1, 1 / 3, 2 / 3])) == [0.3333333, 0.6666667]
     for seed in (-1, 2**53, 1.5, True, "0"):
         with pytest.raises(ParameterError, match="seed is"):
             images_of(samples, seed)

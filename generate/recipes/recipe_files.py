@@ -1,0 +1,133 @@
+"""The files of recipes: their names, their text, and the recipe that a file extends."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from ...corruptions.add_ons import installed_files, where_to_get
+from ...corruptions.registry import corruption_names
+from ...errors import RecipeError, listed, suggest, unread_settings
+from ...files import parse_toml, read_text, reason
+
+
+def recipe_names() -> tuple[str, ...]:
+    """Return the names of the shipped recipes and of those installed beside them."""
+    return tuple(sorted(_files()))
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Return the file of each recipe of this package, and of those installed beside it."""
+    own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
+    return installed_files("recipes") | own
+
+
+@cache
+def recipe_aliases() -> Mapping[str, str]:
+    """Return other names of the shipped recipes -> the names they stand for."""
+    aliases = {}
+    for name in recipe_names():
+        with suppress(ValueError):  # of somebody else's file, which says so when it is asked for
+            data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
+            aliases.update(dict.fromkeys(data.get("aliases", []), name))
+    return aliases
+
+
+def read_recipe(recipe: str | Path) -> tuple[str, str, Path | None]:
+    """Return the TOML text of a recipe, what errors call the recipe, and the folder of its file.
+
+    The folder is None for a recipe that is named, such as ``imagenet-c``.
+
+    Raises
+    ------
+    RecipeError
+        There is no such recipe, or its file cannot be read.
+    """
+    if isinstance(recipe, Path) or recipe.endswith(".toml"):
+        path = Path(recipe)
+        try:
+            return read_text(path), f"The recipe file {path}", path.parent
+        except OSError as e:
+            raise RecipeError(f"The recipe file {path} cannot be read: {reason(e)}.") from None
+    name = known_name(recipe)
+    file = _files()[name]
+    installed = installed_files("recipes").get(name) is file
+    return file.read_text(encoding="utf-8"), f"The installed recipe {file}" if installed else f"The recipe {name}", None
+
+
+def known_name(recipe: str) -> str:
+    """Return the name of a shipped or installed recipe that a name or alias means; RecipeError if there is none."""
+    name = recipe_aliases().get(recipe, recipe)
+    if name in recipe_names():
+        return name
+    if name in corruption_names():
+        raise RecipeError(
+            f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`."
+        )
+    known = [*recipe_names(), *recipe_aliases()]
+    hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
+    raise RecipeError(f"There is no recipe {recipe!r}.{unread_settings(recipe) or where_to_get(recipe) or hint}")
+
+
+def read_values(text: str, where: str, folder: Path | None, seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the values of a recipe file on top of those of the recipe that it extends, with absolute paths.
+
+    `seen` are the files that extend this one.
+    """
+    data = parse_toml(text, where)
+    if "stream" in data:
+        raise RecipeError(f"{where} is a stream's: `corruptset stream FILE.toml` makes it.{where_to_get('stream')}")
+    data = with_paths(data, folder)
+    base = data.pop("extends", None)
+    if base is None:
+        return data
+    if not isinstance(base, str):
+        raise RecipeError(f"{where}: extends is {base!r}; expected the name or the path of a recipe, as text.")
+    if where in seen:
+        raise RecipeError(
+            f"These recipes extend each other in a circle. Remove `extends` from one of them:\n{listed(seen)}"
+        )
+    try:
+        source = read_recipe((folder / base).resolve() if base.endswith(".toml") and folder is not None else base)
+    except RecipeError as e:
+        raise RecipeError(f"{where}: the recipe that it extends cannot be read. {e}") from None
+    return extend(read_values(*source, (*seen, where)), data)
+
+
+def extend(base: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a recipe that extends another.
+
+    A key or a table of the file replaces that of the base as a whole. Sets and pairs replace both lists, and
+    preprocessing and regions replace each other. What describes the base itself is not taken over.
+
+    Examples
+    --------
+    >>> base = {"name": "a", "title": "A", "encoding": {"format": "jpeg", "quality": 85}, "sets": [{"clean": True}]}
+    >>> extend(base, {"name": "b", "encoding": {"format": "png"}})
+    {'encoding': {'format': 'png'}, 'sets': [{'clean': True}], 'name': 'b'}
+    """
+    replaced = {*data, "name", "version", "title", "description", "aliases", "published"}
+    for group in ({"sets", "pairs"}, {"preprocessing", "regions"}):
+        replaced |= group if group & data.keys() else set()
+    return {key: value for key, value in base.items() if key not in replaced} | dict(data)
+
+
+def with_paths(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Return the values of a recipe file with the paths in it relative to the current folder, not to the file's."""
+    if folder is None:
+        return data
+    calibration, surrogate, plugins = data.get("calibration"), data.get("surrogate"), data.get("plugins")
+    if isinstance(calibration, str) and calibration.endswith(".toml"):
+        data["calibration"] = str(folder / calibration)
+    if isinstance(surrogate, dict) and isinstance(surrogate.get("file"), str):
+        data["surrogate"] = surrogate | {"file": str(folder / surrogate["file"])}
+    if isinstance(plugins, list):
+        data["plugins"] = [str(folder / p) if isinstance(p, str) and p.endswith(".py") else p for p in plugins]
+    return data
