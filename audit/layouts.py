@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SourceError
-from ..manifests.layout import MANIFEST
+from ..manifests.paths import MANIFEST
 from .found_set import FoundData, FoundSet, array_header, file_header, file_pixels, row_reader
 from .names import corruption_name, parsed_id
 from .own_dataset import read_dataset

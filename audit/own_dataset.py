@@ -29,7 +29,7 @@ def read_dataset(path: Path) -> FoundData:
             continue
         spec, images = specs[record.id], data[record.id]
         maker = None
-        if isinstance(side, int) and not spec.needs_surrogate and all(t.name for t in manifest.textures):
+        if isinstance(side, int) and not spec.needs_surrogate:
             maker = SetMaker(side, manifest.seed, manifest.coupling, manifest.scale, {})
         alone = record.stages[0] if len(record.stages) == 1 else None
         severity = None if alone is None or alone.severity is None else int(alone.severity)

@@ -6,6 +6,7 @@ import functools
 import io
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, JpegImagePlugin
@@ -13,7 +14,6 @@ from PIL import Image, JpegImagePlugin
 from ..corruptions.registry import Images
 from ..generate.pixels.encoding import JpegEncoding
 from ..generate.pixels.preprocessing import ResizeCrop, preprocess
-from ..manifests.images.pictures import decode
 
 _SAMPLINGS = {0: "4:4:4", 1: "4:2:2", 2: "4:2:0"}
 Pixels = NDArray[np.uint8]
@@ -108,7 +108,8 @@ def _after(image: Pixels, step: Step) -> Pixels:
     if isinstance(step, Resized):
         spec = ResizeCrop(kind="resize-crop", resize=step.resize, crop=step.crop, channels="keep")
         return preprocess(image, spec)
-    return decode(step.encode(image), "jpeg")
+    decoded = cv2.imdecode(np.frombuffer(step.encode(image), np.uint8), cv2.IMREAD_UNCHANGED)
+    return decoded[:, :, None] if decoded.ndim == 2 else cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
 
 
 def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps]:
@@ -136,3 +137,8 @@ def likely_steps(stored: StoredAs, published: StoredAs, side: int) -> list[Steps
     if side >= 128:
         out += [(*first_steps, *resized, *last_steps), (*resized, *last_steps)]
     return list(dict.fromkeys(out))
+
+
+def steps_of(steps: Steps) -> tuple[JpegEncoding, ...]:
+    """Return the encodings among storage steps."""
+    return tuple(step for step in steps if not isinstance(step, Resized))

@@ -1,0 +1,212 @@
+"""What a set contains: the comparison of found images with the images that hypotheses predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.calibrations import SHIPPED, shipped
+from ..corruptions.registry import Images
+from .features import Features, features
+from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
+from .records import Verdict
+from .searches import agrees, nearest_frost, nearest_motion, nearest_of_draws
+from .signatures import Distance, Signatures
+from .storage import Steps, after
+
+SIGNED = ("shear", "rotate", "translate")
+"""The corruptions whose only random draws are signs."""
+_PROBED = 2
+"""The number of images that rule a hypothesis out before all are compared."""
+_SEARCHED = 4
+"""The number of images whose draws are searched for."""
+_ACCEPTED = 2.2
+"""The largest distance at which a set can follow a hypothesis."""
+_CLEARLY = 1.25
+"""A rival hypothesis at this multiple of the smallest distance is not excluded."""
+_LEAST_LEAD = 0.35
+"""Nor is one that is no farther than this beyond the smallest distance."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a set contains, and how it is known."""
+
+    verdict: Verdict
+    found: Hypothesis | None = None
+    steps: Steps = ()
+    candidates: tuple[Hypothesis, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The compared images of a set, beside their clean images."""
+
+    images: Images
+    clean: Images
+    ids: Sequence[str]
+    rows: Sequence[int]
+    """The places of the clean images in the table of signatures."""
+    steps: Sequence[Steps]
+    """What can have happened to the images after their corruption, the likeliest first."""
+    own: Callable[[Images, Sequence[str]], Images] | None = None
+    """The function that computes the images of a set of corruptset."""
+
+
+class ContentSearch:
+    """Finds what sets contain, with one table of signatures for all sets of an audit."""
+
+    def __init__(self, signatures: Signatures, calibration: str, textures: Any = None) -> None:
+        self.signatures, self.calibration, self.textures = signatures, calibration, textures
+
+    def contents(self, observed: Observed, expected: Hypothesis | None) -> Contents:
+        """Return what a set contains, the expected content first."""
+        if observed.own is not None:
+            made = observed.own(observed.clean, observed.ids)
+            for steps in observed.steps:
+                if agrees(observed.images, after(made, steps)):
+                    return Contents("same_pixels", expected, steps)
+        if expected is not None and (steps := self._exactly(observed, expected)) is not None:
+            return Contents("same_pixels", expected, steps)
+        if expected != CLEAN and (steps := self._exactly(observed, CLEAN)) is not None:
+            return Contents("clean", CLEAN, steps)
+        found = features(observed.images, [self.signatures.bases[row] for row in observed.rows])
+        if expected is not None and not expected.deterministic:
+            decided = self._as_expected(observed, found, expected)
+            if decided is not None:
+                return decided
+        return self._otherwise(observed, found, expected)
+
+    def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Steps | None:
+        """Return the storage steps under which found images are those of a hypothesis, or None."""
+        for steps in observed.steps:
+            compare = self._compared(hypothesis, steps)
+            if compare is None:
+                return None
+            few = slice(0, _PROBED)
+            if not agrees(observed.images[few], compare(observed, few)):
+                continue
+            most = slice(0, None if hypothesis.deterministic else _SEARCHED)
+            if agrees(observed.images[most], compare(observed, most)):
+                return steps
+        return None
+
+    def _compared(self, hypothesis: Hypothesis, steps: Steps) -> Callable[[Observed, slice], Images] | None:
+        """Return the function that computes the images of a hypothesis for comparison, or None if draws are unknown."""
+
+        def plain(observed: Observed, part: slice) -> Images:
+            return after(hypothesis.images(observed.clean[part], observed.ids[part], textures=self.textures), steps)
+
+        if hypothesis.deterministic or hypothesis.calibration == VARIANT:
+            return plain if hypothesis.deterministic else None
+        if hypothesis.corruption == "motion_blur":
+            return lambda observed, part: nearest_motion(observed.images[part], observed.clean[part], hypothesis, steps)
+        if hypothesis.corruption in SIGNED:
+            return lambda observed, part: nearest_of_draws(
+                observed.images[part], observed.clean[part], observed.ids[part], hypothesis, steps
+            )
+        if hypothesis.corruption == "frost" and self.textures is not None:
+            return lambda observed, part: nearest_frost(
+                observed.images[part], observed.clean[part], hypothesis, steps, self.textures
+            )
+        return plain  # corruptset's own draws with the seed 0 and the ids of the source
+
+    def _distance(
+        self, observed: Observed, found: Features, hypothesis: Hypothesis, *, further: bool = True
+    ) -> Distance:
+        """Return the distance of a set from a hypothesis under the storage steps that fit best."""
+        # Whether lossless files went through JPEG is decided by the smaller of two distances.
+        first = 2 if () in observed.steps[:2] else 1
+
+        def nearest(steps: Sequence[Steps]) -> Distance:
+            tried = [self.signatures.distance(found, observed.rows, hypothesis, s) for s in steps]
+            return min(tried, key=lambda distance: distance.value)
+
+        best = nearest(observed.steps[:first])
+        if best.value <= _ACCEPTED or not further or len(observed.steps) == first:
+            return best
+        return min(best, nearest(observed.steps[first:]), key=lambda distance: distance.value)
+
+    def _as_expected(self, observed: Observed, found: Features, expected: Hypothesis) -> Contents | None:
+        """Return the decision for the expected content, or None if the set does not follow it."""
+        own = self._distance(observed, found, expected)
+        if own.value > _ACCEPTED:
+            return None
+        table = shipped(str(expected.calibration)).rows
+        rivals = [
+            self.signatures.distance(found, observed.rows, Hypothesis(expected.corruption, s, expected.calibration), own.steps)
+            for s in table[expected.corruption]
+            if s != expected.severity
+        ]  # fmt: skip
+        return self._decided(own, rivals, expected)
+
+    def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> Contents | None:
+        near = [rival for rival in rivals if rival.value <= max(own.value * _CLEARLY, own.value + _LEAST_LEAD)]
+        if not near:
+            return Contents("same_parameters", expected, own.steps)
+        if min(rival.value for rival in near) * _CLEARLY < own.value:
+            return None
+        ranked = sorted([own, *near], key=lambda distance: distance.value)
+        return Contents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
+
+    def _otherwise(self, observed: Observed, found: Features, expected: Hypothesis | None) -> Contents:
+        """Return what a set contains that is not what it should be."""
+        listed = list(alternatives(expected, self.calibration))
+        near = [h for h in listed if h.calibration in (None, self.calibration, VARIANT)]
+        far = [h for h in listed if h not in near]
+        for group in (near, far):
+            fixed = [h for h in group if h.deterministic and h != expected]
+            for hypothesis in self._probed(observed, fixed):
+                if (steps := self._exactly(observed, hypothesis)) is not None:
+                    return Contents(verdict_of(hypothesis, expected), hypothesis, steps)
+            drawn = [h for h in group if not h.deterministic]
+            ranked = sorted(
+                (self._distance(observed, found, h, further=False) for h in drawn), key=lambda d: d.value
+            )
+            fitting = [d for d in ranked if d.value <= max(ranked[0].value * _CLEARLY, ranked[0].value + _LEAST_LEAD)]
+            moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
+            for distance in moved:
+                if (steps := self._exactly(observed, distance.hypothesis)) is not None:
+                    return Contents(verdict_of(distance.hypothesis, expected), distance.hypothesis, steps)
+            if ranked[0].value > _ACCEPTED:
+                continue
+            if len(fitting) == 1:
+                best = fitting[0]
+                verdict = verdict_of(best.hypothesis, expected)
+                return Contents(verdict, best.hypothesis, best.steps)
+            return Contents("inconclusive", None, ranked[0].steps, tuple(d.hypothesis for d in fitting[:5]))
+        return Contents("inconclusive")
+
+    def _probed(self, observed: Observed, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses that one image does not exclude, the nearest first."""
+        image = observed.images[0].astype(np.float32)
+        errors = list[tuple[float, int]]()
+        for number, hypothesis in enumerate(hypotheses):
+            made = hypothesis.images(observed.clean[:1], observed.ids[:1])
+            error = min(float(np.square(_after(made, steps) - image).mean()) for steps in observed.steps[:2])
+            errors.append((error, number))
+        return [hypotheses[number] for error, number in sorted(errors)[:6] if error < 400]
+
+
+def _after(images: Images, steps: Steps) -> NDArray[np.float32]:
+    return after(images, steps)[0].astype(np.float32)
+
+
+def verdict_of(found: Hypothesis, expected: Hypothesis | None) -> Verdict:
+    """Return the verdict for a set that contains a hypothesis instead of, or as, the expected one."""
+    if found == CLEAN:
+        return "same_pixels" if expected == CLEAN else "clean"
+    if expected is None or found.corruption != expected.corruption:
+        return "other_corruption"
+    if found.calibration != expected.calibration:
+        return "other_calibration"
+    if found.severity != expected.severity:
+        return "other_severity"
+    return "same_pixels" if found.deterministic else "same_parameters"
+
+
+KNOWN_CALIBRATIONS = (*SHIPPED, VARIANT)

@@ -1,0 +1,64 @@
+"""Statistics of corruptset's own draws under every hypothesis, and how far found images are from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.registry import Images
+from .features import FEATURES, Base, Features, base_of, features
+from .hypotheses import Hypothesis
+from .storage import Steps, after
+
+_FLOOR = np.array(list(FEATURES.values()))
+_LARGEST = 100.0
+"""The limit of the square of one statistic's deviation, so that one statistic alone cannot decide."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far the statistics of a set are from those of a hypothesis, in standard errors."""
+
+    hypothesis: Hypothesis
+    steps: Steps
+    value: float
+    """The root mean square over the statistics. It is about 1 if the hypothesis is true."""
+
+
+class Signatures:
+    """Statistics of clean images under hypotheses, with several draws for those that draw, computed when needed.
+
+    The images of one audit are those that all sets share, so that one table serves all sets.
+    """
+
+    def __init__(self, clean: Images, ids: Sequence[str], *, draws: int = 3, textures: object = None) -> None:
+        self.clean, self.ids, self.draws, self.textures = clean, list(ids), draws, textures
+        self.bases: list[Base] = [base_of(image) for image in clean]
+        self._tables: dict[tuple[Hypothesis, Steps], NDArray[np.float64]] = {}
+
+    def table(self, hypothesis: Hypothesis, steps: Steps) -> NDArray[np.float64]:
+        """Return the statistics of all images, (draws, N, statistics)."""
+        if (hypothesis, steps) not in self._tables:
+            draws = 1 if hypothesis.deterministic else self.draws
+            # Seed 0 is left out: a dataset of corruptset itself can have it.
+            made = [
+                features(
+                    after(hypothesis.images(self.clean, self.ids, seed=7919 + k, textures=self.textures), steps),
+                    self.bases,
+                )
+                for k in range(draws)
+            ]
+            self._tables[hypothesis, steps] = np.stack(made)
+        return self._tables[hypothesis, steps]
+
+    def distance(self, observed: Features, rows: Sequence[int], hypothesis: Hypothesis, steps: Steps) -> Distance:
+        """Return how far the statistics of found images, whose clean images are `rows`, are from a hypothesis."""
+        table = self.table(hypothesis, steps)[:, list(rows)]
+        draws, count = table.shape[:2]
+        spread = table.var(axis=0, ddof=1).mean(axis=0) if draws > 1 else np.zeros(table.shape[2])
+        error = np.sqrt(spread / count * (1 + 1 / draws) + _FLOOR**2)
+        z = (observed - table.mean(axis=0)).mean(axis=0) / error
+        return Distance(hypothesis, steps, float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST)))))
