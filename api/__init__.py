@@ -4,7 +4,8 @@ The public names are loaded when they are first used, so that ``import corruptse
 `names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` (the same as a
 callable for data loaders), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one
 picture under every set), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets),
-`open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source), `page`
+`open` (read a build back), `verify` (check one), `audit` (say what a corrupted dataset contains), `rebuild` (make one
+again from its records and its source), `page`
 (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and `fetch` (releases on the
 network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a
 data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import errors as errors
+    from .audits.audit import audit as audit
     from .corruptions.call import corrupt as corrupt
     from .corruptions.models.surrogate import load_surrogate as load_surrogate
     from .corruptions.plugins import load_plugin as load_plugin
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corrupt": "corruptions.transforms",
+    "audit": "audits.audit",
     "abandon": "generate.commit.abandon",
     "check_corruption": "generate.contract",
     "corrupt": "corruptions.call",

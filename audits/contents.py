@@ -14,7 +14,7 @@ from ..corruptions.registry import Images
 from .features import Features, features
 from .hypotheses import CLEAN, VARIANT, Hypothesis, alternatives
 from .records import Verdict
-from .searches import agrees, nearest_frost, nearest_motion, nearest_of_draws
+from .searches import agreement, nearest_frost, nearest_motion, nearest_of_draws
 from .signatures import Distance, Signatures
 from .storage import Steps, after
 
@@ -24,12 +24,8 @@ _PROBED = 2
 """The number of images that rule a hypothesis out before all are compared."""
 _SEARCHED = 4
 """The number of images whose draws are searched for."""
-_ACCEPTED = 2.2
+_ACCEPTED = 1.8
 """The largest distance at which a set can follow a hypothesis."""
-_CLEARLY = 1.25
-"""A rival hypothesis at this multiple of the smallest distance is not excluded."""
-_LEAST_LEAD = 0.35
-"""Nor is one that is no farther than this beyond the smallest distance."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class ContentSearch:
         if observed.own is not None:
             made = observed.own(observed.clean, observed.ids)
             for steps in observed.steps:
-                if agrees(observed.images, after(made, steps)):
+                if agreement(observed.images, observed.clean, after(made, steps), steps) is not None:
                     return Contents("same_pixels", expected, steps)
         if expected is not None and (steps := self._exactly(observed, expected)) is not None:
             return Contents("same_pixels", expected, steps)
@@ -83,17 +79,23 @@ class ContentSearch:
 
     def _exactly(self, observed: Observed, hypothesis: Hypothesis) -> Steps | None:
         """Return the storage steps under which found images are those of a hypothesis, or None."""
-        for steps in observed.steps:
+        fitting = list[tuple[float, int]]()
+        for number, steps in enumerate(observed.steps):
             compare = self._compared(hypothesis, steps)
             if compare is None:
                 return None
-            few = slice(0, _PROBED)
-            if not agrees(observed.images[few], compare(observed, few)):
+            few, most = slice(0, _PROBED), slice(0, None if hypothesis.deterministic else _SEARCHED)
+            if self._agreement(observed, compare, few, steps) is None:
                 continue
-            most = slice(0, None if hypothesis.deterministic else _SEARCHED)
-            if agrees(observed.images[most], compare(observed, most)):
-                return steps
-        return None
+            if (difference := self._agreement(observed, compare, most, steps)) is not None:
+                fitting.append((difference, number))
+        return observed.steps[min(fitting)[1]] if fitting else None
+
+    @staticmethod
+    def _agreement(
+        observed: Observed, compare: Callable[[Observed, slice], Images], part: slice, steps: Steps
+    ) -> float | None:
+        return agreement(observed.images[part], observed.clean[part], compare(observed, part), steps)
 
     def _compared(self, hypothesis: Hypothesis, steps: Steps) -> Callable[[Observed, slice], Images] | None:
         """Return the function that computes the images of a hypothesis for comparison, or None if draws are unknown."""
@@ -127,7 +129,7 @@ class ContentSearch:
             return min(tried, key=lambda distance: distance.value)
 
         best = nearest(observed.steps[:first])
-        if best.value <= _ACCEPTED or not further or len(observed.steps) == first:
+        if best.value <= _ACCEPTED or not further or len(observed.steps) <= first:
             return best
         return min(best, nearest(observed.steps[first:]), key=lambda distance: distance.value)
 
@@ -145,10 +147,10 @@ class ContentSearch:
         return self._decided(own, rivals, expected)
 
     def _decided(self, own: Distance, rivals: Iterable[Distance], expected: Hypothesis) -> Contents | None:
-        near = [rival for rival in rivals if rival.value <= max(own.value * _CLEARLY, own.value + _LEAST_LEAD)]
+        near = [rival for rival in rivals if not own.excludes(rival)]
         if not near:
             return Contents("same_parameters", expected, own.steps)
-        if min(rival.value for rival in near) * _CLEARLY < own.value:
+        if any(rival.excludes(own) for rival in near):
             return None
         ranked = sorted([own, *near], key=lambda distance: distance.value)
         return Contents("inconclusive", None, own.steps, tuple(distance.hypothesis for distance in ranked))
@@ -167,7 +169,7 @@ class ContentSearch:
             ranked = sorted(
                 (self._distance(observed, found, h, further=False) for h in drawn), key=lambda d: d.value
             )
-            fitting = [d for d in ranked if d.value <= max(ranked[0].value * _CLEARLY, ranked[0].value + _LEAST_LEAD)]
+            fitting = [d for d in ranked if not ranked[0].excludes(d)]
             moved = [d for d in fitting if d.hypothesis.corruption == "motion_blur"]
             for distance in moved:
                 if (steps := self._exactly(observed, distance.hypothesis)) is not None:

@@ -14,6 +14,8 @@ from .hypotheses import Hypothesis
 from .storage import Steps, after
 
 _FLOOR = np.array(list(FEATURES.values()))
+_LOG_ODDS = 5.0
+_SHRINKAGE = 0.1
 _LARGEST = 100.0
 """The limit of the square of one statistic's deviation, so that one statistic alone cannot decide."""
 
@@ -26,6 +28,13 @@ class Distance:
     steps: Steps
     value: float
     """The root mean square over the statistics. It is about 1 if the hypothesis is true."""
+
+    def excludes(self, rival: Distance) -> bool:
+        """Return whether a rival hypothesis is so much farther away that it is excluded.
+
+        Half the difference of the sums of squares is the logarithm of the odds if statistics are normal.
+        """
+        return len(FEATURES) / 2 * (rival.value**2 - self.value**2) > _LOG_ODDS
 
 
 class Signatures:
@@ -58,7 +67,13 @@ class Signatures:
         """Return how far the statistics of found images, whose clean images are `rows`, are from a hypothesis."""
         table = self.table(hypothesis, steps)[:, list(rows)]
         draws, count = table.shape[:2]
-        spread = table.var(axis=0, ddof=1).mean(axis=0) if draws > 1 else np.zeros(table.shape[2])
-        error = np.sqrt(spread / count * (1 + 1 / draws) + _FLOOR**2)
-        z = (observed - table.mean(axis=0)).mean(axis=0) / error
+        difference = (observed - table.mean(axis=0)).mean(axis=0)
+        error = np.diag(_FLOOR**2)
+        if draws > 1:
+            rest = (table - table.mean(axis=0)).reshape(-1, table.shape[2])
+            spread = rest.T @ rest / (count * (draws - 1))
+            # Few draws determine the variances better than the correlations, which are therefore weakened.
+            spread = (1 - _SHRINKAGE) * spread + _SHRINKAGE * np.diag(np.diag(spread))
+            error += spread / count * (1 + 1 / draws)
+        z = np.linalg.solve(np.linalg.cholesky(error), difference)
         return Distance(hypothesis, steps, float(np.sqrt(np.mean(np.minimum(z**2, _LARGEST)))))

@@ -385,7 +385,7 @@ class _Comparison:
 
     def _interpolated(self, preparation: Preparation, probes: Sequence[SetImages]) -> Preparation:
         """Return a preparation with the interpolation under which a set without draws has its expected pixels."""
-        from .searches import agrees
+        from .searches import agreement
         from .storage import after
 
         if preparation is UNCHANGED:
@@ -402,7 +402,8 @@ class _Comparison:
                 published = ARRAY if self.published is None else self.published.stored
                 made = expected.images(clean, [""] * len(clean))
                 side = min(probe.images.shape[1:3])
-                if any(agrees(probe.images, after(made, s)) for s in likely_steps(probe.encoding or ARRAY, published, side)):
+                steps = likely_steps(probe.encoding or ARRAY, published, side)
+                if any(agreement(probe.images, clean, after(made, s), s) is not None for s in steps):
                     return tried
         return preparation
 

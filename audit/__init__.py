@@ -1,1 +1,0 @@
-"""Audit: what a folder of corrupted images contains, compared with what its names promise."""
